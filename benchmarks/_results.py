@@ -169,7 +169,7 @@ def table(lines: Sequence[Sequence[str]]) -> str:
 
 def machine() -> dict[str, str]:
     """Return facts that determine this machine's speed, without facts that identify it."""
-    from cuda_wheel.builder.workers.cores import available_cores
+    from cuda_wheel.builder.workers.pool import available_cores
 
     cpu = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():

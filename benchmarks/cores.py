@@ -25,7 +25,7 @@ from _interleave import show
 from _process import run
 from _results import Goal, Report, Result, machine, versions
 
-from cuda_wheel.builder.workers.cores import available_cores
+from cuda_wheel.builder.workers.pool import available_cores
 
 __all__ = ["measure", "measure_dask"]
 

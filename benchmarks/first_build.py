@@ -16,7 +16,7 @@ from _peers import Peers, cmake_project, ninja_project
 from _process import Cost, build_wheel
 from _results import Goal, Result
 
-from cuda_wheel.builder.workers.cores import available_cores
+from cuda_wheel.builder.workers.pool import available_cores
 
 __all__ = ["measure"]
 

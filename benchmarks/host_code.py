@@ -20,7 +20,7 @@ from _results import Goal, Result
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 __all__ = ["measure"]

@@ -21,10 +21,10 @@ LOADING = "import cuda_wheel.runtime.loading"
 IMPORTS = {"Python alone": "pass", "import cuda_wheel": "import cuda_wheel"}
 EARLY_IMPORTS = {
     "cuda_wheel.runtime.loading": LOADING,
-    "and launching": f"{LOADING}, cuda_wheel.runtime.launching.launcher",
-    "and linking": f"{LOADING}, cuda_wheel.runtime.linking.link",
-    "and attaching": f"{LOADING}, cuda_wheel.runtime.attaching",
-    "and the JIT's options": f"{LOADING}, cuda_wheel.runtime.jit.compiling",
+    "and launching": f"{LOADING}, cuda_wheel.runtime.launching",
+    "and linking": f"{LOADING}, cuda_wheel.runtime.parts.linking.link",
+    "and attaching": f"{LOADING}, cuda_wheel.runtime.parts.attach",
+    "and the JIT's options": f"{LOADING}, cuda_wheel.runtime.jit",
     "and cuda.bindings' driver": f"{LOADING}, cuda.bindings.driver",
     "and nvJitLink's bindings": f"{LOADING}, cuda.bindings.nvjitlink",
     "and cuda.pathfinder": f"{LOADING}, cuda.pathfinder",

@@ -15,7 +15,7 @@ from _peers import Peers, ninja_project
 from _process import build_wheel
 from _results import Goal, Result
 
-from cuda_wheel.builder.workers.cores import available_cores
+from cuda_wheel.builder.workers.pool import available_cores
 
 __all__ = ["measure"]
 

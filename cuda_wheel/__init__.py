@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-SOURCE_HOOK = "cuda_wheel.builder.editable"
+SOURCE_HOOK = "cuda_wheel.builder.compile_on_load"
 """The module of the build side that compiles modules of a source tree on load; see `runtime/source_hook.py`."""
 
 if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt one

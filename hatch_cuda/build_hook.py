@@ -76,7 +76,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
         from cuda_wheel.builder.report.progress import ProgressReporter
         from cuda_wheel.builder.scratch import scratch
         from cuda_wheel.builder.sources.layout import SBOM
-        from cuda_wheel.runtime.choosing import TABLE_SUFFIX
+        from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX
         from hatch_cuda.hatch_layout import wheel_files
 
         root = Path(self.root)

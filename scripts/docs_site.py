@@ -17,7 +17,7 @@ from typing import Any
 from flowchart import svg
 
 from cuda_wheel import runtime
-from cuda_wheel.builder.config import option_table
+from cuda_wheel.builder.config import compiler_options as option_table
 from cuda_wheel.builder.config.settings import Config, ModuleConfig, Settings
 from cuda_wheel.cli.main import COMMANDS, command_parser
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-OURS = (ROOT / "cuda_wheel/builder/hostcode/include", ROOT / "cuda_wheel/builder/toolchain/include")
+OURS = (ROOT / "cuda_wheel/builder/headers",)
 """The folders of this project's headers."""
 
 RUN = 20

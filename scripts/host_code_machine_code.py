@@ -32,7 +32,7 @@ from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from tests.builder.hostcode.generated import Case, cases, facts
 

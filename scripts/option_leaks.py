@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cuda_wheel.builder.hostcode.front_end import (
+from cuda_wheel.builder.rewriting.front_end import (
     FIRST_ERROR,
     HOST_CODE_OPTIONS,
     NOT_NVRTC_OPTIONS,
@@ -30,8 +30,7 @@ from cuda_wheel.builder.hostcode.front_end import (
     REPORTING_OPTIONS,
 )
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.nvrtc import LIST_HEADERS, compile_text, version
-from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
+from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS, LIST_HEADERS, compile_text, version
 from cuda_wheel.builder.workers.worker import Worker
 
 __all__ = ["CONTROLS", "DIFFERENCES", "leaks"]

@@ -25,7 +25,7 @@ from cuda_wheel.builder.images.lowering import FIRST_PTX_ISA
 from cuda_wheel.builder.images.ptx_requirements import requirement
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.manifest import Version
 

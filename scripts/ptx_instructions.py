@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
-from cuda_wheel.builder.images import ptx_forms
+from cuda_wheel.builder.images import ptx_requirements as ptx_forms
 from cuda_wheel.builder.images.ptx_requirements import slot_alternatives
 
 __all__ = ["DECLARATIONS", "operands", "table_instructions", "unproven_alternatives"]

@@ -31,8 +31,8 @@ from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.lowering import FIRST_PTX_ISA
 from cuda_wheel.builder.images.ptx_requirements import instruction_version, requirement
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Version
+from cuda_wheel.runtime.parts.formats import ptx
 
 TARGETS = ["75", "80", "86", "89", "90", "90a", "100", "100a", "100f", "103a", "110a", "120", "120a", "120f", "121a"]
 """The targets that got instructions of their own, and plain ones between."""

@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cuda_wheel.runtime.choosing.tuning_table import parse_table
-from cuda_wheel.runtime.jit.nvjitlink import link_code
 from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.variants.index import all_manifests
-from cuda_wheel.tuning.table_file import table_text
+from cuda_wheel.runtime.parts.cuda_libraries import link_code
+from cuda_wheel.runtime.parts.tuned_tables import parse_table
+from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.tuning.tuner import table_text
 from tests.support.driver import Driver
 from tests.support.processes import run
 from tests.support.projects import GALLERY, ROOT

@@ -37,13 +37,13 @@ from measure import settings_of
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 __all__ = ["File", "details_of", "files", "measured"]

@@ -32,8 +32,8 @@ from corpus import Package, Source, packages, sources
 from machine_code import SHARED_MEMORY_64_BIT, instructions, likeness, plain_name
 from measure import Outcome, chosen, first_error, in_parallel, in_process, parser, read_records, run
 
-from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 
 __all__ = ["Verdict", "judge", "of_the_source"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from cuda_wheel.runtime.formats.elf import read_elf
+from cuda_wheel.runtime.parts.formats.elf import read_elf
 
 __all__ = ["SHARED_MEMORY_64_BIT", "Code", "Likeness", "encodings", "instructions", "likeness", "plain_name"]
 

@@ -167,8 +167,7 @@ def with_proposed_settings(
 ) -> Outcome:
     """Return the outcome of a file that does not compile with the settings that `cuda-wheel import` proposes for it;
     unchanged if they do not help."""
-    from cuda_wheel.adoption.module_tables import ProposedModule
-    from cuda_wheel.adoption.trial_build import try_module
+    from cuda_wheel.migrate.module_tables import ProposedModule, try_module
 
     home = source.package.home(corpus).resolve()
     table = settings_of(source, home, settings)

@@ -1,4 +1,7 @@
-"""Build modules: plan them, take from the cache what it has, run the rest, and write what goes into the wheel."""
+"""Build modules: plan them, take from the cache what it has, run the rest, and write what goes into the wheel.
+
+Predict what a build would do: its jobs and links, which of them the cache has, and how long the others take.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,32 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
-from cuda_wheel.builder.cluster.executor_choice import choose_executor, import_early
+from cuda_wheel.builder.cluster.dask_cluster import choose_executor, import_early
 from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
-from cuda_wheel.builder.describe.advice import gaps
-from cuda_wheel.builder.describe.coverage import deciding
-from cuda_wheel.builder.describe.finished_module import finished_module
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import execute
-from cuda_wheel.builder.jobs import ABSENT, BuiltModule, FinishedModule
-from cuda_wheel.builder.plan import Plan, make_plan
-from cuda_wheel.builder.report.library_notes import unneeded_folders
+from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, FinishedModule, Job
+from cuda_wheel.builder.manifest_writer.coverage import deciding, gaps
+from cuda_wheel.builder.manifest_writer.packing import finished_module
+from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job
+from cuda_wheel.builder.report.progress import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
+from cuda_wheel.builder.schedule import BUNDLING_SECONDS, time_needed
 from cuda_wheel.builder.scratch import exit_on_signals
-from cuda_wheel.builder.sources.include_graph import is_toolkit_header
+from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header
+from cuda_wheel.builder.sources.header_search import is_listed
 from cuda_wheel.builder.sources.layout import SBOM, WheelFile
-from cuda_wheel.builder.sources.missing_headers import is_listed
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.sources.pytorch_options import pytorch_note
-from cuda_wheel.builder.toolchain.records import Toolchain
-from cuda_wheel.builder.wheel.carried_sources import carried_sources
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
+    carried_sources,
     loader_files,
     module_files,
     output_paths,
@@ -43,16 +46,96 @@ from cuda_wheel.builder.wheel.outputs import (
 from cuda_wheel.builder.wheel.sbom import Document, Materials, merged, sbom_path
 from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file
 from cuda_wheel.builder.workers.executor import EXECUTOR
-from cuda_wheel.builder.workers.local_workers import LocalWorkers
+from cuda_wheel.builder.workers.pool import LocalWorkers
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.cache.job_files import Place
-    from cuda_wheel.builder.preview import Preview
+    from cuda_wheel.builder.cache.files import Place
+__all__ = [
+    "Built",
+    "Outputs",
+    "Preview",
+    "PreviewedModule",
+    "Task",
+    "build_modules",
+    "one_built_module",
+    "preview",
+    "previewed",
+    "write_outputs",
+]
 
-__all__ = ["Built", "Outputs", "build_modules", "one_built_module", "previewed", "write_outputs"]
+
+@dataclass(frozen=True)
+class Task:
+    """One job or link of a build."""
+
+    what: Literal["compile", "link"]
+    sources: tuple[str, ...]
+    target: str
+    form: str
+    """ "whole", or the relocatable form that is compiled or linked: "ptx" or "lto"."""
+    cached: bool | None
+    """None for a link of sources that must be compiled first: it is cached if they compile to the same code as before.
+    """
+    seconds: float
+    """The expected duration if it is not in the cache."""
+    known: bool
+    """Whether `seconds` is the duration of the last run; else it is an estimate."""
+
+
+@dataclass(frozen=True)
+class PreviewedModule:
+    """A module and its tasks. A job that several modules need is in each of them."""
+
+    name: str
+    tasks: tuple[Task, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a build would do."""
+
+    toolchain: str
+    modules: tuple[PreviewedModule, ...]
+    tasks: tuple[Task, ...]
+    """Each task once."""
+    cores: int
+    """How many tasks would run at once."""
+    seconds: float
+    """The expected duration of the build on these cores, after the toolchain is found."""
+
+
+def preview(plan: Plan, cache: CompileCache, cores: int) -> Preview:
+    """Return what a build would do with this cache on so many cores. Nothing is compiled."""
+    results: dict[Job, Compiled] = {}
+    jobs: dict[Job, Task] = {}
+    for job, modules in modules_by_job(plan).items():
+        result = cache.load_job(job)
+        if result is not None:
+            results[job] = result
+        seconds, known = cache.durations.expected(modules[0].module.name, job)
+        jobs[job] = Task("compile", (job.source,), job.target_name, job.form, result is not None, seconds, known)
+    previewed = []
+    tasks = [*jobs.values()]
+    durations = [task.seconds for task in tasks if not task.cached]
+    for module in plan.modules:
+        links = [_link_task(plan, module, link, results, cache) for link in module.links]
+        tasks += links
+        durations.append(sum(task.seconds for task in links if not task.cached) + BUNDLING_SECONDS[plan.compress])
+        previewed.append(PreviewedModule(module.module.full_name, (*(jobs[job] for job in module.jobs), *links)))
+    return Preview(plan.toolchain.name, tuple(previewed), tuple(tasks), cores, time_needed(durations, cores))
+
+
+def _link_task(plan: Plan, module: ModulePlan, link: Link, results: dict[Job, Compiled], cache: CompileCache) -> Task:
+    cached = None
+    if all(each in results for each in link.inputs if isinstance(each, Job)):
+        cached = cache.load_link(make_link_job(plan, module, link, results)) is not None
+    seconds, known = cache.durations.expected(module.module.name, link)
+    form = "lto" if link.lto else "ptx"
+    return Task("link", module.module.paths, str(link.target), form, cached, seconds, known)
+
 
 T = TypeVar("T")
 
@@ -129,7 +212,6 @@ def one_built_module(
 
 def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
     """Return what a build would do; see `project.preview_files`."""
-    from cuda_wheel.builder.preview import preview  # a build previews nothing
 
     modules = select(config, root, files)
     with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
@@ -278,7 +360,7 @@ def _new_toolchain(workers: LocalWorkers, cache: Cache) -> Toolchain:
     workers.search_toolchain()
     if not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
         workers.prepare(workers.count - 1)
-    import cuda_wheel.builder.plan_runner  # noqa: F401 (while the worker searches)
+    import cuda_wheel.builder.execute  # noqa: F401 (while the worker searches)
 
     import_early()
     toolchain = workers.toolchain()

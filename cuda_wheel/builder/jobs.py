@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from cuda_wheel.runtime.formats.manifest_structs import Struct
-from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Target, Version
+from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Struct, Target, Version
 
 __all__ = [
     "ABSENT",

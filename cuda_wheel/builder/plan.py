@@ -11,16 +11,16 @@ from pathlib import Path
 
 from cuda_wheel.builder.config.architectures import settle
 from cuda_wheel.builder.config.compiler_options import read_options
-from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
+from cuda_wheel.builder.sources.paths import system_folders
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
-from cuda_wheel.builder.sources.system_folders import system_folders
-from cuda_wheel.builder.toolchain.device_runtime import device_runtime_build
-from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
-from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.find import device_runtime_build
+from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
 
 __all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_plan", "modules_by_job"]

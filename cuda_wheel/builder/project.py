@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
 from cuda_wheel.builder.scratch import exit_on_signals, unwritable
 from cuda_wheel.builder.sources.layout import SBOM
-from cuda_wheel.builder.workers.local_workers import LocalWorkers
-from cuda_wheel.runtime.user_cache.cache import Cache
-from cuda_wheel.runtime.user_cache.in_place import used_in_place
+from cuda_wheel.builder.workers.pool import LocalWorkers
+from cuda_wheel.runtime.user_cache import Cache, used_in_place
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
-    from cuda_wheel.builder.preview import Preview
+    from cuda_wheel.builder.full_build import Preview
     from cuda_wheel.builder.report.reporter import Reporter
     from cuda_wheel.builder.sources.layout import WheelFile
 

@@ -15,11 +15,10 @@ from cuda_wheel.builder.report.quantities import count_text, seconds_text
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import wheel_layout
 from cuda_wheel.builder.wheel.outputs import move
-from cuda_wheel.cli.command_arguments import add_json_option
-from cuda_wheel.cli.output import print_json
+from cuda_wheel.cli.arguments import add_json_option, print_json
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.preview import Preview, Task
+    from cuda_wheel.builder.full_build import Preview, Task
 
 __all__ = ["add_arguments", "run"]
 

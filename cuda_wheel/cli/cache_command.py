@@ -8,11 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from cuda_wheel.builder.report.quantities import size_text
-from cuda_wheel.cli.command_arguments import add_json_option, argument_type
-from cuda_wheel.cli.output import print_json
-from cuda_wheel.inspect.cache_contents import cache_contents
-from cuda_wheel.runtime.user_cache.byte_sizes import parse_size
-from cuda_wheel.runtime.user_cache.cache import Cache, cache_limit
+from cuda_wheel.cli.arguments import add_json_option, argument_type, print_json
+from cuda_wheel.inspect.doctor import cache_contents
+from cuda_wheel.runtime.user_cache import Cache, cache_limit, parse_size
 
 __all__ = ["add_arguments", "cache_lines", "run"]
 

@@ -8,16 +8,16 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cuda_wheel.builder.describe.coverage import Cell, Coverage, cells_text, cover, missing, not_required
+from cuda_wheel.builder.manifest_writer.coverage import Cell, Coverage, cells_text, cover, missing, not_required
 from cuda_wheel.builder.releases import GPUS
-from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument, argument_type
-from cuda_wheel.cli.output import print_json, printable
-from cuda_wheel.cli.printing.tables import Column, Line, StyledText, Table, print_report
-from cuda_wheel.inspect.coverage_picture import coverage_to_html, coverage_to_svg
+from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json, printable
+from cuda_wheel.cli.tables import Column, Line, StyledText, Table, print_report
 from cuda_wheel.inspect.coverage_report import (
     CELL_LABELS,
     cells_to_json,
+    coverage_to_html,
     coverage_to_json,
+    coverage_to_svg,
     driver_groups,
     gap_lines,
     group_heading,
@@ -25,7 +25,7 @@ from cuda_wheel.inspect.coverage_report import (
     parse_requirement,
     several_names,
 )
-from cuda_wheel.inspect.found_modules import find_modules
+from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.manifest import Version, dotted
 
 __all__ = ["add_arguments", "run"]

@@ -6,9 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
+from cuda_wheel.cli.arguments import add_json_option, print_json, printable
 from cuda_wheel.cli.cache_command import cache_lines
-from cuda_wheel.cli.command_arguments import add_json_option
-from cuda_wheel.cli.output import print_json, printable
 from cuda_wheel.inspect.doctor import examine_machine
 from cuda_wheel.runtime.manifest import dotted
 

@@ -9,15 +9,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from cuda_wheel.adoption.file_changes import FileChange
-from cuda_wheel.adoption.first_files import cmake_call
-from cuda_wheel.adoption.importing import Import, hoisted, project_root, read_import
-from cuda_wheel.adoption.pyproject_edit import table_lines
-from cuda_wheel.adoption.start import read_project, start, unlisted_package
-from cuda_wheel.adoption.trial_build import ModuleTrial
 from cuda_wheel.builder.config.settings import TABLE
+from cuda_wheel.cli.arguments import printable
 from cuda_wheel.cli.init_command import report
-from cuda_wheel.cli.output import printable
+from cuda_wheel.migrate.importing import Import, hoisted, project_root, read_import
+from cuda_wheel.migrate.module_tables import ModuleTrial
+from cuda_wheel.migrate.pyproject_edit import FileChange, table_lines
+from cuda_wheel.migrate.start import cmake_call, read_project, start, unlisted_package
 
 __all__ = ["add_arguments", "run"]
 

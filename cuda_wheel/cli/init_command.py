@@ -6,9 +6,9 @@ import argparse
 import os
 from pathlib import Path
 
-from cuda_wheel.adoption.file_changes import FileChange, diff, write_changes
-from cuda_wheel.adoption.start import Start, start
-from cuda_wheel.cli.output import printable
+from cuda_wheel.cli.arguments import printable
+from cuda_wheel.migrate.pyproject_edit import FileChange, diff, write_changes
+from cuda_wheel.migrate.start import Start, start
 
 __all__ = ["add_arguments", "run"]
 

@@ -10,16 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from cuda_wheel.builder.report.quantities import count_text, size_text
-from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument
-from cuda_wheel.cli.output import print_json
-from cuda_wheel.cli.printing.size_table import size_report
-from cuda_wheel.cli.printing.tables import Column, Table, print_report
-from cuda_wheel.inspect.found_modules import FoundModule, find_modules
-from cuda_wheel.inspect.kernel_listing import exported_lines, symbol_lines
+from cuda_wheel.cli.arguments import add_json_option, add_path_argument, print_json
+from cuda_wheel.cli.tables import Column, Table, print_report, size_report
+from cuda_wheel.inspect.modules import FoundModule, exported_lines, find_modules, symbol_lines, tuned_lines
 from cuda_wheel.inspect.sizes import measure_module, sizes_to_json
-from cuda_wheel.inspect.tuned_listing import tuned_lines
 from cuda_wheel.runtime.manifest import Image, Manifest, dotted
-from cuda_wheel.runtime.variants.macro_values import macro_text
+from cuda_wheel.runtime.parts.variants import macro_text
 
 __all__ = ["add_arguments", "run"]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from cuda_wheel import __version__
-from cuda_wheel.cli.output import printable
+from cuda_wheel.cli.arguments import printable
 from cuda_wheel.runtime.errors import CudaWheelError
 
 __all__ = ["main"]

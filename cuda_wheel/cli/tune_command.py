@@ -12,14 +12,12 @@ from pathlib import Path
 
 from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.wheel.outputs import write
-from cuda_wheel.cli.printing.tables import Column, Line, Table, print_report
-from cuda_wheel.runtime.choosing.tuning_table import TABLE_SUFFIX, Row, parse_table, problem_text
+from cuda_wheel.cli.tables import Column, Line, Table, print_report
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.files import package_folders
-from cuda_wheel.tuning.bench import Bench
-from cuda_wheel.tuning.table_file import merged, table_text
+from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX, Row, parse_table, problem_text
 from cuda_wheel.tuning.tunable import Tunable
-from cuda_wheel.tuning.tuner import Measured, tune
+from cuda_wheel.tuning.tuner import Bench, Measured, merged, table_text, tune
 
 __all__ = ["add_arguments", "run"]
 

@@ -9,14 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cuda_wheel.cli.command_arguments import add_json_option, add_path_argument
-from cuda_wheel.cli.output import print_json, printable
+from cuda_wheel.cli.arguments import add_json_option, add_path_argument, print_json, printable
 from cuda_wheel.inspect.archive import file_digests
 from cuda_wheel.inspect.differences import manifest_differences
-from cuda_wheel.inspect.found_modules import FoundModule, find_modules
-from cuda_wheel.inspect.record import installed_differences, record_differences
-from cuda_wheel.inspect.tuned_listing import tuned_differences
-from cuda_wheel.inspect.wheel_sbom import read_sbom, sbom_differences
+from cuda_wheel.inspect.modules import FoundModule, find_modules, tuned_differences
+from cuda_wheel.inspect.rebuild import read_sbom, sbom_differences
+from cuda_wheel.inspect.wheel_checks import installed_differences, record_differences
 
 if TYPE_CHECKING:
     from cuda_wheel.inspect.rebuild import Comparison

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from cuda_wheel.inspect.found_modules import FoundModule
-from cuda_wheel.runtime.formats import ptx
-from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.formats.fatbin import compression_of, fatbin_of_text
+from cuda_wheel.inspect.modules import FoundModule
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Image, Manifest, Parameter, Target, Version, dotted
+from cuda_wheel.runtime.parts.formats import ptx
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
+from cuda_wheel.runtime.parts.formats.fatbin import compression_of, fatbin_of_text
 
 __all__ = ["manifest_differences"]
 

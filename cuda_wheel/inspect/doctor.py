@@ -1,24 +1,65 @@
-"""Examine this machine: driver, GPUs, compilers, headers, cache, and which images the installed packages load."""
+"""Examine this machine: driver, GPUs, compilers, headers, cache, and which images the installed packages load.
+
+Summarize the contents of the cache, for `cuda-wheel cache` and `cuda-wheel doctor`.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from datetime import datetime, timezone
 from importlib.metadata import distributions
 from typing import Any
 
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.toolchain.find import find_toolchain, toolchain_parts
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.inspect.cache_contents import cache_contents
-from cuda_wheel.inspect.found_modules import find_modules
+from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.driver import device_and_driver, device_count, device_name
 from cuda_wheel.runtime.errors import CudaWheelError, DriverError
-from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
+from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
 from cuda_wheel.runtime.rules import resolve
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache, cache_limit
 
-__all__ = ["examine_machine"]
+__all__ = ["cache_contents", "examine_machine"]
+
+
+def cache_contents(cache: Cache) -> dict[str, Any]:
+    """Return a summary of the cache as a JSON object: sizes in bytes, times in ISO 8601, UTC.
+
+    Raises CudaWheelError if CUDA_WHEEL_CACHE_SIZE is not a size.
+    """
+    set_by = "CUDA_WHEEL_CACHE_DIR" if os.environ.get("CUDA_WHEEL_CACHE_DIR") else "the platform's convention"
+    return {
+        **_folder_contents(cache),
+        "set_by": set_by,
+        "limit": cache_limit(),
+        "read_only": None if cache.second is None else _read_only_contents(cache.second),
+    }
+
+
+def _read_only_contents(cache: Cache) -> dict[str, Any]:
+    try:
+        os.scandir(cache.folder).close()
+    except OSError as error:
+        return {"folder": cache.folder, "error": error.strerror or str(error)}
+    return _folder_contents(cache)
+
+
+def _folder_contents(cache: Cache) -> dict[str, Any]:
+    entries = cache.entries()
+    return {
+        "folder": cache.folder,
+        "entries": len(entries),
+        "bytes": sum(size for _, size, _ in entries),
+        "oldest_use": _iso_time(entries[0][0]) if entries else None,
+        "newest_use": _iso_time(entries[-1][0]) if entries else None,
+    }
+
+
+def _iso_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")
 
 
 def examine_machine() -> dict[str, Any]:

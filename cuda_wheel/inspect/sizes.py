@@ -6,9 +6,18 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.describe.coverage import KEYS, LEVELS, Cell, Cells, Key, KnownCells, module_cells, once_linked
+from cuda_wheel.builder.manifest_writer.coverage import (
+    KEYS,
+    LEVELS,
+    Cell,
+    Cells,
+    Key,
+    KnownCells,
+    module_cells,
+    once_linked,
+)
 from cuda_wheel.inspect.coverage_report import cells_to_json
-from cuda_wheel.inspect.found_modules import FoundModule
+from cuda_wheel.inspect.modules import FoundModule
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version
 from cuda_wheel.runtime.rules import unsupported

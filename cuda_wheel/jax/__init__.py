@@ -59,6 +59,6 @@ What JAX does with an operator:
 JAX is no dependency of cuda-wheel: it is imported when the first operator is made.
 """
 
-from .array_operators import operator
+from cuda_wheel.jax.operators import operator
 
 __all__ = ["operator"]

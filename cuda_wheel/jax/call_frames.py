@@ -12,7 +12,7 @@ import struct
 import sys
 from typing import Any, NamedTuple
 
-from ..runtime.errors import ArgumentError
+from cuda_wheel.runtime.errors import ArgumentError
 
 __all__ = [
     "DATA_TYPES",

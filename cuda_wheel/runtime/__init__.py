@@ -32,9 +32,8 @@ The other files are imported on first use:
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
-    from .attaching import attach as attach
-    from .choosing.choices import Choice as Choice
-    from .choosing.choices import tuned as tuned
+    from .configurations import Attributes as Attributes
+    from .configurations import Occupancy as Occupancy
     from .errors import ArgumentError as ArgumentError
     from .errors import CudaWheelError as CudaWheelError
     from .errors import DriverError as DriverError
@@ -44,54 +43,55 @@ if TYPE_CHECKING:
     from .errors import UnknownGlobalError as UnknownGlobalError
     from .errors import UnknownKernelError as UnknownKernelError
     from .errors import UnknownVariantError as UnknownVariantError
-    from .jit.compiling import Jit as Jit
-    from .jit.compiling import JitOptions as JitOptions
-    from .launching.function_attributes import Attributes as Attributes
-    from .launching.occupancy import Occupancy as Occupancy
-    from .launching.streams import launch_stream as launch_stream
-    from .linking.inputs import Piece as Piece
-    from .linking.link import Linked as Linked
-    from .linking.link import link as link
-    from .linking.raw_code import load_code as load_code
+    from .jit import Jit as Jit
+    from .jit import JitOptions as JitOptions
     from .loading import load as load
     from .manifest import Image as Image
-    from .memory.module_variables import Global as Global
-    from .memory.tensor_maps import TensorMap as TensorMap
-    from .memory.tensor_maps import tensor_map as tensor_map
     from .module import Kernel as Kernel
     from .module import Module as Module
-    from .specializing.text_modules import compile as compile
+    from .parts.attach import attach as attach
+    from .parts.linking.inputs import Piece as Piece
+    from .parts.linking.inputs import load_code as load_code
+    from .parts.linking.link import Linked as Linked
+    from .parts.linking.link import link as link
+    from .parts.specialize import compile as compile
+    from .parts.tensor_maps import TensorMap as TensorMap
+    from .parts.tensor_maps import tensor_map as tensor_map
+    from .parts.tuned_tables import Choice as Choice
+    from .parts.tuned_tables import tuned as tuned
+    from .parts.variables import Global as Global
+    from .streams import launch_stream as launch_stream
 
 _FILES = {
     "ArgumentError": "errors",
-    "Attributes": "launching.function_attributes",
-    "Choice": "choosing.choices",
+    "Attributes": "configurations",
+    "Choice": "parts.tuned_tables",
     "CudaWheelError": "errors",
     "DriverError": "errors",
-    "Global": "memory.module_variables",
+    "Global": "parts.variables",
     "Image": "manifest",
     "ImageError": "errors",
-    "Jit": "jit.compiling",
-    "JitOptions": "jit.compiling",
+    "Jit": "jit",
+    "JitOptions": "jit",
     "Kernel": "module",
     "LinkError": "errors",
-    "Linked": "linking.link",
+    "Linked": "parts.linking.link",
     "Module": "module",
     "NoImageError": "errors",
-    "Occupancy": "launching.occupancy",
-    "Piece": "linking.inputs",
-    "TensorMap": "memory.tensor_maps",
+    "Occupancy": "configurations",
+    "Piece": "parts.linking.inputs",
+    "TensorMap": "parts.tensor_maps",
     "UnknownGlobalError": "errors",
     "UnknownKernelError": "errors",
     "UnknownVariantError": "errors",
-    "attach": "attaching",
-    "compile": "specializing.text_modules",
-    "launch_stream": "launching.streams",
-    "link": "linking.link",
+    "attach": "parts.attach",
+    "compile": "parts.specialize",
+    "launch_stream": "streams",
+    "link": "parts.linking.link",
     "load": "loading",
-    "load_code": "linking.raw_code",
-    "tensor_map": "memory.tensor_maps",
-    "tuned": "choosing.choices",
+    "load_code": "parts.linking.inputs",
+    "tensor_map": "parts.tensor_maps",
+    "tuned": "parts.tuned_tables",
 }
 """The file that defines each public name. Type checkers cannot read this; they read the imports above."""
 

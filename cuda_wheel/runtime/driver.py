@@ -1,7 +1,12 @@
-"""Call the CUDA driver through `cuda.bindings`."""
+"""Call the CUDA driver through `cuda.bindings`.
 
+Functions of the driver that are called through ctypes, because cuda.bindings is slower, lacks them or is wrong.
+"""
+
+import ctypes
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from .errors import DriverError
@@ -16,8 +21,10 @@ __all__ = [
     "device_count",
     "device_name",
     "device_with_context",
+    "driver_function",
     "is_forked",
     "load_library",
+    "memory_attribute",
 ]
 
 
@@ -53,7 +60,7 @@ if hasattr(os, "register_at_fork"):
 def cuda_driver() -> Any:
     """Return `cuda.bindings.driver`, initialised; raises DriverError."""
     if _State.forked:
-        from .messages.driver_failures import FORKED  # only for an error
+        from .explanations import FORKED  # only for an error
 
         raise DriverError(FORKED)
     if _State.bindings is None:
@@ -72,7 +79,7 @@ def _initialised_bindings() -> Any:
     except RuntimeError:  # raised by cuda.bindings, with a long message, when it finds no driver library
         raise DriverError("no NVIDIA driver is installed on this machine (libcuda was not found)") from None
     if int(result[0]):
-        from .messages.driver_failures import not_initialised  # only for an error
+        from .explanations import not_initialised  # only for an error
 
         raise DriverError(not_initialised(driver, result[0]))
     return driver
@@ -82,7 +89,7 @@ def check_result(result: tuple[Any, ...], doing: str) -> Any:
     """Return the value in a driver call's result; raise DriverError if the call failed. `doing` starts its message."""
     if not result[0]:
         return result[1] if len(result) > 1 else None
-    from .messages.driver_failures import driver_failure  # only for an error
+    from .explanations import driver_failure  # only for an error
 
     raise DriverError(driver_failure(doing, result[0], _State.bindings))
 
@@ -168,3 +175,30 @@ def device_attribute(name: str, device: int) -> int:
     driver = cuda_driver()
     which = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
     return int(check_result(driver.cuDeviceGetAttribute(which, device), f"getting {name}"))
+
+
+def driver_function(name: str, *argument_types: Any) -> Any:
+    """Return a function of the driver for ctypes. Without `argument_types`, ctypes converts nothing, which is fastest:
+    each argument must be a ctypes value."""
+    address = check_result(cuda_driver().cuGetProcAddress(name.encode(), 12000, 0)[:2], f"looking for {name}")
+    return ctypes.CFUNCTYPE(ctypes.c_int, *argument_types)(int(address))
+
+
+def memory_attribute(which: str, address: int) -> int | None:
+    """Return an attribute of the memory at an address, such as "DEVICE_ORDINAL"; None if the driver does not know the
+    memory.
+
+    Source: CUDA Driver API, cuPointerGetAttribute. Its binding in cuda.bindings 13.3 returns 0 as the number of every
+    GPU.
+    """
+    number = int(getattr(cuda_driver().CUpointer_attribute, f"CU_POINTER_ATTRIBUTE_{which}"))
+    value = ctypes.c_uint64()  # the attributes have 1 to 8 bytes
+    if _pointer_attribute(cuda_driver())(ctypes.addressof(value), number, address):
+        return None
+    return ctypes.c_int32(value.value).value
+
+
+@cache
+def _pointer_attribute(driver: Any) -> Any:
+    """Return cuPointerGetAttribute of this driver."""
+    return driver_function("cuPointerGetAttribute", ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)

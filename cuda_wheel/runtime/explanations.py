@@ -6,10 +6,21 @@ from difflib import get_close_matches
 from typing import Any
 
 from .errors import ImageError
-from .manifest import MANIFEST_SUFFIX, Manifest, Version, dotted
+from .manifest import FORMAT, MANIFEST_SUFFIX, Manifest, Version, dotted
 from .rules import Resolution, doubt, unsupported
 
-__all__ = ["module_not_found", "no_image_message", "not_compiled", "unknown_name"]
+__all__ = [
+    "FORKED",
+    "damaged_image",
+    "damaged_manifest",
+    "driver_failure",
+    "module_not_found",
+    "newer_format",
+    "no_image_message",
+    "not_compiled",
+    "not_initialised",
+    "unknown_name",
+]
 
 
 def no_image_message(manifest: Manifest, resolution: Resolution, capability: Version, driver: Version) -> str:
@@ -85,3 +96,58 @@ def unknown_name(module: str, what: str, name: object, found: Sequence[Any], nam
     if similar:
         return f"{module} has no {what} {name!r}; did you mean {', '.join(similar)}?"
     return f"{module} has no {what} {name!r}; it has {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+
+
+def newer_format(where: str, number: int) -> ImageError:
+    """Return the error for a manifest whose format only a newer version reads."""
+    return ImageError(
+        f"{where} was made by a newer cuda-wheel (manifest format {number}); this one reads formats up to {FORMAT}. "
+        "Upgrade cuda-wheel to load it."
+    )
+
+
+def damaged_manifest(where: str, name: str) -> ImageError:
+    """Return the error for the manifest of the module `name` whose SHA-256 is not the one that it contains."""
+    return ImageError(
+        f"{where} is damaged: its SHA-256 is not the one that it contains. Reinstall the package that holds {name}."
+    )
+
+
+def damaged_image(manifest: "Manifest", where: str, damage: str) -> ImageError:
+    """Return the error for an image of a module, whose manifest is `where`."""
+    text = f"{manifest.fatbin} beside {where} is damaged: {damage}."
+    return ImageError(f"{text} Reinstall the package that holds {manifest.name}.")
+
+
+FORKED = (
+    "this process was forked from one that had initialised CUDA. CUDA works in one of the two only: start processes by "
+    "'spawn' or 'forkserver' (multiprocessing.set_start_method), or load modules in the child only"
+)
+
+STICKY_ERRORS = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
+"""Errors of a running kernel, from CUDA_ERROR_ILLEGAL_ADDRESS on. Source: CUDA Driver API, CUresult: such an error
+"leaves the process in an inconsistent state and any further CUDA work will return the same error"."""
+
+STICKY_ERROR_HELP = (
+    ". A kernel that was launched earlier, by any library, failed with this error. Every later call that needs the GPU "
+    "returns the same error: restart the process. compute-sanitizer finds the kernel"
+)
+
+
+def driver_failure(doing: str, result: Any, driver: Any) -> str:
+    """Return the message for an error of the driver. `doing` starts it."""
+    text = driver.cuGetErrorString(result)[1]
+    explanation = text.decode() if isinstance(text, bytes) else "no explanation"
+    message = f"{doing}: the driver returned {result.name} ({int(result)}): {explanation}"
+    return message + (STICKY_ERROR_HELP if int(result) in STICKY_ERRORS else "")
+
+
+def not_initialised(driver: Any, result: Any) -> str:
+    """Return the message for a driver whose cuInit has returned `result`."""
+    if int(result) == int(driver.CUresult.CUDA_ERROR_NOT_INITIALIZED):
+        return FORKED
+    if int(result) != int(driver.CUresult.CUDA_ERROR_NO_DEVICE):
+        return driver_failure("initialising the driver", result, driver)
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    hidden = "" if visible is None else f" (CUDA_VISIBLE_DEVICES is {visible!r})"
+    return f"the NVIDIA driver is installed, but sees no GPU{hidden}"

@@ -1,24 +1,196 @@
-"""Find a module's manifest and images, in its package's folders or elsewhere, and check their content."""
+"""Find a module's manifest and images, in its package's folders or elsewhere, and check their content.
 
+Read the files of a package through its importer: from zip archives, frozen applications and other places.
+
+Read a manifest whose kernels are in blocks, without the kernels that nobody asks for.
+
+Find damage in an image that would crash the process inside the driver, for programs that check no hashes.
+"""
+
+import importlib
 import io
+import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pkgutil import get_importer
 from typing import Any
 
 from .digest import sha256_of
 from .errors import ImageError, UnknownVariantError, describe_error
-from .manifest import LARGEST, MANIFEST_SUFFIX, Image, Manifest, read_manifest
+from .explanations import damaged_manifest
+from .manifest import (
+    LARGEST,
+    MANIFEST_SUFFIX,
+    Blocks,
+    Image,
+    KernelInfo,
+    Manifest,
+    head_of,
+    kernel_of,
+    manifest_of,
+    printable,
+    read_checked,
+    read_manifest,
+    structs_in,
+)
+from .parts.formats.cubin import check_cubin
+from .parts.formats.fatbin import whole_fatbin
 
 __all__ = [
     "ModuleFiles",
     "files_and_manifest",
     "find_files",
+    "has_file",
     "lie_in_folders",
+    "list_files",
     "must_verify",
+    "open_file",
     "package_folders",
+    "partial_manifest",
     "read_image",
+    "structural_damage",
 ]
+
+
+def open_file(package: str, file: str) -> Any:
+    """Return a binary stream of a package's file.
+
+    Uses the importer's resource reader (importlib.resources), else its `get_data` (PEP 302). Raises FileNotFoundError
+    if there is no such file, and whatever the importer raises.
+    """
+    module = importlib.import_module(package)
+    reader = _resource_reader(module)
+    if hasattr(reader, "files"):
+        resource = reader.files().joinpath(file)
+        if resource.is_file():
+            return resource.open("rb")
+    elif reader is not None:
+        return reader.open_resource(file)
+    beside = os.path.dirname(getattr(module, "__file__", None) or "")
+    # A package in several places has several importers.
+    importers = [(getattr(module.__spec__, "loader", None), beside)]
+    importers += [(get_importer(folder), folder) for folder in module.__path__]
+    for importer, folder in importers:
+        get_data = getattr(importer, "get_data", None)
+        if get_data is not None:
+            with suppress(OSError):
+                return io.BytesIO(get_data(os.path.join(folder, file)))
+    raise FileNotFoundError(f"{package} has no file {file}")
+
+
+def has_file(package: str, file: str, where: str) -> bool:
+    """Return whether a package has a file; raises ImageError, which names it `where`, if the importer fails."""
+    try:
+        open_file(package, file).close()
+    except FileNotFoundError:
+        return False
+    except Exception as error:  # importers raise anything for a damaged archive
+        raise ImageError(f"{where} cannot be read: {describe_error(error)}") from error
+    return True
+
+
+def list_files(package: str) -> list[str]:
+    """Return the names of the files and folders in a package; an empty list if its importer cannot list them.
+
+    Raises whatever the importer raises.
+    """
+    reader = _resource_reader(importlib.import_module(package))
+    with suppress(OSError):  # the package of a frozen application whose folder was left out
+        if hasattr(reader, "files"):
+            return [entry.name for entry in reader.files().iterdir()]
+        if reader is not None:
+            return list(reader.contents())
+    return []
+
+
+def _resource_reader(module: Any) -> Any:
+    """Return the resource reader of a package's importer; None if it has none."""
+    get_reader = getattr(getattr(module.__spec__, "loader", None), "get_resource_reader", None)
+    if get_reader is not None:
+        with suppress(OSError):  # before Python 3.13, the reader of a namespace package knows folders only
+            return get_reader(module.__name__)
+    return None
+
+
+def partial_manifest(files: "ModuleFiles", file: str, start: bytes, check: bool) -> tuple[Manifest, str]:
+    """Return the manifest in a module's `file`, which begins with the bytes `start`, and what identifies it.
+
+    With `check`, the SHA-256 of all that is read is checked, now and later. Raises ImageError, also if the file has no
+    blocks; so does the sequence of its kernels where a block is damaged, or was changed since.
+    """
+
+    def read() -> tuple[Manifest, str]:
+        found = head_of(start, check) or head_of(files.read(file, 0, LARGEST), check)
+        if found is None:
+            raise ValueError("it ends before its kernels")
+        head, place, is_intact = found
+        if not is_intact:
+            raise damaged_manifest(files.where, printable(head["name"]))
+        kernels = Blocks(head, place, _block_reader(files, file, check), _kernel_maker(files.where, head))
+        images = head["images"]
+        manifest = manifest_of({**head, "kernels": []})
+        read_later = (_Resources(kernels, image, at) for at, image in enumerate(images))
+        with_resources = (
+            image._replace(resources=later) for image, later in zip(manifest.images, read_later, strict=True)
+        )
+        return manifest._replace(kernels=kernels, images=tuple(with_resources)), sha256_of(start[:place])
+
+    return read_checked(files.where, read)
+
+
+def _block_reader(files: "ModuleFiles", file: str, check: bool) -> Callable[[int, int, str], list[Any]]:
+    def read_block(offset: int, size: int, digest: str) -> list[Any]:
+        text = files.read(file, offset, size)
+        if check and sha256_of(text) != digest:
+            raise ImageError(
+                f"{files.where} is damaged, or was changed after it was loaded: {size} bytes from {offset} on do not "
+                "have the SHA-256 that it says. Start the program again; if that does not help, reinstall the package."
+            )
+        rows: list[Any] = read_checked(files.where, lambda: json.loads(text))
+        return rows
+
+    return read_block
+
+
+def _kernel_maker(where: str, head: dict[str, Any]) -> Callable[[dict[str, Any]], KernelInfo]:
+    structs: Any = None
+    targets = {image["target"] for image in head["images"]}
+
+    def make(row: dict[str, Any]) -> KernelInfo:
+        nonlocal structs
+        if structs is None:
+            structs = structs_in(head)
+        kernel = kernel_of(row, structs)
+        if not targets.issuperset(kernel.absent):
+            raise ValueError(f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here")
+        return kernel
+
+    return lambda row: read_checked(where, lambda: make(row))
+
+
+class _Resources(Mapping[str, Mapping[str, int]]):
+    """The resources of an image's kernels, all read when one is asked for."""
+
+    def __init__(self, kernels: Blocks, image: dict[str, Any], at: int) -> None:
+        self._kernels = kernels
+        self._image = image
+        self._at = at
+
+    def _all(self) -> dict[str, Any]:
+        return self._kernels.resources(self._image, self._at)
+
+    def __getitem__(self, symbol: str) -> Mapping[str, int]:
+        found: Mapping[str, int] = self._all()[symbol]
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
 
 USUAL_MANIFEST = 1 << 16
 """Most manifests have fewer bytes than this."""
@@ -64,7 +236,6 @@ class ModuleFiles:
             return open(os.path.join(self.folder, file), "rb")
         if self.contents is not None:
             return io.BytesIO(self.contents[file])
-        from .importers import open_file  # only for a package that is not in a folder
 
         return open_file(self.package, file)
 
@@ -79,21 +250,19 @@ def files_and_manifest(
     """
     files, file = find_files(name, device, variant, needs_gpu), name.rpartition(".")[2] + MANIFEST_SUFFIX
     if variant:
-        from .variants.index import files_variant  # only for a module with variants
+        from .parts.variants import files_variant  # only for a module with variants
 
         manifest, files.digest = files_variant(files, file, variant, must_verify())
     else:
         text = files.read(file, 0, USUAL_MANIFEST)
         if text.startswith(b'{"format": 3,'):
-            from .formats.partial_manifest import partial_manifest  # only for modules with many kernels
-
             manifest, files.digest = partial_manifest(files, file, text, must_verify())
         else:
             text = text if len(text) < USUAL_MANIFEST else files.manifest(file)
             try:
                 manifest, files.digest = read_manifest(text, files.where, must_verify())
             except UnknownVariantError:
-                from .variants.index import files_variant  # only for an error
+                from .parts.variants import files_variant  # only for an error
 
                 files_variant(files, file, {}, must_verify())  # raises the error that lists them
                 raise
@@ -121,8 +290,6 @@ def find_files(
         if os.path.isfile(path):
             return ModuleFiles(path, folder)
     if not lie_in_folders(folders):
-        from .importers import has_file  # only for a package that is not in a folder
-
         where = os.path.join(folders[0], manifest) if folders else f"{manifest} in {package}, through its importer"
         if has_file(package, manifest, where):
             return ModuleFiles(where, None, package)
@@ -165,7 +332,7 @@ def must_verify() -> bool:
     """Return whether to check the SHA-256 of manifests and images: unless CUDA_WHEEL_VERIFY is "off"."""
     setting = os.environ.get("CUDA_WHEEL_VERIFY") or "on"
     if setting not in ("on", "off"):
-        from .user_cache.cache import warn  # only for a wrong setting
+        from .user_cache import warn  # only for a wrong setting
 
         warn(f'the environment variable CUDA_WHEEL_VERIFY must be "on" or "off", not {setting!r}; "on" is used.')
     return setting != "off"
@@ -186,14 +353,24 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
     if len(content) < size:  # the driver gets no size, and would read past the end
         damage = f"it ends before the end of {image}"
     elif not must_verify():
-        from .formats.image_checks import structural_damage  # only without hashes
-
         damage = structural_damage(image, content)
     elif sha256_of(content) != sha256:
         damage = f"the SHA-256 of {image} is not the one in the manifest"
     if damage:
-        from .messages.damaged_files import damaged_image  # only for an error
+        from .explanations import damaged_image  # only for an error
 
         raise damaged_image(manifest, files.where, damage)
     # The driver reads PTX up to a NUL, which the image does not contain.
     return content + b"\0" if image.kind == "ptx" and image.offset is not None else content
+
+
+def structural_damage(image: "Image", content: bytes) -> str | None:
+    """Return what is wrong with a fatbin or cubin that the driver would read without checks; None if nothing is."""
+    if image.offset is None:
+        return None if whole_fatbin(content) else "it is cut short"
+    if image.kind == "cubin":
+        try:
+            check_cubin(content)
+        except ValueError as error:
+            return f"in {image}, {error}"
+    return None

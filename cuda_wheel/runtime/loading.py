@@ -1,21 +1,24 @@
-"""Load a module: find its files, choose an image for the GPU and driver, and pass it to the driver."""
+"""Load a module: find its files, choose an image for the GPU and driver, and pass it to the driver.
 
-from collections.abc import Sequence
+Load an image that the driver may refuse, and find out at once whether it does.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .driver import device_and_driver, load_library
-from .errors import NoImageError, UnknownVariantError
+from .driver import check_result, cuda_driver, current_device, device_and_driver, load_library
+from .errors import DriverError, NoImageError, UnknownVariantError
+from .explanations import no_image_message
 from .files import ModuleFiles, files_and_manifest, read_image
 from .manifest import Image, Manifest, Version
 from .module import Module
 from .registry import once
-from .rules import How, resolve
+from .rules import How, Rejection, Resolution, resolve
 
 if TYPE_CHECKING:
-    from .jit.compiling import JitOptions
-    from .variants.macro_values import MacroValue
-
-__all__ = ["load", "load_found"]
+    from .jit import JitOptions
+    from .parts.variants import MacroValue
+__all__ = ["load", "load_found", "load_on_trial", "try_to_load"]
 
 
 def load(
@@ -47,13 +50,13 @@ def load(
     the compiler's log.
     """
     if link is not None:
-        from .linking.link import load_linked  # only for links
+        from .parts.linking.link import load_linked  # only for links
 
         return load_linked(name, link, device, _options(jit), variant)
     try:
         files, manifest = files_and_manifest(name, device, variant)
     except UnknownVariantError as unknown:
-        from .specializing.unforeseen import specialized_variant  # only for a variant that no wheel has
+        from .parts.specialize import specialized_variant  # only for a variant that no wheel has
 
         files, manifest = specialized_variant(name, variant, device, unknown)
     return load_found(files, manifest, device, jit)
@@ -63,7 +66,7 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
     """Return the module with these files and this manifest, loaded; see `load`."""
     module = _load_found(files, manifest, device, jit)
     if manifest.specialize is not None and module.specialize is None:
-        from .specializing.unforeseen import instances_of_wheel  # only for modules that can be compiled again
+        from .parts.specialize import instances_of_wheel  # only for modules that can be compiled again
 
         module.specialize = instances_of_wheel(load_found, device)
     return module
@@ -78,7 +81,7 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
         resolution = resolve(manifest, capability, driver_version)
     if resolution.image is None or resolution.doubt:
         # Looking for nvJitLink takes time, and very few machines need it.
-        from .jit.nvjitlink import nvjitlink_version
+        from .parts.cuda_libraries import nvjitlink_version
 
         resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
     image, how = resolution.image, resolution.how
@@ -97,7 +100,6 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
 
     if resolution.doubt is None:
         return once(key, load_image)
-    from .launching.trial import load_on_trial  # only for an image that the driver may refuse
 
     key = (*key, capability)  # what one GPU refuses, another may accept
     return once(key, lambda: load_on_trial(load_image, manifest, resolution, capability, driver_version, device))
@@ -115,7 +117,7 @@ def _load_image(
     code = read_image(files, manifest, image)
     if options is None:
         return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
-    from .jit.compiling import load_linked_ptx, load_ptx  # only for PTX
+    from .jit import load_linked_ptx, load_ptx  # only for PTX
 
     if how == "jit":
         return load_ptx(manifest, image, code, options)
@@ -123,6 +125,63 @@ def _load_image(
 
 
 def _options(jit: "JitOptions | None") -> "JitOptions":
-    from .jit.compiling import JitOptions  # only for PTX and links
+    from .jit import JitOptions  # only for PTX and links
 
     return JitOptions() if jit is None else jit
+
+
+REFUSALS = ("CUDA_ERROR_NO_BINARY_FOR_GPU", "CUDA_ERROR_INVALID_IMAGE", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
+"""The driver's answers to an image that it does not run or read."""
+
+
+def load_on_trial(
+    load: Callable[[], Module],
+    manifest: Manifest,
+    resolution: Resolution,
+    capability: Version,
+    driver: Version,
+    device: int | None,
+) -> Module:
+    """Return the module that `load` returns for a resolution with a doubt.
+
+    Raises NoImageError, with every image and its reason, if the driver refuses it for GPU `device`.
+    """
+    image, doubt = resolution.image, resolution.doubt
+    if image is None or doubt is None:
+        return load()
+    try:
+        return try_to_load(load, doubt, device)
+    except NoImageError as error:
+        without = Resolution(None, None, (Rejection(image, str(error)), *resolution.rejected))
+        raise NoImageError(no_image_message(manifest, without, capability, driver)) from None
+
+
+def try_to_load(load: Callable[[], Module], doubt: str, device: int | None) -> Module:
+    """Return the module that `load` returns, if the driver accepts its code for GPU `device`.
+
+    Raises NoImageError, whose message begins with `doubt`, if the driver refuses the code; DriverError for its other
+    errors.
+    """
+    module = None
+    try:
+        module = load()
+        _use_code(module, device)
+        return module
+    except DriverError as error:
+        if module is not None:
+            module.unload()
+        if any(refusal in str(error) for refusal in REFUSALS):
+            raise NoImageError(f"{doubt}; the driver refused it: {error}") from None
+        raise
+
+
+def _use_code(module: Module, device: int | None) -> None:
+    """Make the driver look at the code for a GPU, which it does when a kernel is first needed there."""
+    driver, target = cuda_driver(), str(module.image.target)
+    for info in [info for info in module.manifest.kernels if target not in info.absent][:1]:
+        which = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION
+        handle = check_result(driver.cuDeviceGet(device or current_device() or 0), "getting the GPU")
+        result = driver.cuKernelGetAttribute(which, module[info.symbol].handle, handle)
+        if int(result[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
+            return  # without a context the driver may not say; a launch will
+        check_result(result, f"loading {module.name}, {module.image}")

@@ -1,29 +1,41 @@
 """Describe a module: targets, images, kernels and variables, and read them from the manifest in a wheel.
 
 Importing this file needs the standard library only. It needs no GPU.
+
+Versions of CUDA, drivers and the PTX ISA, and of the manifest format.
+
+Describe the structs that kernels take, and read them from a manifest.
+
+The manifest of a module with many kernels: the kernels are in blocks, so that a program reads those it asks for.
+
+The text is one JSON object, in lines: the format and the SHA-256 of the second line; the rest of the manifest, with the
+sizes and SHA-256 of the blocks; then one line for each block. A block is a list of kernels, each with its place among
+all kernels ("index") and its resources in each image. A kernel is in the block that the hash of its short name tells.
 """
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 from .digest import sha256_of
 from .errors import ImageError, UnknownVariantError
-from .versions import FORMAT, Version, dotted, parse_version
 
 if TYPE_CHECKING:
-    from .formats.manifest_structs import Struct
-    from .variants.macro_values import Variant
-
+    from .parts.variants import Variant
 __all__ = [
+    "BLOCK",
     "FORMAT",
     "LARGEST",
     "MANIFEST_SUFFIX",
     "PARAMETERS",
+    "START",
+    "Blocks",
     "Carried",
     "Compression",
     "External",
+    "Field",
     "GlobalInfo",
     "Image",
     "KernelInfo",
@@ -31,11 +43,15 @@ __all__ = [
     "Manifest",
     "Parameter",
     "Space",
+    "Struct",
     "Target",
     "Version",
     "carried_of",
     "check_digest",
     "dotted",
+    "folded",
+    "head_of",
+    "is_intact",
     "kernel_of",
     "manifest_of",
     "parse_version",
@@ -44,9 +60,111 @@ __all__ = [
     "read_document",
     "read_manifest",
     "structs_in",
+    "structs_of",
+    "unfolded",
     "unscoped",
     "without_spaces",
 ]
+
+
+FORMAT = 3
+"""The newest manifest format that this version reads and writes: 1 is plain, 2 has variants, 3 blocks of kernels."""
+
+Version = tuple[int, int]
+"""(major, minor)"""
+
+
+def parse_version(text: str, what: str = "version") -> Version:
+    """Return (major, minor) of a dotted version such as "12.2"; later parts are ignored.
+
+    Raises ValueError if `text` has another form.
+    """
+    major, _, rest = text.partition(".")
+    minor = rest.partition(".")[0]
+    # isdigit() is false for the empty string.
+    if not (major.isdigit() and minor.isdigit() and text.isascii() and len(major) < 6 and len(minor) < 6):
+        raise ValueError(f"{what} {text!r} does not have the form MAJOR.MINOR")
+    return int(major), int(minor)
+
+
+def dotted(version: Version) -> str:
+    """Return a version as text: "12.2"."""
+    return f"{version[0]}.{version[1]}"
+
+
+MOST_FIELDS = 32_764
+"""The most fields that a struct may have, with those of its structs: as many as a kernel's parameters have bytes."""
+
+
+class Field(NamedTuple):
+    """A field of a struct: its name, its type, its offset in bytes and, for an array, the length of each dimension.
+
+    The type is NumPy's of a number, without the byte order ("f4", "u8" for a pointer), or the C++ name of a struct.
+    """
+
+    name: str
+    type: str
+    offset: int
+    shape: tuple[int, ...] = ()
+    struct: "Struct | None" = None
+    """The struct, if the type is one."""
+
+
+class Struct(NamedTuple):
+    """A struct: its C++ name, its size in bytes and its fields; those of its bases are its own. Fields of a union
+    overlap."""
+
+    name: str
+    size: int
+    fields: tuple[Field, ...]
+
+
+def structs_of(
+    items: dict[str, Any],
+    printable: Callable[[object], str],
+    count_of: Callable[[object, int], int],
+    list_of: Callable[[Callable[[Any], Any], object], tuple[Any, ...]],
+) -> dict[str, Struct]:
+    """Return a manifest's structs by their keys. A struct that contains itself is a KeyError.
+
+    The readers of names, of numbers with their least value, and of lists are those of `manifest`, which imports this
+    file. They raise what `manifest.read_document` expects.
+    """
+    found: dict[str, Struct] = {}
+    counts: dict[str, int] = {}
+
+    def struct_of(key: str) -> Struct:
+        if key not in found:
+            item = items.pop(key)
+            name, size = printable(item["name"]), count_of(item["size"], 1)
+            found[key] = Struct(name, size, list_of(lambda each: field_of(each, size), item["fields"]))
+            counts[key] = sum(counts[each["struct"]] if "struct" in each else 1 for each in item["fields"])
+            if counts[key] > MOST_FIELDS:  # whoever expands them would need too long
+                raise ValueError(f"the struct {name} has {counts[key]} fields with those of its structs")
+        return found[key]
+
+    def field_of(item: dict[str, Any], size: int) -> Field:
+        struct = struct_of(item["struct"]) if "struct" in item else None
+        type_ = _number_type(item["type"]) if struct is None else struct.name
+        shape = list_of(lambda count: count_of(count, 1), item.get("shape", []))
+        if len(shape) > 32:  # NumPy's limit
+            raise ValueError(f"a field has {len(shape)} dimensions")
+        field = Field(printable(item["name"]), type_, count_of(item["offset"], 0), shape, struct)
+        end = field.offset + (struct.size if struct else int(type_[1:] or 1)) * prod(shape)
+        if end > size:
+            raise ValueError(f"the field {field.name} ends at {end} in a struct of {size} bytes")
+        return field
+
+    while items:
+        struct_of(next(iter(items)))
+    return found
+
+
+def _number_type(value: object) -> str:
+    if value not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
+        raise ValueError(f"{value!r} is not the type of a field")
+    return str(value)
+
 
 MANIFEST_SUFFIX = ".fatbin.json"
 
@@ -162,7 +280,7 @@ class Parameter(NamedTuple):
 
         The dtype of a pointer is that of an address, uint64. Raises ImportError without NumPy.
         """
-        from .launching.structs import dtype  # only for programs that ask
+        from .parts.structs import dtype  # only for programs that ask
 
         return dtype(self)
 
@@ -266,7 +384,7 @@ class Manifest(NamedTuple):
         """The name, and the macros of the variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
         if not self.variant:
             return self.name
-        from .variants.macro_values import full_name  # only for a module with variants
+        from .parts.variants import full_name  # only for a module with variants
 
         return full_name(self.name, self.variant)
 
@@ -343,12 +461,11 @@ def _parsed(text: str | bytes, where: str) -> dict[str, Any]:
     if type(found_format) is not int or found_format < 1:
         raise ValueError(f"its format is {found_format!r}")
     if found_format > FORMAT:
-        from .messages.damaged_files import newer_format  # only for an error
+        from .explanations import newer_format  # only for an error
 
         raise newer_format(where, found_format)
     if found_format < 3:
         return document
-    from .formats.manifest_blocks import unfolded  # only for modules with many kernels
 
     return unfolded(document)
 
@@ -359,11 +476,9 @@ def check_digest(document: dict[str, Any], content: bytes, where: str, check: bo
     if check and document["format"] < 3:
         intact = sha256_of(content.replace(digest.encode(), b"")) == digest
     elif check:
-        from .formats.manifest_blocks import is_intact  # only for modules with many kernels
-
         intact = is_intact(content)
     if not intact:
-        from .messages.damaged_files import damaged_manifest  # only for an error
+        from .explanations import damaged_manifest  # only for an error
 
         raise damaged_manifest(where, printable(document["name"]))
 
@@ -431,7 +546,6 @@ def _resources(kernels: dict[str, dict[str, Any]]) -> Mapping[str, Mapping[str, 
 def structs_in(document: Mapping[str, Any]) -> "Mapping[str, Struct]":
     if not document.get("structs"):
         return {}
-    from .formats.manifest_structs import structs_of  # only for kernels that take structs
 
     return structs_of(dict(document["structs"]), printable, _count, _list_of)
 
@@ -546,3 +660,146 @@ def _check_unique(what: str, values: Sequence[object]) -> None:
     if len(set(values)) < len(values):
         repeated = next(each for each in values if values.count(each) > 1)
         raise ValueError(f"the {what} {repeated!r} appears twice")
+
+
+BLOCK = 1 << 14
+"""The usual size of a block, in bytes."""
+
+START = '{"format": 3, "sha256": "'
+"""What the text starts with."""
+
+_MIDDLE = ', "blocks": ['
+
+
+def folded(document: Mapping[str, Any], keys: Sequence[str], size: int) -> str | None:
+    """Return the text of a manifest whose plain text has `size` bytes; None if its kernels cannot be told apart so.
+
+    `document` is the manifest as a JSON object, without format and SHA-256; `keys` are its kernels' short names.
+    """
+    kernels = document["kernels"]
+    names = set(keys)
+    if any(item["symbol"] != key and item["symbol"] in names for item, key in zip(kernels, keys, strict=True)):
+        return None  # one kernel's symbol is another's name: the symbol counts, and may be in another block
+    symbols = {item["symbol"] for item in kernels}
+    rows: list[list[Any]] = [[] for _ in range(-(-size // BLOCK))]
+    for index, (item, key) in enumerate(zip(kernels, keys, strict=True)):
+        resources = [image["resources"].get(item["symbol"]) for image in document["images"]]
+        rows[_number(key, len(rows))].append(item | {"index": index, "resources": resources})
+    lines = [_line(block) for block in rows]
+    others = [
+        image | {"resources": {key: value for key, value in image["resources"].items() if key not in symbols}}
+        for image in document["images"]
+    ]
+    sizes = [[len(line.encode()), sha256_of(line.encode())] for line in lines]
+    return _assembled(_line({**document, "kernels": len(kernels), "images": others, "blocks": sizes}), lines)
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _number(key: str, blocks: int) -> int:
+    """Return the number of the block that has the kernels with a short name."""
+    return int(sha256_of(key.encode(errors="surrogatepass"))[:12], 16) % blocks
+
+
+def _assembled(head: str, blocks: Sequence[str]) -> str:
+    digest = sha256_of(head.encode(errors="surrogatepass"))
+    return f'{START}{digest}", "manifest":\n{head}\n{_MIDDLE}\n' + ",\n".join(blocks) + "\n]}\n"
+
+
+def unfolded(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the manifest as one JSON object with all kernels, from the object that the text is."""
+    head, kernels = document["manifest"], [row for block in document["blocks"] for row in block]
+    kernels.sort(key=lambda row: row["index"])
+    if [row["index"] for row in kernels] != list(range(head["kernels"])):
+        raise ValueError(f"it has {len(kernels)} kernels, not {head['kernels']}")
+    images = [
+        image | {"resources": _resources_manifest_blocks(image, kernels, at)} for at, image in enumerate(head["images"])
+    ]
+    return {**head, "format": document["format"], "sha256": document["sha256"], "kernels": kernels, "images": images}
+
+
+def _resources_manifest_blocks(
+    image: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]], at: int
+) -> dict[str, Any]:
+    found = {row["symbol"]: row["resources"][at] for row in kernels if row["resources"][at] is not None}
+    return {**image["resources"], **found}
+
+
+def is_intact(content: bytes) -> bool:
+    """Return whether every line has the SHA-256 that the text says."""
+    text = content.decode()
+    head, *lines = text.split("\n")[1:-2]
+    blocks = [line.removesuffix(",") for line in lines[1:]]
+    sizes = [[len(line.encode()), sha256_of(line.encode())] for line in blocks]
+    return text == _assembled(head, blocks) and json.loads(head)["blocks"] == sizes
+
+
+def head_of(start: bytes, check: bool) -> tuple[dict[str, Any], int, bool] | None:
+    """Return the manifest without kernels, the place of the first block in bytes, and whether it is intact.
+
+    `start` is the start of the text; the result is None if it ends before the first block. With `check` false, it is
+    taken as intact.
+    """
+    parts = start.split(b"\n", 3)
+    if len(parts) < 4:
+        return None
+    first, head, middle, _ = parts
+    intact = not check or _assembled(head.decode(), []).encode().startswith(b"\n".join((first, head, middle)))
+    return json.loads(head), len(first) + len(head) + len(middle) + 3, intact
+
+
+class Blocks(Sequence[Any]):
+    """The kernels of a manifest in blocks, which are read when they are asked for.
+
+    `read` returns the bytes of the manifest's file from an offset on; `make` returns the kernel in a row of a block.
+    Both raise ImageError; so does every use of the sequence.
+    """
+
+    def __init__(self, head: Mapping[str, Any], start: int, read: Any, make: Any) -> None:
+        self._count = head["kernels"]
+        self._places = []
+        for size, digest in head["blocks"]:
+            self._places.append((start, size, digest))
+            start += size + 2  # ",\n"
+        self._read = read
+        self._make = make
+        self._rows: dict[int, list[Any]] = {}
+        self._kernels: dict[int, Any] = {}
+
+    def near(self, key: str) -> list[Any]:
+        """Return kernels among which are all that have a short name, or a full name with that short name."""
+        return [self._kernel(row) for row in self._block(_number(key, len(self._places)))]
+
+    def resources(self, image: Mapping[str, Any], at: int) -> dict[str, Any]:
+        """Return the resources of all kernels in image number `at`, which is `image` in the manifest."""
+        return _resources_manifest_blocks(image, self._all_rows(), at)
+
+    def _block(self, number: int) -> list[Any]:
+        if number not in self._rows:
+            self._rows[number] = self._read(*self._places[number])
+        return self._rows[number]
+
+    def _all_rows(self) -> list[Any]:
+        rows = [row for number in range(len(self._places)) for row in self._block(number)]
+        return sorted(rows, key=lambda row: row["index"])
+
+    def _kernel(self, row: Mapping[str, Any]) -> Any:
+        index = row["index"]
+        if index not in self._kernels:
+            self._kernels[index] = self._make(row)
+        return self._kernels[index]
+
+    def __len__(self) -> int:
+        return int(self._count)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._kernel, self._all_rows())
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        return tuple(self)[index]

@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .digest import sha256_of
-from .formats.manifest_blocks import BLOCK, folded
-from .versions import dotted
+from .manifest import BLOCK, dotted, folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .formats.manifest_structs import Struct
-    from .manifest import Image, Manifest, Parameter
+    from .manifest import Image, Manifest, Parameter, Struct
 
 __all__ = ["image_to_json", "manifests_to_json"]
 

@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVarTuple, Unpack
 
-    from .jit.compiling import Jit
-    from .launching.configurations import LaunchAttributes
-    from .launching.function_attributes import Attributes
-    from .launching.occupancy import Occupancy
-    from .linking.link import Linked
-    from .memory.module_variables import Global
-    from .variants.macro_values import MacroValue
+    from .configurations import Attributes, LaunchAttributes, Occupancy
+    from .jit import Jit
+    from .parts.linking.link import Linked
+    from .parts.variables import Global
+    from .parts.variants import MacroValue
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
 
@@ -117,7 +115,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         this GPU or driver lacks an attribute; `check=False` omits the checks that writing does not need. Raises
         DriverError if the driver refuses the launch.
         """
-        from .launching.launcher import launcher_of  # ctypes and struct: only for programs that launch
+        from .launching import launcher_of  # ctypes and struct: only for programs that launch
 
         # An instance attribute comes before the method: later calls go straight to the function.
         launch = self.__dict__["launch"] = launcher_of(self).launch
@@ -144,14 +142,14 @@ class Kernel(Generic[Unpack[Arguments]]):
 
         Without `stream`, each call finds its stream by the rule of `launch`. Raises what `launch` raises.
         """
-        from .launching.launcher import launcher_of  # as above
+        from .launching import launcher_of  # as above
 
         return launcher_of(self).bind(grid, block, args, stream, shared_memory, attributes)
 
     @property
     def attributes(self) -> "Attributes":
         """The kernel's attributes, from the driver, on the current context's GPU, else on GPU 0."""
-        from .launching.function_attributes import attributes  # only for programs that ask
+        from .configurations import attributes  # only for programs that ask
 
         return attributes(self)
 
@@ -161,7 +159,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         Source: CUDA Driver API, cuOccupancyMaxActiveBlocksPerMultiprocessor. Raises ArgumentError for a block that
         cannot be launched.
         """
-        from .launching.occupancy import occupancy  # only for programs that ask
+        from .configurations import occupancy  # only for programs that ask
 
         return occupancy(self, block, shared_memory)
 
@@ -170,7 +168,7 @@ class Kernel(Generic[Unpack[Arguments]]):
 
         Source: CUDA Driver API, cuOccupancyMaxPotentialBlockSize.
         """
-        from .launching.occupancy import suggested_block  # only for programs that ask
+        from .configurations import suggested_block  # only for programs that ask
 
         return suggested_block(self, shared_memory)
 
@@ -238,7 +236,7 @@ class ByName(Mapping[str, T]):
                 return found
         found = self._matches_as_spelled(name, spelled)
         if not found and "<" in name:
-            from .launching.instance_names import matching  # only for another spelling of a template's arguments
+            from .instance_names import matching  # only for another spelling of a template's arguments
 
             found = matching(name, self._infos, unscoped)
         return found
@@ -412,7 +410,7 @@ class Module(Mapping[str, Kernel]):
         return Kernel(self, info, int(check_result(result, f"loading {self!r}")))
 
     def _variable(self, info: GlobalInfo) -> "Global":
-        from .memory.module_variables import Global  # only for programs that use variables
+        from .parts.variables import Global  # only for programs that use variables
 
         return Global(self, info)
 

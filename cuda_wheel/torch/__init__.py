@@ -74,6 +74,6 @@ element types.
 PyTorch is no dependency of cuda-wheel: it is imported when the first operator is made.
 """
 
-from .operators import operator
+from cuda_wheel.torch.operators import operator
 
 __all__ = ["operator"]

@@ -3,13 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..declarations.kernel_instances import KernelInstances
-from ..declarations.operator_arguments import OperatorArguments, launch_settings, operator_arguments
-from ..runtime.errors import ArgumentError
-from . import operator_functions
-from .gradients import Gradients
-from .operator_functions import OperatorFunctions
-from .schemas import schema
+from cuda_wheel.operators.declarations import KernelInstances, OperatorArguments, launch_settings, operator_arguments
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.torch import functions as operator_functions
+from cuda_wheel.torch.functions import Gradients, OperatorFunctions, schema
 
 __all__ = ["operator"]
 

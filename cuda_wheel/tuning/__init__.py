@@ -32,6 +32,6 @@ must be true of each element, and NaN equals NaN; this needs NumPy.
 The launches must run on the default stream, or on a stream that waits for it, as they do without further effort.
 """
 
-from .tunable import Tunable, tunable
+from cuda_wheel.tuning.tunable import Tunable, tunable
 
 __all__ = ["Tunable", "tunable"]

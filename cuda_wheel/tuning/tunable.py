@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..runtime.choosing.tuning_table import Problem, checked_problem, plain_value, problem_text
-from ..runtime.errors import ArgumentError
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.parts.tuned_tables import Problem, checked_problem, plain_value, problem_text
 
 __all__ = ["Candidate", "Candidates", "Tunable", "tunable"]
 

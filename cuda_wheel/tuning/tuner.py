@@ -1,20 +1,205 @@
-"""Try the candidates of a tunable: check each one's result, time those that are right, and choose one."""
+"""Try the candidates of a tunable: check each one's result, time those that are right, and choose one.
+
+Save, restore and compare the arrays that hold the results of a tuned function.
+
+Write a module's table of tuned choices: one line for each, in an order that measuring does not change.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from statistics import median
 from typing import Any, Protocol
 
-from ..runtime.choosing.choices import Choice
-from ..runtime.choosing.tuning_table import Problem, Row, problem_text
-from ..runtime.errors import CudaWheelError, describe_error
-from ..runtime.manifest import Version
-from .results import Results
-from .tunable import Tunable
+from cuda_wheel.runtime.arguments import device_bytes, host_bytes, is_on_gpu, type_name
+from cuda_wheel.runtime.driver import (
+    check_result,
+    cuda_driver,
+    current_device,
+    device_and_driver,
+    device_attribute,
+    device_name,
+)
+from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, DriverError, describe_error
+from cuda_wheel.runtime.manifest import Version
+from cuda_wheel.runtime.parts.tuned_tables import FORMAT, Choice, Problem, Row, problem_text
+from cuda_wheel.tuning.tunable import Tunable
 
-__all__ = ["Measured", "Timer", "Trial", "tune"]
+__all__ = ["Bench", "Measured", "Results", "Timer", "Trial", "merged", "table_text", "tune"]
+
+
+class Results:
+    """The arrays that a tuned function's launches write, on the GPU or in host memory."""
+
+    def __init__(self, given: Any) -> None:
+        """Raises ArgumentError for what is no contiguous array, or cannot be written."""
+        self._arrays = list(given) if isinstance(given, (tuple, list)) else [given]
+        if not self._arrays:
+            raise ArgumentError("there are no results to compare: return the launch function and the result arrays")
+        for array in self._arrays:
+            if not is_on_gpu(array) and host_bytes(array).readonly:
+                raise ArgumentError(f"the {type_name(type(array))} with results is read-only")
+        self.read()
+
+    def read(self) -> list[bytes]:
+        """Return the content of each array; all work of the GPU must be complete."""
+        return [_read(array) for array in self._arrays]
+
+    def write(self, contents: Sequence[bytes]) -> None:
+        """Set the content of each array."""
+        for array, content in zip(self._arrays, contents, strict=True):
+            if is_on_gpu(array):
+                address, size = device_bytes(array)
+                if size:
+                    check_result(cuda_driver().cuMemcpyHtoD(address, content, size), "restoring the results")
+            else:
+                host_bytes(array).cast("B")[:] = content
+
+    def difference(self, reference: Sequence[bytes], found: Sequence[bytes], rtol: float, atol: float) -> str | None:
+        """Return how contents differ from those of the reference: None if they do not, by more than the tolerance."""
+        for number, (array, wanted, content) in enumerate(zip(self._arrays, reference, found, strict=True)):
+            what = "the result" if len(self._arrays) == 1 else f"result {number}"
+            if wanted != content:
+                text = _difference(_element_type(array), wanted, content, rtol, atol)
+                if text is not None:
+                    return f"{what} is wrong: {text}"
+        return None
+
+
+def _read(array: Any) -> bytes:
+    if not is_on_gpu(array):
+        return bytes(host_bytes(array))
+    address, size = device_bytes(array)
+    content = bytearray(size)
+    if size:
+        check_result(cuda_driver().cuMemcpyDtoH(content, address, size), "reading the results")
+    return bytes(content)
+
+
+def _element_type(array: Any) -> str:
+    """Return the element type as NumPy spells it, or "bfloat16", which NumPy does not have."""
+    if str(getattr(array, "dtype", "")) in ("torch.bfloat16", "bfloat16"):
+        return "bfloat16"
+    if is_on_gpu(array):
+        return str(array.__cuda_array_interface__["typestr"])
+    interface = getattr(array, "__array_interface__", None)
+    return str(interface["typestr"] if interface else memoryview(array).format)
+
+
+def _difference(dtype: str, wanted: bytes, content: bytes, rtol: float, atol: float) -> str | None:
+    exact = not (rtol or atol)
+    try:
+        np: Any = import_module("numpy")  # no requirement of this package
+    except ImportError:
+        if exact:
+            first = next(place for place, pair in enumerate(zip(wanted, content, strict=True)) if pair[0] != pair[1])
+            return f"byte {first} is {content[first]}, not {wanted[first]}"
+        raise CudaWheelError("rtol and atol need NumPy: pip install numpy") from None
+    if dtype == "bfloat16":  # the upper half of a float32
+        one, other = (np.frombuffer(each, np.uint16).astype(np.uint32) << 16 for each in (wanted, content))
+        one, other = one.view(np.float32), other.view(np.float32)
+    else:
+        one, other = (np.frombuffer(each, np.dtype(dtype)) for each in (wanted, content))
+    if exact:
+        bits = [np.frombuffer(each, np.uint8).reshape(len(one), -1) for each in (wanted, content)]
+        differs = (bits[0] != bits[1]).any(axis=1)
+    elif one.dtype.kind not in "fciub":
+        raise ArgumentError(f"results of type {dtype} can be compared bit by bit only: leave out rtol and atol")
+    else:
+        # In float64, whose arithmetic neither overflows nor rounds a difference of the smaller types away.
+        wide, right = (each if each.dtype.kind == "c" else each.astype(np.float64) for each in (other, one))
+        differs = ~np.isclose(wide, right, rtol=rtol, atol=atol, equal_nan=True)
+    count = int(differs.sum())
+    if not count:
+        return None
+    first = int(differs.argmax())
+    return f"element {first} is {other[first]!s}, not {one[first]!s}; {count} of {len(one)} differ"
+
+
+LEAST_COVER = 64 << 20
+"""Bytes that are written before each measurement, at least."""
+
+
+class Bench:
+    """The GPU of the current context, else GPU 0, and what times work on its default stream.
+
+    Before each measurement, the GPU overwrites more memory than its cache has. So the caches are cold, and the GPU is
+    busy while the host enqueues the launch: the measured time is the GPU's, and not the host's.
+    """
+
+    def __init__(self) -> None:
+        """Raises DriverError without a usable GPU."""
+        driver = self._driver = cuda_driver()
+        device = current_device()
+        if device is None:
+            device = 0
+            context = check_result(driver.cuDevicePrimaryCtxRetain(0), "making a context on GPU 0")
+            check_result(driver.cuCtxSetCurrent(context), "making the context of GPU 0 current")
+        self.device = device
+        self.gpu = device_name(device)
+        self.capability: Version = device_and_driver(device)[0]
+        self._start, self._end = (check_result(driver.cuEventCreate(0), "making an event") for _ in range(2))
+        self._size = max(2 * device_attribute("L2_CACHE_SIZE", device), LEAST_COVER)
+        self._memory = int(check_result(driver.cuMemAlloc(self._size), "allocating memory to write"))
+        self._cover(1)
+        self.finish()
+        self._cover_seconds = min(self._events(lambda: self._cover(4)) for _ in range(5)) / 4
+
+    def close(self) -> None:
+        """Free the memory and the events."""
+        self._driver.cuMemFree(self._memory)
+        for event in (self._start, self._end):
+            self._driver.cuEventDestroy(event)
+
+    def finish(self) -> None:
+        """Wait for all work of the GPU; raises DriverError if it failed."""
+        check_result(self._driver.cuCtxSynchronize(), "waiting for the GPU")
+
+    def is_usable(self) -> bool:
+        """Return whether the GPU still works: an illegal access ends all work of the process."""
+        try:
+            self.finish()
+        except DriverError:
+            return False
+        return True
+
+    def covers(self, launch: Callable[[], object]) -> int:
+        """Return how often to overwrite the memory, so that this takes longer than enqueuing `launch`. Warms up."""
+        host_seconds = []
+        for _ in range(3):
+            self.finish()
+            began = time.perf_counter()
+            launch()
+            host_seconds.append(time.perf_counter() - began)
+        self.finish()
+        return min(64, 1 + math.ceil(2 * min(host_seconds) / self._cover_seconds))
+
+    def seconds(self, launch: Callable[[], object], covers: int) -> float:
+        """Return the time that the GPU takes for what `launch` enqueues, in seconds."""
+        self.finish()
+        self._cover(covers)
+        return self._events(launch)
+
+    def _cover(self, count: int) -> None:
+        for _ in range(count):
+            check_result(self._driver.cuMemsetD8Async(self._memory, 0, self._size, 0), "writing memory")
+
+    def _events(self, launch: Callable[[], object]) -> float:
+        self._record(self._start)
+        launch()
+        self._record(self._end)
+        check_result(self._driver.cuEventSynchronize(self._end), "waiting for the GPU")
+        milliseconds = check_result(self._driver.cuEventElapsedTime(self._start, self._end), "reading the time")
+        return float(milliseconds) / 1000
+
+    def _record(self, event: Any) -> None:
+        check_result(self._driver.cuEventRecord(event, 0), "recording an event")
+
 
 SAME = 1.01
 """The first candidate that is at most this factor slower than the fastest is chosen, so that tables change only for a
@@ -168,3 +353,21 @@ def _row(tunable: Tunable, problem: Problem, best: Trial, first: Trial, timer: T
     times = (float(f"{trial.seconds * 1e6:.3g}") for trial in (best, first))  # more digits would change in every run
     what = (tunable.name, timer.gpu, timer.capability, problem)
     return Row(*what, choice.variant, choice.kernel_name, choice.parameters, *times)
+
+
+def merged(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
+    """Return the new rows, and the old ones of other GPUs and other names, in the order of the file."""
+    new = list(new)
+    measured = {(row.name, row.gpu) for row in new}
+    return sorted([*new, *(row for row in old if (row.name, row.gpu) not in measured)], key=_order)
+
+
+def table_text(module: str, rows: Iterable[Row]) -> str:
+    """Return the content of the table of a module."""
+    lines = ",\n".join(json.dumps(row._asdict()) for row in sorted(rows, key=_order))
+    head = f'"format": {FORMAT},\n"module": {json.dumps(module)},\n"choices": [\n'
+    return f"{{\n{head}{lines}\n]\n}}\n"
+
+
+def _order(row: Row) -> tuple[Any, ...]:
+    return row.name, row.compute_capability, row.gpu, [(key, row.problem[key]) for key in sorted(row.problem)]

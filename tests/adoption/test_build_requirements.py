@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.adoption.build_requirements import Imported, chosen_extra
-from cuda_wheel.adoption.importing import read_import
-from cuda_wheel.adoption.seen_project import toolchain_extra
-from cuda_wheel.adoption.start import Start, start
-from cuda_wheel.adoption.trial_build import ModuleTrial
+from cuda_wheel.migrate.importing import read_import
+from cuda_wheel.migrate.module_tables import ModuleTrial
+from cuda_wheel.migrate.pyproject_edit import Imported, chosen_extra
+from cuda_wheel.migrate.seen_project import toolchain_extra
+from cuda_wheel.migrate.start import Start, start
 from tests.support.projects import KERNEL, write_files
 
 PYPROJECT = """\

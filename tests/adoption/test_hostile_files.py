@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.adoption.importing import Import, project_root, read_import
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.importing import Import, project_root, read_import
 from tests.support.projects import KERNEL
 
 pytestmark = [

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION
-from cuda_wheel.adoption.importing import hoisted, read_import
-from cuda_wheel.adoption.module_tables import missing_folders, options_table
-from cuda_wheel.adoption.trial_build import library_folder
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.importing import hoisted, read_import
+from cuda_wheel.migrate.module_tables import library_folder, missing_folders, options_table
+from cuda_wheel.migrate.seen_project import BUILD_EXTENSION
 from tests.adoption.test_start import check_wheel, head
 from tests.docs.pages import blocks
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.adoption.extension_calls import BUILD_EXTENSION, extensions_in
-from cuda_wheel.adoption.script_reader import calls_in
-from cuda_wheel.adoption.script_values import UNKNOWN
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.script_reader import UNKNOWN, calls_in
+from cuda_wheel.migrate.seen_project import BUILD_EXTENSION, extensions_in
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.adoption.file_changes import FileChange, write_changes
-from cuda_wheel.adoption.first_files import cmake_call
-from cuda_wheel.adoption.pyproject_edit import PyprojectEdit, table_lines
-from cuda_wheel.adoption.seen_project import toolchain_extra
-from cuda_wheel.adoption.start import start
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.pyproject_edit import FileChange, PyprojectEdit, table_lines, write_changes
+from cuda_wheel.migrate.seen_project import toolchain_extra
+from cuda_wheel.migrate.start import cmake_call, start
 from cuda_wheel.runtime.manifest import Manifest
 from tests.docs.pages import projects
 from tests.support.processes import pip_wheel

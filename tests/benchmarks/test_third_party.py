@@ -13,7 +13,7 @@ import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 pytestmark = pytest.mark.one_toolchain

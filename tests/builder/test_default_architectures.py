@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.config.architectures import settle
-from cuda_wheel.builder.describe.coverage import DRIVERS, cover
+from cuda_wheel.builder.manifest_writer.coverage import DRIVERS, cover
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.rules import resolve

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS
 from cuda_wheel.builder.images.assembly import assemble
 from cuda_wheel.builder.jobs import Compiled, LinkInput, LinkJob
-from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.link import link_job
+from cuda_wheel.builder.rewriting.front_end import HOST_CODE_OPTIONS
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.arithmetic import (
     HALF,

@@ -14,23 +14,23 @@ from types import TracebackType
 
 import pytest
 
-from cuda_wheel.builder import plan_runner
+from cuda_wheel.builder import execute as plan_runner
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.describe import coverage
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Compiled, Job
+from cuda_wheel.builder.manifest_writer import coverage
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime import digest, loading, rules
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache
 from tests.support.listener import Listener
 from tests.support.processes import run
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.cluster.parcel import NotPortableError, RemoteCall
+from cuda_wheel.builder.cluster.job_transfer import NotPortableError, RemoteCall
+from cuda_wheel.builder.compile_on_load.requests import compile_on_load
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.editable.on_load import compile_on_load
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.sources.system_folders import system_folders
-from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, Headers, Toolchain
+from cuda_wheel.builder.sources.paths import system_folders
+from cuda_wheel.builder.toolchain.toolchain import HOST_LIBRARIES, Headers, Toolchain
 from cuda_wheel.builder.wheel.sdist import sdist_files
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.inspect import rebuild

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.cache.keys import job_key
-from cuda_wheel.builder.describe.coverage import cover
+from cuda_wheel.builder.cache.compile_cache import job_key
+from cuda_wheel.builder.manifest_writer.coverage import cover
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.sources.modules import one_module, variants_of
-from cuda_wheel.builder.toolchain.records import Toolchain
-from cuda_wheel.builder.wheel.variant_stubs import variant_loader_stub
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
+from cuda_wheel.builder.wheel.stubs import variant_loader_stub
 from cuda_wheel.builder.workers.executor import shared_options
-from cuda_wheel.inspect.found_modules import find_modules
+from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.manifest_text import manifests_to_json
-from cuda_wheel.runtime.variants.index import all_manifests
+from cuda_wheel.runtime.parts.variants import all_manifests
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import BACKENDS, LISTS, SCIKIT_BUILD, pyproject_head
 from tests.support.variants import SOURCE_OF_VARIANTS, VARIANTS_TABLE, write_variants

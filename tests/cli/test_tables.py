@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.cli.printing.tables import Column, StyledText, Table, plain_text, print_report
+from cuda_wheel.cli.tables import Column, StyledText, Table, plain_text, print_report
 
 pytestmark = pytest.mark.one_toolchain
 

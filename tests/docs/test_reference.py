@@ -15,7 +15,7 @@ import pytest
 
 from cuda_wheel import runtime
 from cuda_wheel.builder import errors as build_errors
-from cuda_wheel.builder.config.option_table import IGNORED, REFUSED, TRANSLATED
+from cuda_wheel.builder.config.compiler_options import IGNORED, REFUSED, TRANSLATED
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.cli.main import COMMANDS, command_parser
 from cuda_wheel.runtime import errors as load_errors

@@ -16,8 +16,8 @@ import pytest
 
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.errors import DriverError
-from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
-from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
+from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
+from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
 from tests.gpu.support import value
 from tests.support.processes import run
 from tests.support.toolchains import installed_extra

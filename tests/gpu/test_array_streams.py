@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import cuda_wheel
+from cuda_wheel.runtime import streams as arrays_in_use
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.memory import arrays_in_use
 from tests.gpu.support import Memory, value
 
 pytestmark = [

@@ -16,11 +16,11 @@ import pytest
 import cuda_wheel
 from cuda_wheel import JitOptions, Piece
 from cuda_wheel.runtime.driver import device_and_driver
-from cuda_wheel.runtime.jit.floating_point import FloatingPoint, floating_point
-from cuda_wheel.runtime.linking.cuda_compiler import _header_folders as header_folders
-from cuda_wheel.runtime.linking.cuda_compiler import compile_cuda, nvrtc_version
+from cuda_wheel.runtime.jit import FloatingPoint, floating_point
 from cuda_wheel.runtime.manifest import Target
 from cuda_wheel.runtime.module import Module
+from cuda_wheel.runtime.parts.linking.cuda_compiler import _header_folders as header_folders
+from cuda_wheel.runtime.parts.linking.cuda_compiler import compile_cuda, nvrtc_version
 from tests.gpu.conftest import prebuilt_sets
 from tests.gpu.support import Memory
 from tests.support.projects import FIXTURES, FLOATING

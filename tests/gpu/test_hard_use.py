@@ -153,7 +153,7 @@ def test_a_context_that_another_librarys_kernel_broke_is_reported_as_such(saxpy:
 FORK = f"""
 import os, sys, warnings
 warnings.simplefilter("ignore", DeprecationWarning)  # Python warns about a fork with running threads
-import saxpy_demo.kernels, cuda_wheel, cuda_wheel.runtime.loading, cuda_wheel.runtime.launching.launcher
+import saxpy_demo.kernels, cuda_wheel, cuda_wheel.runtime.loading, cuda_wheel.runtime.launching
 from tests.gpu.support import check_saxpy
 def work():
     module = cuda_wheel.load({SAXPY!r})

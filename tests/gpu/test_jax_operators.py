@@ -258,7 +258,7 @@ GRAPHS = """
 import sys
 import jax, jax.numpy as jnp, numpy as np
 import cuda_wheel, cuda_wheel.jax
-from cuda_wheel.jax.program_launches import ProgramLaunches
+from cuda_wheel.jax.handler import ProgramLaunches
 
 calls = 0
 run = ProgramLaunches.run

@@ -13,7 +13,7 @@ import cuda_wheel
 from cuda_wheel import JitOptions
 from cuda_wheel.runtime import loading
 from cuda_wheel.runtime.driver import device_and_driver, device_count
-from cuda_wheel.runtime.jit import nvjitlink
+from cuda_wheel.runtime.parts import cuda_libraries as nvjitlink
 from tests.gpu.support import SAXPY
 from tests.support.editable import environment_on_top
 from tests.support.processes import run
@@ -141,7 +141,7 @@ import sys
 from cuda.core import Device
 import cuda_wheel
 from cuda_wheel.runtime.jit import compiling
-from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
+from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
 if "kept" in sys.argv:
     compiling.link_code = None
 device = Device()

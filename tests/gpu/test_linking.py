@@ -18,9 +18,9 @@ import cuda_wheel
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
 from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.runtime.driver import device_and_driver
-from cuda_wheel.runtime.jit.cuda_libraries import library_path
-from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
 from cuda_wheel.runtime.module import Module
+from cuda_wheel.runtime.parts.cuda_libraries import library_path
+from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
 from tests.gpu.support import Memory
 from tests.support.processes import run
 from tests.support.toolchains import installed_extra

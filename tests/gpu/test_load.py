@@ -11,8 +11,8 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.driver import device_and_driver
-from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
 from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
 from cuda_wheel.runtime.rules import resolve
 from tests.gpu.conftest import prebuilt_sets
 from tests.gpu.prebuild import PTX_ALONE

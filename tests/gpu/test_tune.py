@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.runtime.choosing import choices
-from cuda_wheel.tuning.bench import Bench
+from cuda_wheel.runtime.parts import tuned_tables as choices
+from cuda_wheel.tuning.tuner import Bench
 from tests.gpu.support import Memory, value
 from tests.support.processes import run
 from tests.support.projects import ROOT, pyproject_head, write_files
@@ -185,7 +185,7 @@ def test_what_cannot_be_measured_is_refused_with_words(project: Path, cuda_wheel
 
 
 def test_results_of_cupy_and_pytorch_are_compared(project: Path, context: None) -> None:
-    from cuda_wheel.tuning.results import Results
+    from cuda_wheel.tuning.tuner import Results
 
     cupy, torch = pytest.importorskip("cupy"), pytest.importorskip("torch")
     for array in (cupy.arange(10.0), torch.arange(10.0).cuda(), torch.arange(10.0).cuda().bfloat16()):

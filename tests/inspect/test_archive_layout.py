@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cuda_wheel.inspect.archive_layout import layout_differences
+from cuda_wheel.inspect.wheel_checks import layout_differences
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -13,22 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.describe.advice import advice, gaps
-from cuda_wheel.builder.describe.coverage import (
+from cuda_wheel.builder.manifest_writer.coverage import (
     DRIVERS,
     GPU_OF,
     Coverage,
+    advice,
     cells_text,
     cover,
+    gaps,
     missing,
     not_required,
     required_keys,
 )
 from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
-from cuda_wheel.inspect.coverage_picture import coverage_to_html, coverage_to_svg
-from cuda_wheel.inspect.coverage_report import driver_groups, parse_requirement
-from cuda_wheel.runtime.jit.nvjitlink_rules import knows
+from cuda_wheel.inspect.coverage_report import coverage_to_html, coverage_to_svg, driver_groups, parse_requirement
 from cuda_wheel.runtime.manifest import Manifest, parse_version
+from cuda_wheel.runtime.rules import knows
 from tests.support.manifests import image, images, manifest
 from tests.support.projects import KERNEL, ROOT
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.editable.on_load import compile_on_load
+from cuda_wheel.builder.compile_on_load.requests import compile_on_load
 from cuda_wheel.inspect import doctor
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel, run

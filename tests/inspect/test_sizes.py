@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.describe.coverage import cover
-from cuda_wheel.inspect.found_modules import find_modules
+from cuda_wheel.builder.manifest_writer.coverage import cover
+from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.inspect.sizes import Size, losses_without, measure_module, sizes_by_target
 from cuda_wheel.runtime.manifest import Image, Manifest, Target
 from tests.support.projects import KERNEL

@@ -26,10 +26,9 @@ import pytest
 from cuda_wheel.cli.main import main
 from cuda_wheel.inspect.archive import file_digests
 from cuda_wheel.inspect.differences import manifest_differences
-from cuda_wheel.inspect.found_modules import find_modules
-from cuda_wheel.inspect.rebuild import Comparison, compare, pins, rebuild
-from cuda_wheel.inspect.record import record_differences
-from cuda_wheel.inspect.wheel_sbom import read_sbom, sbom_differences
+from cuda_wheel.inspect.modules import find_modules
+from cuda_wheel.inspect.rebuild import Comparison, compare, pins, read_sbom, rebuild, sbom_differences
+from cuda_wheel.inspect.wheel_checks import record_differences
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel

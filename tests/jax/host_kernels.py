@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cuda_wheel.jax import registration
+from cuda_wheel.jax import handler as registration
 from cuda_wheel.jax.call_frames import Api, CallFrame
 from tests.torch.stand_in_kernels import StandIn
 

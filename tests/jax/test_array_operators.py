@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.jax import registration
+from cuda_wheel.jax import handler as registration
 from cuda_wheel.runtime.errors import ArgumentError
 from tests.jax.host_kernels import HostKernel, launch_on_cpu, memory
 from tests.support.processes import run

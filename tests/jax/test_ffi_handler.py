@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuda_wheel.declarations.kernel_instances import KernelIdentity, KernelInstances
-from cuda_wheel.jax import ffi_handler, program_launches
+from cuda_wheel.jax import handler as ffi_handler
+from cuda_wheel.jax import handler as program_launches
 from cuda_wheel.jax.call_frames import header_version
-from cuda_wheel.jax.guarded_code import guarded
-from cuda_wheel.jax.launch_text import ArrayType, Launch, plain
-from cuda_wheel.jax.program_launches import ProgramLaunches
+from cuda_wheel.jax.handler import ProgramLaunches, guarded
+from cuda_wheel.jax.tracing import ArrayType, Launch, plain
+from cuda_wheel.operators.declarations import KernelIdentity, KernelInstances
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from tests.jax.frames import Xla, aligned
 from tests.jax.host_kernels import HostKernel
@@ -236,7 +236,7 @@ def test_the_version_and_the_traits_are_told(call: Any) -> None:
 def test_a_version_of_xla_that_is_not_known_ends_the_process() -> None:
     program = """
 import sys
-from cuda_wheel.jax.ffi_handler import handler
+from cuda_wheel.jax.handler import handler
 from tests.jax.frames import Xla
 xla = Xla()
 if sys.argv[1] == "size":

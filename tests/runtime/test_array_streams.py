@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import cuda_wheel
+from cuda_wheel.runtime import streams as arrays_in_use
+from cuda_wheel.runtime.arrays import alignment
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
-from cuda_wheel.runtime.launching.launcher import launcher_of
-from cuda_wheel.runtime.launching.pointers import alignment
-from cuda_wheel.runtime.launching.streams import stream_address
+from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
-from cuda_wheel.runtime.memory import arrays_in_use
-from cuda_wheel.runtime.memory.tensor_maps import TensorMap
+from cuda_wheel.runtime.parts.tensor_maps import TensorMap
+from cuda_wheel.runtime.streams import stream_address
 from tests.runtime.test_launching import core_buffer, kernel_of, module_of, takes
 from tests.support.array_libraries import StandInPyTorch, cupy_array, fake, torch_tensor
 from tests.support.driver import Driver, Result

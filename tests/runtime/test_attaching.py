@@ -11,8 +11,8 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.builder.wheel.stubs import stub
-from cuda_wheel.runtime.attaching import attached, not_attached
 from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.parts.attach import attached, not_attached
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import BACKENDS, KERNEL, ROOT, copy_fixture
 from tests.support.wheels import contents

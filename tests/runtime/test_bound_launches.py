@@ -15,7 +15,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
-from cuda_wheel.runtime.launching.launcher import launcher_of
+from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.manifest import Parameter
 from cuda_wheel.runtime.module import Kernel
 from tests.runtime.test_launching import kernel_of, takes

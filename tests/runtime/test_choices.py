@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cuda_wheel
-from cuda_wheel.runtime.choosing.tuning_table import Row, choose, parse_table
 from cuda_wheel.runtime.errors import ArgumentError, DriverError, ImageError
-from cuda_wheel.tuning.table_file import merged, table_text
+from cuda_wheel.runtime.parts.tuned_tables import Row, choose, parse_table
+from cuda_wheel.tuning.tuner import merged, table_text
 from tests.support.driver import Driver
 from tests.support.loaded_modules import forget_package
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from cuda_wheel import CudaWheelError, ImageError, Piece, link, load_code
-from cuda_wheel.runtime.formats import ptx, symbols
-from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.linking import inputs
-from cuda_wheel.runtime.linking.checks import check_prototypes, check_unit, symbols_of
-from cuda_wheel.runtime.linking.linker_io import LinkerInput
-from cuda_wheel.runtime.linking.strategy import LinkUnit
+from cuda_wheel.runtime.parts.formats import cubin as symbols
+from cuda_wheel.runtime.parts.formats import ptx
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
+from cuda_wheel.runtime.parts.linking import inputs
+from cuda_wheel.runtime.parts.linking.linkers import LinkerInput
+from cuda_wheel.runtime.parts.linking.strategy import LinkUnit, check_prototypes, check_unit, symbols_of
 from tests.support.driver import Driver
 
 pytestmark = pytest.mark.one_toolchain
@@ -30,7 +30,7 @@ MANY = 1 << 19
 def cubin(workers, toolchain, tmp_path_factory) -> bytes:
     from cuda_wheel.builder.compile.job import compile_job
     from cuda_wheel.builder.jobs import Job
-    from cuda_wheel.builder.toolchain.records import INCLUDE
+    from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 
     text = b"__constant__ int c[4]; __global__ void k(const float* x, int n) { if (n > c[0]) __trap(); }"
     folder = str(tmp_path_factory.mktemp("cubin"))

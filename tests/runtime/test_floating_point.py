@@ -16,12 +16,12 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import ImageError, JitOptions, LinkError, Piece
 from cuda_wheel.builder.images.bundling import make_fatbin
-from cuda_wheel.runtime.formats.ptx import without_contraction
-from cuda_wheel.runtime.jit.floating_point import NO_CONTRACTION, FloatingPoint, floating_point
-from cuda_wheel.runtime.linking import prepared_link
-from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
-from cuda_wheel.runtime.linking.linker_io import LinkerOutput
-from cuda_wheel.runtime.linking.strategy import LinkUnit, strategies
+from cuda_wheel.runtime.jit import NO_CONTRACTION, FloatingPoint, floating_point
+from cuda_wheel.runtime.parts.formats.ptx import without_contraction
+from cuda_wheel.runtime.parts.linking import prepared_link
+from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
+from cuda_wheel.runtime.parts.linking.linkers import LinkerOutput
+from cuda_wheel.runtime.parts.linking.strategy import LinkUnit, strategies
 from tests.support.driver import Driver
 from tests.support.linkable import compiled
 

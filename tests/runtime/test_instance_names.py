@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from cuda_wheel.runtime.errors import UnknownKernelError
-from cuda_wheel.runtime.launching.instance_names import canonical
+from cuda_wheel.runtime.instance_names import canonical
 from cuda_wheel.runtime.manifest import KernelInfo
 from cuda_wheel.runtime.module import ByName
 

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.launching.arguments import (
+from cuda_wheel.runtime.arguments import (
     BFloat16Converter,
     BoolConverter,
     Converter,
@@ -24,14 +23,18 @@ from cuda_wheel.runtime.launching.arguments import (
     RawScalarConverter,
     UnknownSignConverter,
     any_integer,
+    device_bytes,
+    host_bytes,
     integer_of_unknown_sign,
+    is_array,
+    plain_number,
+    type_name,
     value_text,
 )
-from cuda_wheel.runtime.launching.buffers import device_bytes, host_bytes, is_array, plain_number, type_name
-from cuda_wheel.runtime.launching.parameters import converter_for, long_size
-from cuda_wheel.runtime.launching.pointers import PointerConverter, RawWordConverter, _dtype_name
-from cuda_wheel.runtime.launching.structs import StructConverter, _holds, _number_kind
+from cuda_wheel.runtime.arrays import PointerConverter, RawWordConverter, _dtype_name, converter_for, long_size
+from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
+from cuda_wheel.runtime.parts.structs import StructConverter, _holds, _number_kind
 from tests.support.driver import Driver
 
 pytestmark = pytest.mark.one_toolchain

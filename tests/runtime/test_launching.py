@@ -28,12 +28,12 @@ from hypothesis import strategies as st
 
 import cuda_wheel
 from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.runtime import arrays as parameters_module
 from cuda_wheel.runtime import driver as driver_module
+from cuda_wheel.runtime import launching as launcher
 from cuda_wheel.runtime import manifest as manifest_module
 from cuda_wheel.runtime import module
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
-from cuda_wheel.runtime.launching import launcher
-from cuda_wheel.runtime.launching import parameters as parameters_module
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter, Target
 from cuda_wheel.runtime.module import Kernel
 from tests.support.array_libraries import cupy_array, fake, torch_tensor

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.toolchain.builds import library_build
-from cuda_wheel.builder.toolchain.records import Toolchain
-from cuda_wheel.runtime.jit import library_builds
-from cuda_wheel.runtime.jit.library_builds import build_id, build_of, driver_build
-from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_build
-from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_build
+from cuda_wheel.builder.toolchain.find import library_build
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
+from cuda_wheel.runtime.parts import cuda_libraries as library_builds
+from cuda_wheel.runtime.parts.cuda_libraries import build_id, build_of, driver_build, nvjitlink_build
+from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_build
 
 linux = pytest.mark.skipif(sys.platform == "win32", reason="libraries of Windows have no build ID")
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.runtime.jit.compiling import JitOptions
-from cuda_wheel.runtime.jit.floating_point import FloatingPoint
-from cuda_wheel.runtime.linking import prepared_link
-from cuda_wheel.runtime.linking.prepared_link import PreparedLink
-from cuda_wheel.runtime.linking.strategy import LinkUnit, Strategy
+from cuda_wheel.runtime.jit import FloatingPoint, JitOptions
 from cuda_wheel.runtime.manifest import Target
+from cuda_wheel.runtime.parts.linking import prepared_link
+from cuda_wheel.runtime.parts.linking.prepared_link import PreparedLink
+from cuda_wheel.runtime.parts.linking.strategy import LinkUnit, Strategy
 
 pytestmark = pytest.mark.one_toolchain
 

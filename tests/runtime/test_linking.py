@@ -20,20 +20,20 @@ import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
 from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.builder.wheel.outputs import vendored_files
-from cuda_wheel.runtime.formats import ptx
-from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.formats.symbols import demangled
-from cuda_wheel.runtime.jit.compiling import resources_of
-from cuda_wheel.runtime.jit.nvjitlink import nvjitlink_version
-from cuda_wheel.runtime.linking import link as link_module
-from cuda_wheel.runtime.linking import nvjitlink_linker, prepared_link
-from cuda_wheel.runtime.linking.cuda_compiler import nvrtc_version
-from cuda_wheel.runtime.linking.inputs import piece_of
-from cuda_wheel.runtime.linking.linker_io import RefusedError
-from cuda_wheel.runtime.linking.strategy import LinkUnit, relocatable_group, strategies
-from cuda_wheel.runtime.linking.units import distinct_names
+from cuda_wheel.runtime.jit import resources_of
 from cuda_wheel.runtime.manifest import External, Image, KernelInfo, Manifest, Parameter, Target, dotted
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
+from cuda_wheel.runtime.parts.formats import ptx
+from cuda_wheel.runtime.parts.formats.cubin import demangled, read_cubin
+from cuda_wheel.runtime.parts.linking import link as link_module
+from cuda_wheel.runtime.parts.linking import linkers as nvjitlink_linker
+from cuda_wheel.runtime.parts.linking import prepared_link
+from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
+from cuda_wheel.runtime.parts.linking.inputs import piece_of
+from cuda_wheel.runtime.parts.linking.link import distinct_names
+from cuda_wheel.runtime.parts.linking.linkers import RefusedError
+from cuda_wheel.runtime.parts.linking.strategy import LinkUnit, relocatable_group, strategies
+from cuda_wheel.runtime.user_cache import Cache
 from tests.support.driver import Driver, Result
 from tests.support.linkable import APPLY, BOTH, FORMS, USER, compiled, fatbin, piece
 from tests.support.processes import run

@@ -10,17 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.runtime.errors import ImageError
-from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
 from cuda_wheel.runtime.manifest import (
     FORMAT,
     LARGEST,
     PARAMETERS,
     External,
+    Field,
     GlobalInfo,
     Image,
     KernelInfo,
     Manifest,
     Parameter,
+    Struct,
     Target,
     read_document,
 )

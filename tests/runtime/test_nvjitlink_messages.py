@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cuda_wheel.runtime.linking.nvjitlink_messages import (
+from cuda_wheel.runtime.parts.linking.linkers import (
     Cause,
     causes,
     duplicate_message,

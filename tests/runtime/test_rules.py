@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.explanations import no_image_message
-from cuda_wheel.runtime.jit.nvjitlink_rules import unlinkable
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
-from cuda_wheel.runtime.rules import Resolution, resolve
+from cuda_wheel.runtime.rules import Resolution, resolve, unlinkable
 from tests.support.manifests import image, images, manifest, one_image
 
 pytestmark = pytest.mark.one_toolchain

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import cuda_wheel
-from cuda_wheel.builder import editable
+from cuda_wheel.builder import compile_on_load as editable
 from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE, vendored_files
 from cuda_wheel.runtime.source_hook import source_hook
 from tests.support.processes import run
@@ -27,7 +27,7 @@ def test_the_hook_imports_no_compiler_before_it_is_used() -> None:
     program = "import cuda_wheel.runtime.source_hook as s, sys; s.source_hook(); print(*sys.modules)"
     result = run(sys.executable, "-c", program)
     names = {name for name in result.stdout.split() if name.startswith("cuda_wheel.builder")}
-    assert names == {"cuda_wheel.builder", "cuda_wheel.builder.editable"}
+    assert names == {"cuda_wheel.builder", "cuda_wheel.builder.compile_on_load"}
 
 
 def test_the_hook_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_the_hook_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_build_side_that_cannot_be_imported_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cuda_wheel.builder.editable", None)
+    monkeypatch.setitem(sys.modules, "cuda_wheel.builder.compile_on_load", None)
     with pytest.raises(cuda_wheel.CudaWheelError, match=r"cannot import cuda_wheel\.builder\.editable, .*Reinstall"):
         source_hook()
 

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import cuda_wheel
+from cuda_wheel.runtime import launching as launcher
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.launching import launcher
 from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
 from tests.runtime.test_launching import ByDLPack, array_interface, core_buffer, kernel_of, module_of

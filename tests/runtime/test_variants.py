@@ -19,10 +19,14 @@ from cuda_wheel.builder.wheel.outputs import vendored_files, write
 from cuda_wheel.runtime import files as files_module
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.variants import index
-from cuda_wheel.runtime.variants.index import all_manifests
-from cuda_wheel.runtime.variants.macro_values import full_name, read_macros, same_macros
-from cuda_wheel.runtime.variants.variant_messages import unknown_variant_message
+from cuda_wheel.runtime.parts import variants as index
+from cuda_wheel.runtime.parts.variants import (
+    all_manifests,
+    full_name,
+    read_macros,
+    same_macros,
+    unknown_variant_message,
+)
 from tests.support.driver import Driver
 from tests.support.processes import run
 
@@ -228,8 +232,8 @@ def test_a_variant_is_linked_by_its_macros(
     make_project: Callable[..., Path], cuda_wheel: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Any
 ) -> None:
     """The pieces are those of the variant, and a manifest of the linked module says which it is."""
-    from cuda_wheel.runtime.linking.inputs import Piece
-    from cuda_wheel.runtime.linking.units import read_pieces
+    from cuda_wheel.runtime.parts.linking.inputs import Piece
+    from cuda_wheel.runtime.parts.linking.link import read_pieces
 
     source = 'extern "C" __device__ float f(float);\nextern "C" __global__ void k(float* x) { *x = f(N); }\n'
     table = '[[tool.cuda-wheel.module]]\nname = "demo.k"\narchitectures = "80-real"\nextern = ["f"]\nvariants = { N = [1, 2] }'

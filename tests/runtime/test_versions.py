@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.runtime.versions import dotted, parse_version
+from cuda_wheel.runtime.manifest import dotted, parse_version
 
 pytestmark = pytest.mark.one_toolchain
 

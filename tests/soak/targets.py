@@ -18,36 +18,42 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from cuda_wheel.builder import errors
-from cuda_wheel.builder.compile.preamble import preamble_prefixes
+from cuda_wheel.builder.compile.precompiled_headers import preamble_prefixes
 from cuda_wheel.builder.config import architectures, pyproject
 from cuda_wheel.builder.cxx import kernel_scan, parameter_types
 from cuda_wheel.builder.cxx import tokens as tokens_module
-from cuda_wheel.builder.cxx.demangling.signatures import signature as signature_of
-from cuda_wheel.builder.cxx.macros import macro_of
-from cuda_wheel.builder.describe.extern_table import extern_table
-from cuda_wheel.builder.describe.kernel_table import kernel_table
-from cuda_wheel.builder.describe.missing_kernels import missing_kernel_warnings
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.edits import changed_files
-from cuda_wheel.builder.hostcode.preprocessed import TranslationUnit
-from cuda_wheel.builder.hostcode.reach import project_code
-from cuda_wheel.builder.images import device_files, lowering, ptx_requirements, ptx_text, variables
+from cuda_wheel.builder.cxx.demangling import signature as signature_of
+from cuda_wheel.builder.cxx.tokens import macro_of
+from cuda_wheel.builder.images import lowering, ptx_requirements, ptx_text, variables
 from cuda_wheel.builder.jobs import EMPTY
-from cuda_wheel.builder.messages import diagnostics, hint_rules, hints, link_errors, nvvm_log
+from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
+from cuda_wheel.builder.manifest_writer.manifest import extern_table
+from cuda_wheel.builder.manifest_writer.missing_kernels import missing_kernel_warnings
+from cuda_wheel.builder.messages import diagnostics, hint_rules, hints
+from cuda_wheel.builder.messages import logs as link_errors
+from cuda_wheel.builder.messages import logs as nvvm_log
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.builder.sources import include_graph, includes
+from cuda_wheel.builder.rewriting.blocks import SourceBlocks
+from cuda_wheel.builder.rewriting.constants import project_code
+from cuda_wheel.builder.rewriting.preprocessed import TranslationUnit
+from cuda_wheel.builder.rewriting.project_texts import changed_files
+from cuda_wheel.builder.sources import header_dependencies as include_graph
+from cuda_wheel.builder.sources import include_directives as includes
+from cuda_wheel.builder.sources import source_files as device_files
 from cuda_wheel.builder.sources.source_files import Source
-from cuda_wheel.runtime.attaching import kernel_names
-from cuda_wheel.runtime.choosing.tuning_table import choose, parse_table
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.explanations import no_image_message
-from cuda_wheel.runtime.formats import cubin as cubins
-from cuda_wheel.runtime.formats import elf, fatbin, ptx, symbols
-from cuda_wheel.runtime.linking import inputs, nvjitlink_messages
 from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, Parameter, Target, dotted, parse_version
+from cuda_wheel.runtime.parts.attach import kernel_names
+from cuda_wheel.runtime.parts.formats import cubin as cubins
+from cuda_wheel.runtime.parts.formats import cubin as symbols
+from cuda_wheel.runtime.parts.formats import elf, fatbin, ptx
+from cuda_wheel.runtime.parts.linking import inputs
+from cuda_wheel.runtime.parts.linking import linkers as nvjitlink_messages
+from cuda_wheel.runtime.parts.tuned_tables import choose, parse_table
 from cuda_wheel.runtime.rules import resolve, unsupported
-from cuda_wheel.runtime.user_cache.byte_sizes import parse_size
-from cuda_wheel.tuning.table_file import table_text
+from cuda_wheel.runtime.user_cache import parse_size
+from cuda_wheel.tuning.tuner import table_text
 from tests.soak import seeds
 
 __all__ = ["TARGETS", "FuzzTarget"]

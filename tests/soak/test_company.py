@@ -23,7 +23,7 @@ from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.timing import PRECOMPILING, Timed
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call, Executor
 from cuda_wheel.builder.workers.pool import Workers
 from tests.soak import SLOW, SOAK, amount

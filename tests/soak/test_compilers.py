@@ -14,11 +14,11 @@ import pytest
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.images.bundling import bundle
-from cuda_wheel.builder.images.device_files import faulty
 from cuda_wheel.builder.jobs import Bundle, Job, LinkInput, LinkJob
-from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.link import link_job
+from cuda_wheel.builder.sources.source_files import faulty
 from cuda_wheel.builder.toolchain.find import find_nvvm
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import WorkerDiedError, WorkerTimeoutError
 from tests.soak import SLOW, SOAK, amount

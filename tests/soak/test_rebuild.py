@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.inspect.wheel_sbom import read_sbom
+from cuda_wheel.inspect.rebuild import read_sbom
 from tests.soak import SOAK
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import BACKENDS, GOOD, LINKED, copy_fixture

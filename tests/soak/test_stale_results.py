@@ -12,12 +12,12 @@ import pytest
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.compile.job import compile_job
-from cuda_wheel.builder.editable import on_load
+from cuda_wheel.builder.compile_on_load import requests as on_load
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache
 from tests.soak import amount
 
 FOLDERS = ["src", "src/deep", "include", "include/deep", "extra", ".", "../beside", "../tool", "../tool/deep"]

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from cuda_wheel.builder.toolchain.find import libdevice_beside
-from cuda_wheel.builder.toolchain.places import Place, header_folders
-from cuda_wheel.builder.toolchain.records import HEADERS, LIBRARIES
-from cuda_wheel.runtime.jit import cuda_libraries
-from cuda_wheel.runtime.jit.cuda_libraries import packaged_libraries
+from cuda_wheel.builder.toolchain.packages import Place, header_folders
+from cuda_wheel.builder.toolchain.toolchain import HEADERS, LIBRARIES
+from cuda_wheel.runtime.parts import cuda_libraries
+from cuda_wheel.runtime.parts.cuda_libraries import packaged_libraries
 from tests.soak import SOAK
 from tests.support.processes import run
 from tests.support.projects import ROOT

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from tests.support.processes import run
 
 LIBRARIES = ("nvrtc", "nvjitlink", "nvfatbin", "nvvm")

@@ -8,9 +8,9 @@ from cuda_wheel import JitOptions, Piece
 from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.builder.jobs import Content
 from cuda_wheel.builder.toolchain import nvrtc
-from cuda_wheel.runtime.jit.cuda_libraries import library_path
-from cuda_wheel.runtime.linking.cuda_compiler import compile_cuda
 from cuda_wheel.runtime.manifest import Target
+from cuda_wheel.runtime.parts.cuda_libraries import library_path
+from cuda_wheel.runtime.parts.linking.cuda_compiler import compile_cuda
 
 __all__ = [
     "APPLY",

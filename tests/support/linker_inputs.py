@@ -12,7 +12,7 @@ from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.images.ptx_text import normalise
 from cuda_wheel.builder.jobs import Bundle
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.manifest import Kind
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from cuda_wheel.runtime import registry
-from cuda_wheel.runtime.choosing import choices
+from cuda_wheel.runtime.parts import tuned_tables as choices
 
 
 def forget_loaded_modules() -> None:

@@ -16,7 +16,7 @@ from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.jobs import Compiled, Job, LinkJob
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call, shared_options
 from cuda_wheel.builder.workers.pool import Workers
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 
 VARIABLE = "CUDA_WHEEL_TEST_TORCH_HEADERS"
 """The variable that names the folder `include` of a wheel of PyTorch; `nox -s slow` downloads one."""

@@ -19,7 +19,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, ImageError, UnknownKernelError
-from cuda_wheel.torch import operator_functions
+from cuda_wheel.torch import functions as operator_functions
 from tests.torch.stand_in_kernels import STREAM, Address, StandIn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.runtime.errors import DriverError
-from cuda_wheel.tuning.bench import LEAST_COVER, Bench
+from cuda_wheel.tuning.tuner import LEAST_COVER, Bench
 from tests.support.driver import Driver, Result
 
 pytestmark = pytest.mark.one_toolchain

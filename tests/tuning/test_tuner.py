@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuda_wheel.runtime.choosing.choices import Choice
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError
+from cuda_wheel.runtime.parts.tuned_tables import Choice
 from cuda_wheel.tuning import tunable
-from cuda_wheel.tuning.results import Results
-from cuda_wheel.tuning.tuner import Measured, tune
+from cuda_wheel.tuning.tuner import Measured, Results, tune
 from tests.support.driver import Driver
 from tests.tuning.support import StandInBench, package
 

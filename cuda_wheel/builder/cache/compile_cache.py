@@ -1,33 +1,254 @@
-"""Cache the results of jobs, links and modules across builds, folders and environments, by the content of inputs."""
+"""Cache the results of jobs, links and modules across builds, folders and environments, by the content of inputs.
+
+Cache results that depend on a request and on the files that were read for it, as ccache's direct mode does.
+
+Which files a compilation reads is known only after it ran. So there are two entries: the request's entry lists the
+files of its latest run, and the result's key is made from the request and the present state of these files. After an
+edit the key differs, and nothing is found. Jobs, modules and compile on load use this.
+
+Write the result of a job or a link as bytes, and read it back.
+
+Compute the keys of the compile cache: for each kind of result one function, with all that decides the result.
+
+The files that a job reads are not here: `dependencies` adds their content. What identifies a compiler is its exact
+build, since two patches of one release compile differently.
+
+Write entries of the cache in workers: creating files takes long, and the process of a large build has no time.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cache as cache_calls
-from typing import Any
+from hashlib import sha256
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from cuda_wheel.builder.cache.compiled_format import pack, unpack
-from cuda_wheel.builder.cache.dependencies import DependencyCache, Recorded
-from cuda_wheel.builder.cache.file_hashes import FileHashes, unchanged_since
-from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
-from cuda_wheel.builder.cache.kept_files import KeptFiles
-from cuda_wheel.builder.cache.keys import folders_key, job_key, link_key, module_key
-from cuda_wheel.builder.cache.postponed_entries import PostponedEntries
+from cuda_wheel import __version__
+from cuda_wheel.builder.cache.files import (
+    OUTSIDE,
+    FileHashes,
+    KeptFiles,
+    Place,
+    contains_project_path,
+    path_of,
+    place_of,
+    unchanged_since,
+)
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.jobs import BuiltModule, Compiled, Job, LinkJob
+from cuda_wheel.builder.jobs import AbsentHeader, BuiltModule, Compiled, Declared, Job, LeftOutCode, LinkJob
 from cuda_wheel.builder.plan import ModulePlan, Plan
-from cuda_wheel.builder.schedule.durations import Durations
-from cuda_wheel.builder.sources.job_searches import finds_the_same, searched_paths
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.schedule import Durations
+from cuda_wheel.builder.sources.header_search import finds_the_same, searched_paths
+from cuda_wheel.builder.timing import phase
+from cuda_wheel.builder.toolchain.find import device_runtime_build
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
-from cuda_wheel.runtime.user_cache.cache import Cache, cache_limit
-from cuda_wheel.runtime.variants.index import all_manifests
+from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct
+from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.user_cache import Cache, cache_limit
 
-__all__ = ["CompileCache"]
+__all__ = [
+    "CompileCache",
+    "DependencyCache",
+    "PostponedEntries",
+    "Recorded",
+    "folders_key",
+    "job_key",
+    "link_key",
+    "module_key",
+    "pack",
+    "unpack",
+    "write_and_call",
+]
+
+
+Files = TypeVar("Files")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Recorded(Generic[Files]):
+    """A request, the files that a run of it read, and their present state. Files and state are JSON values."""
+
+    request: str
+    """A cache key that stands for everything but the files."""
+    files: Files
+    state: Any
+
+    def result_key(self, *facts: str) -> str:
+        """Return the key of the result, which may depend on further facts."""
+        return Cache.key(self.request, *facts, json.dumps(self.state))
+
+
+class DependencyCache(Generic[Files]):
+    """Results by request and files. `parse_files` checks and converts the parsed JSON of the files."""
+
+    def __init__(self, cache: Cache, parse_files: Callable[[Any], Files]) -> None:
+        self._cache = cache
+        self._parse_files = parse_files
+
+    def recorded(self, request: str, state_of: Callable[[Files], Any]) -> Iterator[Recorded[Files]]:
+        """Yield the files of the request's latest run in each cache folder, with their present state.
+
+        Another project, or another user of the read-only folder, may have read other files for the same request.
+        """
+        for files in self._cache.found(request, lambda entry: self._parse_files(json.loads(entry))):
+            yield Recorded(request, files, state_of(files))
+
+    def has(self, recorded: Recorded[Files], *facts: str) -> bool:
+        """Return whether there is a result for the files' present state. Only reading it shows whether it is intact."""
+        return self._cache.has(recorded.result_key(*facts))
+
+    def read(self, recorded: Recorded[Files], parse: Callable[[bytes], T], *facts: str) -> T | None:
+        """Return the parsed result for the files' present state; None if there is none or it is damaged."""
+        return self._cache.read(recorded.result_key(*facts), parse)
+
+    def put(self, recorded: Recorded[Files], entry: bytes, *facts: str) -> None:
+        """Store the result of a run that read the recorded files."""
+        self._cache.put(recorded.request, json.dumps(recorded.files).encode())
+        self._cache.put(recorded.result_key(*facts), entry)
+
+
+_IMAGES = ("cubin", "ptx", "ltoir")
+
+
+def pack(compiled: Compiled, job: Job | None) -> bytes:
+    """Return the bytes of a job's result, or of a link's if `job` is None: a line of JSON, then the images."""
+    document = {item.name: getattr(compiled, item.name) for item in fields(compiled)}
+    images = [document[name] for name in _IMAGES]
+    document |= {name: None if image is None else len(image) for name, image in zip(_IMAGES, images, strict=True)}
+    document["headers"] = [place_of(path, job) for path in compiled.headers or ()] if job else []
+    return json.dumps(document).encode() + b"\n" + b"".join(image or b"" for image in images)
+
+
+def unpack(entry: bytes, job: Job | None) -> Compiled:
+    """Return the result that `pack` wrote, with the paths of its files as the given job finds them.
+
+    The job may come from another machine than the one that was packed.
+    """
+    head, _, body = entry.partition(b"\n")
+    document = json.loads(head)
+    at = 0
+    for name in _IMAGES:
+        size = document[name]
+        document[name] = None if size is None else body[at : at + size]
+        at += size or 0
+    document["headers"] = tuple(path_of(tuple(place), job) for place in document["headers"]) if job else ()
+    version = document["ptx_version_compiled"]
+    kernels = document["kernels"].items()
+    return Compiled(
+        **document
+        | {
+            "ptx_version_compiled": None if version is None else tuple(version),
+            "kernels": {symbol: tuple(Parameter(*each) for each in parameters) for symbol, parameters in kernels},
+            "parameters": {
+                symbol: tuple(Declared(name, type_, _struct(struct)) for name, type_, struct in parameters)
+                for symbol, parameters in document["parameters"].items()
+            },
+            "variables": tuple(GlobalInfo(*each) for each in document["variables"]),
+            "left_out": tuple(LeftOutCode(*each) for each in document["left_out"]),
+            "absent_headers": tuple(AbsentHeader(*each) for each in document["absent_headers"]),
+            "declared": tuple(document["declared"]),
+        }
+    )
+
+
+def _struct(item: list[Any] | None) -> Struct | None:
+    """Return a struct from the lists that JSON makes of it."""
+    if item is None:
+        return None
+    name, size, items = item
+    found = (Field(field, type_, at, tuple(shape), _struct(struct)) for field, type_, at, shape, struct in items)
+    return Struct(name, size, tuple(found))
+
+
+FORMAT = "jobs 14"
+"""Part of every key: entries of another layout have other keys."""
+
+_LOCATIONS = ("library", "libdevice", "root")
+"""The fields of a job that say where something is. The locations do not affect the result."""
+
+
+_PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole", "describes": False}
+"""The fields in which the jobs of one source differ, and a value that makes them alike."""
+
+_WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}
+
+_WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": (), "system_dirs": ()}
+"""The fields of a link that are hashed, or are locations."""
+
+
+def job_key(job: Job, toolchain: Toolchain, names_arch_list: bool = False) -> str:
+    """Return the key of a job, without the files that it reads.
+
+    With `names_arch_list`, it is that of a job that reads `__CUDA_ARCH_LIST__`: others are the same, whichever other
+    targets the module has.
+
+    nvJitLink takes part in every job: it proves that a lower PTX version gives the same code. The toolchain's folders
+    take no part, only the order of the project's: what is read from them is among the files.
+    """
+    parts = {item.name: repr(getattr(job, item.name)) for item in fields(job) if item.name not in _LOCATIONS}
+    if not names_arch_list:
+        del parts["arch_list"]
+    parts["system_dirs"] = repr(len(job.system_dirs))
+    parts["include_dirs"] = repr([folder for folder in job.include_dirs if not os.path.isabs(folder)])
+    return _key(toolchain, *(f"{name}={parts[name]}" for name in sorted(parts)))
+
+
+def folders_key(job: Job, toolchain: Toolchain) -> str:
+    """Return the key of the lists of include folders that the jobs of a source were compiled with."""
+    return Cache.key("include folders", job_key(replace(job, **_PER_IMAGE, include_dirs=()), toolchain))
+
+
+def link_key(job: LinkJob, toolchain: Toolchain) -> str:
+    """Return the key of a link. It reads nothing but its inputs."""
+    inputs = [(each.source, each.kind, sha256(each.content).hexdigest(), each.declared) for each in job.inputs]
+    return _key(toolchain, repr(replace(job, **_WITHOUT_CONTENT)), json.dumps(inputs))
+
+
+def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> str:
+    """Return the key of a built module, without the files that its jobs read. `key_of` returns the key of a job.
+
+    The manifest names the releases of headers, which a module need not read from a header.
+    """
+    # The sources' texts are in `module.module`.
+    alike = {job: replace(job, **_WITHOUT_TEXT) for job in module.jobs}
+    number = {job: index for index, job in enumerate(dict.fromkeys(alike.values()))}
+    jobs = [(number[alike[job]], [getattr(job, name) for name in _PER_IMAGE]) for job in module.jobs]
+    links = [(str(link.target), link.lto, link.options, len(link.inputs)) for link in module.links]
+    return _key(
+        plan.toolchain,
+        repr((plan.compression(module), plan.ptx_version)),
+        repr([(each.name, each.release) for each in plan.toolchain.headers]),
+        repr((module.module, module.targets, module.options, jobs, links, len(module.relocatable))),
+        device_runtime_build(plan.toolchain.include_dirs) if links else "",
+        *map(key_of, number),
+    )
+
+
+def _key(toolchain: Toolchain, *parts: str) -> str:
+    compilers = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin, toolchain.builds)
+    return Cache.key(FORMAT, __version__, repr(compilers), *parts)
+
+
+class PostponedEntries(NamedTuple):
+    """Entries to write, and the folder of their cache."""
+
+    folder: str
+    entries: Sequence[tuple[str, bytes]]
+
+
+def write_and_call(request: tuple[PostponedEntries, Callable[[Any], Any], Any]) -> Any:
+    """Write entries, and return the result of a function of one argument. Runs in workers only."""
+    postponed, function, argument = request
+    with phase("caching"):
+        Cache(postponed.folder).write_postponed(postponed.entries)
+    return function(argument)
+
 
 Places = Sequence[Place]
 

@@ -13,11 +13,16 @@ import os
 from dataclasses import asdict, fields
 from typing import Any
 
-from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
-from cuda_wheel.builder.toolchain.places import TOOLCHAIN_VARIABLE, TOOLKIT_VARIABLES, way_to
-from cuda_wheel.builder.toolchain.records import Headers, Toolchain
-from cuda_wheel.runtime.jit.library_builds import build_id
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.builder.toolchain.packages import (
+    TOOLCHAIN_VARIABLE,
+    TOOLKIT_VARIABLES,
+    cuda_folders,
+    is_cuda_package,
+    way_to,
+)
+from cuda_wheel.builder.toolchain.toolchain import Headers, Toolchain
+from cuda_wheel.runtime.parts.cuda_libraries import build_id
+from cuda_wheel.runtime.user_cache import Cache
 
 __all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment", "toolchain_identity"]
 

@@ -14,23 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from cuda_wheel import __version__
-from cuda_wheel.builder.cache.compiled_format import pack
-from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
-from cuda_wheel.builder.cluster.environment_versions import linker_release, versions_of
-from cuda_wheel.builder.cluster.parcel import (
+from cuda_wheel.builder.cache.compile_cache import pack
+from cuda_wheel.builder.cache.files import OUTSIDE, Place, contains_project_path, path_of, place_of
+from cuda_wheel.builder.cluster.job_transfer import (
     NotPortableError,
     Parcel,
     Reply,
     UnfitMachineError,
     absolute_folders,
     join,
+    linker_release,
     split,
+    versions_of,
 )
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.jobs import Compiled, Job, LinkJob
 from cuda_wheel.builder.timing import TimedError
 from cuda_wheel.builder.toolchain.find import find_nvvm, find_toolchain
-from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.errors import CudaWheelError

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.messages.diagnostics import Diagnostic, Log, OriginalLines, no_original_lines, read_nvrtc_log
-from cuda_wheel.builder.sources.missing_headers import missing_headers
+from cuda_wheel.builder.sources.header_search import missing_headers
 
 __all__ = ["error_text", "lines_of", "missing_headers_error", "read_job_log"]
 
@@ -59,7 +59,7 @@ def missing_headers_error(job: Job) -> str:
     found = missing_headers(job)
     if not found:
         return ""
-    from cuda_wheel.builder.hostcode.operator_headers import operator_headers  # start-up time: most jobs lack none
+    from cuda_wheel.builder.rewriting.project_texts import operator_headers  # start-up time: most jobs lack none
 
     log = []
     for header in found:

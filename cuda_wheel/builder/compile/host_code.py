@@ -1,4 +1,13 @@
-"""Compile a job's source with its host code."""
+"""Compile a job's source with its host code.
+
+Avoid a crash of NVRTC 12.9 and 13.0 on host code.
+
+For compute capability 10.0 and later they crash on some constants of a lambda inside another lambda if
+`--relaxed_constexpr` is on; macros of many projects make such constants (`BOOL_SWITCH`). NVRTC 13.5 does not crash.
+The option permits calls of `constexpr` host functions from device code and changes nothing else, so a source with
+lambdas is compiled without it. If it has such calls, those of the project's functions are marked `__host__ __device__`;
+if others are called, it is compiled with the option.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +18,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cuda_wheel.builder.compile.constexpr_crash import (
-    is_broken,
-    may_crash,
-    needs_permission,
-    with_missing_functions,
-)
 from cuda_wheel.builder.compile.error_text import read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import in_memory, nvrtc_request
 from cuda_wheel.builder.compile.nvrtc_result import with_layouts
-from cuda_wheel.builder.compile.precompiled import precompiles
-from cuda_wheel.builder.config.macro_options import macro_options
+from cuda_wheel.builder.compile.precompiled_headers import precompiles
+from cuda_wheel.builder.config.compiler_options import macro_options
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.hostcode.front_end import (
+from cuda_wheel.builder.images.ptx_text import undefined
+from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
+from cuda_wheel.builder.messages.diagnostics import Diagnostic
+from cuda_wheel.builder.rewriting.expressions import PragmaMacros
+from cuda_wheel.builder.rewriting.front_end import (
     COMPLEX_FUNCTIONS,
+    CONSTEXPR_CALL,
     FIRST_ERROR,
     NOT_NVRTC_OPTIONS,
     PREAMBLE_OPTION,
@@ -30,24 +39,81 @@ from cuda_wheel.builder.hostcode.front_end import (
     is_about_host_code,
     looks_like_host_code,
 )
-from cuda_wheel.builder.hostcode.operator_headers import operator_headers
-from cuda_wheel.builder.hostcode.project_texts import holds_toolkit, project_texts
-from cuda_wheel.builder.hostcode.rewriting.pragma_macros import PragmaMacros
-from cuda_wheel.builder.hostcode.used_parts import names_in, part_macros, used_headers
-from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
-from cuda_wheel.builder.messages.diagnostics import Diagnostic
-from cuda_wheel.builder.sources.include_graph import option_folders, pre_includes
+from cuda_wheel.builder.rewriting.project_texts import (
+    holds_toolkit,
+    operator_headers,
+    project_texts,
+    some_project_texts,
+)
+from cuda_wheel.builder.rewriting.used_parts import names_in, part_macros, used_headers
+from cuda_wheel.builder.sources.header_dependencies import option_folders, pre_includes
 from cuda_wheel.builder.sources.paths import is_inside
-from cuda_wheel.builder.toolchain.limited_time import compile_apart
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_apart, preprocessed, version
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-    from cuda_wheel.builder.hostcode.editing import Outcome
-    from cuda_wheel.builder.hostcode.own_files import LocatedError, Project
+    from cuda_wheel.builder.rewriting.blocks import SourceBlocks
+    from cuda_wheel.builder.rewriting.editing import Outcome
+    from cuda_wheel.builder.rewriting.project_texts import LocatedError, Project
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
+__all__ = [
+    "LEFT_OUT_OPTIONS",
+    "Answer",
+    "check_launches",
+    "compile_with_host_code",
+    "is_broken",
+    "may_crash",
+    "needs_permission",
+    "with_missing_functions",
+]
 
-__all__ = ["LEFT_OUT_OPTIONS", "Answer", "check_launches", "compile_with_host_code"]
+
+_FIRST_CAPABILITY, _MENDED = 100, (13, 5)
+
+_BROKEN = "Broken module found"
+"""What NVRTC 13.0 reports of such calls in some sources, such as those that use GLM."""
+
+_LAMBDA = re.compile(rb"\[\s*[&=]")
+"""Matches the beginning of a lambda that captures variables."""
+
+
+def may_crash(job: Job) -> bool:
+    """Return whether NVRTC may crash on a job's host code."""
+    architecture = re.match(r"\d+", job.arch)
+    if job.kind != "cuda" or job.form != "whole" or job.host_code == "reject" or architecture is None:
+        return False
+    if int(architecture[0]) < _FIRST_CAPABILITY or version(job.library) >= _MENDED:
+        return False
+    if _LAMBDA.search(job.text):  # before the headers, which would be read
+        return True
+    folders = (*option_folders(job.options), *job.include_dirs)
+    return any(map(_LAMBDA.search, some_project_texts(job.text, job.source, job.root, folders)))
+
+
+def with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
+    """Return a result, which becomes an error if device code calls `constexpr` host functions.
+
+    Without `--relaxed_constexpr`, NVRTC 12.9 and 13.0 mostly declare them in the PTX, with neither a definition nor a
+    message.
+    """
+    if result["error"] or not result["ptx"]:
+        return result
+    symbols = [each for each in undefined(result["ptx"].decode()) if not each.startswith("__nv_")]
+    if not symbols:
+        return result
+    lines = [f'{source}(1): error: {CONSTEXPR_CALL}("{signature(symbol).name}")\n\n' for symbol in symbols]
+    return {**result, "error": "NVRTC_ERROR_COMPILATION", "log": "".join(lines) + result["log"]}
+
+
+def needs_permission(result: NvrtcResult) -> bool:
+    """Return whether a source may compile only with `--relaxed_constexpr`, given its result without."""
+    return result["error"] != "" and (CONSTEXPR_CALL in result["log"] or is_broken(result))
+
+
+def is_broken(result: NvrtcResult) -> bool:
+    """Return whether NVRTC reports only that its module is broken. Leaving out host code is no use then; a compilation
+    with `--relaxed_constexpr` reports what is wrong with the source, if anything is."""
+    return result["error"] != "" and _BROKEN in result["log"]
+
 
 CallNvrtc = Callable[..., "NvrtcResult"]
 """Returns NVRTC's result for a request, with further options."""
@@ -209,7 +275,7 @@ def check_launches(job: Job, compiled: Compiled) -> None:
     names = set(_LAUNCHED.findall(job.text)) if job.host_code != "reject" and job.form == "whole" else set()
     symbols = b" ".join(symbol.encode() for symbol in compiled.kernels)
     if any(name not in symbols for name in names):
-        from cuda_wheel.builder.hostcode.editing import unmarked_kernels  # start-up time: few jobs need it
+        from cuda_wheel.builder.rewriting.editing import unmarked_kernels  # start-up time: few jobs need it
 
         errors = unmarked_kernels(_project(job))
         if errors:
@@ -246,7 +312,7 @@ class _Compilations:
 
     def outcome(self, leaves_out: bool, *options: str) -> Outcome:
         """Return the outcome of compiling the source with changes; with `leaves_out`, without bodies that fail."""
-        from cuda_wheel.builder.hostcode.editing import compile_edited  # start-up time: few jobs need it
+        from cuda_wheel.builder.rewriting.editing import compile_edited  # start-up time: few jobs need it
 
         options = (*(LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS), *options)
         return compile_edited(
@@ -335,7 +401,7 @@ def _failure(
     lasting = {error.key for error in outcome.blocking} & {error.key for error in errors}
     if lasting:
         errors = [error for error in errors if error.key in lasting]
-    from cuda_wheel.builder.hostcode.own_files import project_files  # start-up time: few jobs need it
+    from cuda_wheel.builder.rewriting.project_texts import project_files  # start-up time: few jobs need it
 
     reported = {error.key for error in _without_consequences(errors, project_files(_project(job)))}
     reason, instance = outcome.reason
@@ -360,7 +426,7 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
 
     After a syntax error the compiler reads on at a place of its choice. Before it, it may misread the same declaration.
     """
-    from cuda_wheel.builder.hostcode.own_files import definition_at
+    from cuda_wheel.builder.rewriting.project_texts import definition_at
 
     syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
     if syntax is not None and errors[syntax].places:
@@ -408,7 +474,7 @@ _CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
 
 def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
     """Return the errors in a result's log."""
-    from cuda_wheel.builder.hostcode.own_files import LocatedError
+    from cuda_wheel.builder.rewriting.project_texts import LocatedError
 
     errors = []
     for each in read_job_log(job, result["log"]).diagnostics:
@@ -427,7 +493,7 @@ not rewritten: reading them takes 0.6 s per megabyte."""
 
 def _project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
     """Return how to read the files of a job's project. The headers of `libraries` are read too: absolute folders."""
-    from cuda_wheel.builder.hostcode.own_files import Project
+    from cuda_wheel.builder.rewriting.project_texts import Project
 
     root = Path(job.root)
     absolute = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from cuda_wheel.builder.config.macro_options import split_undefinitions
-from cuda_wheel.builder.hostcode.front_end import (
+from cuda_wheel.builder.config.compiler_options import split_undefinitions
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.rewriting.front_end import (
     HOST_CODE_OPTIONS,
     PREAMBLE_OPTION,
     REPORTING_OPTIONS,
     looks_like_host_code,
 )
-from cuda_wheel.builder.hostcode.operator_headers import operator_headers
-from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.options import FORM_OPTIONS
-from cuda_wheel.builder.toolchain.records import INCLUDE
+from cuda_wheel.builder.rewriting.project_texts import operator_headers
+from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest

@@ -13,23 +13,21 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.compile.error_text import error_text, lines_of, read_job_log
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_generates_cubin
 from cuda_wheel.builder.errors import CompileError, ConfigError
-from cuda_wheel.builder.hostcode.layout_attributes import (
+from cuda_wheel.builder.images.assembly import described, kernel_resources
+from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
+from cuda_wheel.builder.messages.diagnostics import no_original_lines
+from cuda_wheel.builder.rewriting.layout_attributes import (
     LOWERED,
     LayoutError,
     PreprocessedCode,
     may_have_layout_attributes,
 )
-from cuda_wheel.builder.hostcode.operator_headers import operator_headers
-from cuda_wheel.builder.hostcode.project_texts import some_project_texts
-from cuda_wheel.builder.images.assembly import described, kernel_resources
-from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
-from cuda_wheel.builder.messages.diagnostics import no_original_lines
-from cuda_wheel.builder.sources.include_graph import option_folders, read_at_most
-from cuda_wheel.builder.sources.job_searches import own_texts
-from cuda_wheel.builder.toolchain.limited_time import compile_apart
-from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, preprocessed, standards
-from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.linking.build_time import may_use_build_time
+from cuda_wheel.builder.rewriting.project_texts import operator_headers, some_project_texts
+from cuda_wheel.builder.sources.header_dependencies import option_folders, read_at_most
+from cuda_wheel.builder.sources.header_search import own_texts
+from cuda_wheel.builder.toolchain.nvrtc import INVALID_OPTION, compile_apart, preprocessed, standards
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
+from cuda_wheel.runtime.parts.linking.cuda_compiler import may_use_build_time
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.compile.host_code import Answer

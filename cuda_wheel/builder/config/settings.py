@@ -1,17 +1,25 @@
-"""The settings in `[tool.cuda-wheel]`: its keys with their defaults, read once into a frozen `Config`."""
+"""The settings in `[tool.cuda-wheel]`: its keys with their defaults, read once into a frozen `Config`.
+
+Apply CUDAARCHS, CMake's environment variable, to the architectures of a project and of its modules.
+
+Parse `variants` in a module's table: lists of values of macros, whose product less `exclude` counts, or `rows`.
+
+The JSON schema of `[tool.cuda-wheel]` for validate-pyproject, from the same fields that the parser uses.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Mapping
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from cuda_wheel.builder.config.architectures import DEFAULT
-from cuda_wheel.builder.config.compiler_options import read_options
-from cuda_wheel.builder.config.macro_options import macro_options
-from cuda_wheel.builder.config.override import VARIABLE, override_module, override_project
-from cuda_wheel.builder.config.parsers import (
+from cuda_wheel.builder.config.architectures import DEFAULT, is_specific, split
+from cuda_wheel.builder.config.compiler_options import macro_options, read_options
+from cuda_wheel.builder.config.values import (
     ARCHITECTURES,
     COMPILER_OPTIONS,
     FLAG,
@@ -27,13 +35,187 @@ from cuda_wheel.builder.config.parsers import (
     Architectures,
     Kind,
     T,
+    check_macro_value,
     one_of,
 )
-from cuda_wheel.builder.config.variants import VARIANTS
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.runtime.variants.macro_values import Variant
+from cuda_wheel.runtime.parts.variants import RESERVED, MacroValue, Variant, full_name, macro_text
 
-__all__ = ["TABLE", "Config", "ModuleConfig", "Settings", "ignored_options"]
+__all__ = [
+    "MOST_VARIANTS",
+    "TABLE",
+    "VARIABLE",
+    "VARIANTS",
+    "Config",
+    "ModuleConfig",
+    "Settings",
+    "ignored_options",
+    "override_module",
+    "override_project",
+    "table_schema",
+]
+
+
+VARIABLE = "CUDAARCHS"
+
+_WHERE = f"the environment variable {VARIABLE}"
+
+
+def override_project(own: Architectures, value: str) -> Architectures:
+    """Return the value of CUDAARCHS in place of a project's architectures."""
+    entries = tuple(split(value))
+    lost = [entry for entry in own.entries if is_specific(entry) and entry not in entries]
+    note = _replaced(entries, own.entries, own.where) if entries != own.entries else ""
+    if lost:
+        note += (
+            f"; this build is without {_listed(lost)}: write it into the architectures of a module's own table, which "
+            "keep it in every build"
+        )
+    return Architectures(entries, _WHERE, note)
+
+
+def override_module(own: Architectures, value: str) -> Architectures:
+    """Return a module's own architectures with the value of CUDAARCHS in place of all but "a" and "f" targets.
+
+    A list of "a" or "f" targets alone stays as it is: the module may compile for no other target.
+    """
+    entries = tuple(split(value))
+    kept = tuple(filter(is_specific, own.entries))
+    if kept == own.entries:
+        note = f'{VARIABLE} does not replace {own.where} ({_listed(kept)}), which has only "a" and "f" targets'
+        return replace(own, note=note)
+    plain = [entry for entry in own.entries if not is_specific(entry)]
+    note = _replaced(entries, plain, own.where)
+    if kept:
+        return Architectures(
+            tuple(dict.fromkeys((*entries, *kept))), f"{_WHERE}, with {own.where}", f"{note} and keeps {_listed(kept)}"
+        )
+    return Architectures(entries, _WHERE, note if entries != own.entries else "")
+
+
+def _replaced(entries: Iterable[str], plain: Iterable[str], where: str) -> str:
+    return f"{VARIABLE} ({_listed(entries)}) replaces {_listed(plain)} in {where}"
+
+
+def _listed(entries: Iterable[str]) -> str:
+    return ";".join(entries)
+
+
+MOST_VARIANTS = 10_000
+"""The most variants that a module may have. Each takes a compile job for each architecture."""
+
+_KEYS = ("exclude", "rows")
+"""The keys of the table that are no macros."""
+
+_VALUE: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+
+_MACROS: dict[str, Any] = {
+    "type": "object",
+    "propertyNames": {"pattern": r"^[A-Za-z_][A-Za-z0-9_]*$"},
+    "additionalProperties": _VALUE,
+    "minProperties": 1,
+}
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {key: {"type": "array", "items": _MACROS, "minItems": 1} for key in _KEYS},
+    "additionalProperties": {"type": "array", "items": _VALUE, "minItems": 1},
+}
+
+
+def _variants(value: Any, where: str) -> tuple[Variant, ...]:
+    """Return the variants that a table describes, in its order. Raises ConfigError."""
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where} must be a table of macros and lists of their values, not {value!r}.")
+    lists = {name: _values(name, found, where) for name, found in value.items() if name not in _KEYS}
+    if lists and "rows" in value:
+        raise ConfigError(f"{where} has rows and lists of values ({', '.join(lists)}): leave one of them out.")
+    if "rows" in value:
+        if "exclude" in value:
+            raise ConfigError(f"{where}.exclude is for lists of values: leave it out, and the rows that it excludes.")
+        variants = _tables(value["rows"], f"{where}.rows")
+        if not variants:
+            raise ConfigError(f"{where}.rows is empty: give it tables of macros such as {{ NUM_MODES = 4 }}.")
+    else:
+        if not lists:
+            raise ConfigError(f'{where} is empty: give macros lists of values, such as NUM_MODES = [2, 4], or "rows".')
+        count = math.prod(map(len, lists.values()))
+        if count > MOST_VARIANTS:
+            raise ConfigError(f"{where} means {count} variants; the most that a module may have are {MOST_VARIANTS}.")
+        variants = [tuple(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
+        variants = _without(variants, _tables(value.get("exclude", []), f"{where}.exclude"), lists, where)
+    return tuple(_sorted_and_unique(variants, where))
+
+
+def _values(name: str, values: Any, where: str) -> list[MacroValue]:
+    _check_name(name, where)
+    if not isinstance(values, list) or not values:
+        raise ConfigError(f"{where}.{name} must be a list of values such as [2, 4], not {values!r}.")
+    for each in values:
+        _check_value(each, f"{where}.{name}")
+    twice = next((each for each in values if [*map(macro_text, values)].count(macro_text(each)) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"{where}.{name} has the value {macro_text(twice)} twice: leave one out.")
+    return list(values)
+
+
+def _tables(value: Any, where: str) -> list[Variant]:
+    """Return the macros in a list of tables."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) and each for each in value):
+        raise ConfigError(f"{where} must be a list of tables such as [{{ NUM_MODES = 4 }}], not {value!r}.")
+    for name, each in (pair for table in value for pair in table.items()):
+        _check_name(name, where)
+        _check_value(each, f"{where}: {name}")
+    return [tuple(table.items()) for table in value]
+
+
+def _check_name(name: str, where: str) -> None:
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        raise ConfigError(f"{where}: {name!r} is not a macro name: use letters, digits and underscores.")
+    if name in RESERVED:
+        raise ConfigError(f"{where}: no macro of a variant can be called {name!r}, which is a parameter of load.")
+
+
+def _check_value(value: Any, where: str) -> None:
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    if not is_number and not (isinstance(value, str) and value and value.isprintable()):
+        raise ConfigError(f"{where} must be a printable string, a finite number, true or false, not {value!r}.")
+    check_macro_value(str(value), where)
+
+
+def _without(
+    variants: Sequence[Variant], excluded: Sequence[Variant], lists: Mapping[str, object], where: str
+) -> list[Variant]:
+    """Return the variants that have not all macros of one of `excluded`."""
+    kept = list(variants)
+    for macros in excluded:
+        unknown = next((name for name, _ in macros if name not in lists), None)
+        if unknown is not None:
+            raise ConfigError(f"{where}.exclude names {unknown}, which has no list of values.")
+        wanted = {(name, macro_text(value)) for name, value in macros}
+        left = [each for each in kept if not wanted.issubset((name, macro_text(value)) for name, value in each)]
+        if len(left) == len(kept):
+            raise ConfigError(f"{where}.exclude: no variant is left with {full_name('', macros)[1:-1]}; leave it out.")
+        kept = left
+    if not kept:
+        raise ConfigError(f"{where}.exclude excludes every variant.")
+    return kept
+
+
+def _sorted_and_unique(variants: Sequence[Variant], where: str) -> list[Variant]:
+    if len(variants) > MOST_VARIANTS:
+        raise ConfigError(f"{where} has {len(variants)} variants; the most that a module may have are {MOST_VARIANTS}.")
+    found: dict[tuple[tuple[str, str], ...], Variant] = {}
+    for variant in (tuple(sorted(each)) for each in variants):
+        key = tuple((name, macro_text(value)) for name, value in variant)
+        if key in found:
+            raise ConfigError(f"{where} has the variant {full_name('', variant)[1:-1]} twice: leave one out.")
+        found[key] = variant
+    return list(found.values())
+
+
+VARIANTS: Kind[tuple[Variant, ...]] = Kind(_variants, _SCHEMA)
+
 
 TABLE = "tool.cuda-wheel"
 
@@ -310,3 +492,23 @@ def _suggestion(key: str, known: Mapping[str, Any]) -> str:
 
     near = get_close_matches(key, known, n=1)
     return f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."
+
+
+def table_schema(tool: str = "cuda-wheel") -> dict[str, Any]:
+    """Return the schema of the table: the entry point of the group `validate_pyproject.tool_schema`."""
+    schema = _object(Config)
+    schema["properties"]["module"]["items"] = _object(ModuleConfig) | {"required": ["name"]}
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": "urn:cuda-wheel:pyproject-table",
+        "title": f"[tool.{tool}]",
+        **schema,
+    }
+
+
+def _object(cls: type[Settings]) -> dict[str, Any]:
+    properties = {
+        item.name.replace("_", "-"): {"description": item.metadata["doc"], **item.metadata["schema"]}
+        for item in fields(cls)
+    }
+    return {"type": "object", "properties": properties, "additionalProperties": False}

@@ -13,10 +13,10 @@ from cuda_wheel.builder.images.variables import source_variables
 from cuda_wheel.builder.jobs import EMPTY, Compiled
 from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.runtime.errors import ImageError
-from cuda_wheel.runtime.formats import ptx as ptx_format
-from cuda_wheel.runtime.formats.cubin import Cubin
-from cuda_wheel.runtime.jit import nvjitlink
-from cuda_wheel.runtime.jit.compiling import resources_of
+from cuda_wheel.runtime.jit import resources_of
+from cuda_wheel.runtime.parts import cuda_libraries as nvjitlink
+from cuda_wheel.runtime.parts.formats import ptx as ptx_format
+from cuda_wheel.runtime.parts.formats.cubin import Cubin
 
 __all__ = ["assemble", "described", "kernel_resources", "machine_code", "nowhere"]
 

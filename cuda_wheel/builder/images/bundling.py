@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.jobs import Bundle, Bundled, Content
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.runtime.formats.fatbin import compression_of
-from cuda_wheel.runtime.jit.cuda_libraries import open_library
 from cuda_wheel.runtime.manifest import Compression
+from cuda_wheel.runtime.parts.cuda_libraries import open_library
+from cuda_wheel.runtime.parts.formats.fatbin import compression_of
 
 __all__ = ["bundle", "make_fatbin"]
 

@@ -6,23 +6,222 @@ register in it, by the table of `ptx_forms`; and a proof by the assembler, that 
 machine code with both versions (see `proof_text`). The assembler alone is no proof, because some releases accept new
 instructions under old versions. A text with a word that the table does not know keeps its version. The proof is made
 without optimisation, which takes half the time and leaves no form out.
+
+Shorten a PTX text to some of its kernels and lines, which contain every form of line that the whole text contains.
+
+A PTX ISA version changes how the assembler reads a form, not one line among many of the same form. So a proof that two
+versions give the same machine code needs each form once. Sources with many instances of a template repeat themselves,
+and so do the lines of a long kernel: the shorter text takes a tenth of the time to assemble, or less.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache, lru_cache
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
-from cuda_wheel.builder.images.proof_text import in_short, proof_text
 from cuda_wheel.builder.images.ptx_requirements import OLDEST, PtxNeeds, requirement
+from cuda_wheel.builder.images.ptx_text import Item, items
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Version, parse_version
+from cuda_wheel.runtime.parts.formats import ptx
 
-__all__ = ["FIRST_PTX_ISA", "lower"]
+__all__ = ["FIRST_PTX_ISA", "in_short", "lower", "proof_text"]
+
+
+_REGISTER = re.compile(r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+")
+"""Matches a register of the compiler's that is no predicate."""
+
+_ANY_REGISTER = "%r0"
+"""What stands for each register before the forms of lines are looked up: most lines are then equal to others."""
+
+_VALUE = re.compile(
+    _REGISTER.pattern + r"|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
+    r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|(?<=(?<![\w$])_Z)(?!_param_)[\w$]+|\$str(?:\$\d+)?"
+)
+"""A register of the compiler's that is no predicate, a number, a label or string literal of the compiler's, or the
+number of a predicate, of local memory, of a parameter or of a variable without a name."""
+
+_TOKEN = re.compile(r"-?[\w$%.]+|[^\w$%.-]+|-")
+"""A word with its sign, or what stands between words."""
+
+_PARAMETER = re.compile(r"^\.param [^\n]*", re.MULTILINE)
+"""A line that declares a parameter: the size of all together may need a version."""
+
+
+def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[str]]:
+    """Return a normalised PTX text without kernels that a proof does not need, and the forms that it proves.
+
+    The forms of the lines in both texts, and the `proven` ones, are the same: their words and punctuation, with any
+    register, number or label as an operand and with any kernel's name. Functions, variables and other directives are
+    all kept, and so is a text with debug information, which contains the addresses of its kernels. The text is empty if
+    all its forms are proven.
+    """
+    if ".debug_info" in ptx:
+        return ptx, frozenset()
+    known = frozenset(proven)
+    kernels = [item for item in items(ptx) if item.is_kernel]
+    missing = {item: _forms(ptx, item) - known for item in kernels}
+    chosen = _cover(missing)
+    kept, between, at = [], [], 0
+    for item in kernels:
+        between.append(ptx[at : item.start])
+        kept.append(ptx[at : item.end if item in chosen else item.start])
+        at = item.end
+    rest = _forms_of("".join([*between, ptx[at:]])) - known
+    if not chosen and not rest:
+        return "", frozenset()
+    return "".join([*kept, ptx[at:]]), rest.union(*missing.values())
+
+
+_REGISTERS = re.compile(r"\.reg \.([a-z0-9]+) ([%\w]+?)<\d+>;")
+"""A declaration of numbered registers: their type and the beginning of their names."""
+
+_WORD = re.compile(r"[%$\w]+")
+
+_DECLARATION = re.compile(r"\.(?:reg|local|shared|param|loc)\b")
+
+_LABEL = re.compile(r"([$\w]+):$")
+
+_JUMP = re.compile(r"(?:@\S+ )?(?:br[ax]|ret|exit|trap)\b")
+
+_FIRST_OPERAND = re.compile(r"(?:@\S+ )?\S+ ((?:\{[^{}]*\}|[^,{}])*)")
+
+_ANY = "__cuda_wheel_any"
+"""The variable that registers are loaded from and stored to."""
+
+
+def in_short(ptx: str, proven: Collection[str] = ()) -> str:
+    """Return a `proof_text` with one statement of each form in its kernels, without the `proven` ones.
+
+    The assembler drops what cannot be reached and results that nothing uses, also without optimisation. So each
+    statement has registers that are loaded from memory, and its result is stored. It is not certain that the assembler
+    accepts such a text.
+    """
+    kernels = [item for item in items(ptx) if item.is_kernel]
+    if not kernels or ".debug_info" in ptx:
+        return ptx
+    known = set(proven)
+    at = kernels[0].start
+    parts = [ptx[:at], f".global .align 16 .b8 {_ANY}[16];\n"]
+    for item in kernels:
+        parts += [ptx[at : item.start], _in_short(ptx, item, known)]
+        at = item.end
+    return "".join([*parts, ptx[at:]])
+
+
+def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
+    """Return a kernel's text with the statements that have a form that is not `known`; add theirs to it."""
+    head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
+    kept: list[str] = []
+    declared: list[str] = []
+    labels: set[str] = set()
+    for statement, forms in _statements(body, kernel):
+        if _DECLARATION.match(statement):
+            declared.append(statement)
+        elif label := _LABEL.match(statement):
+            labels.add(label[1])
+        elif not forms <= known:
+            kept.append(statement)
+        else:
+            continue
+        known |= forms
+    sizes = {name: _SIZES[type_] for each in declared for type_, name in _REGISTERS.findall(each) if type_ in _SIZES}
+    lines = [head, "{", *declared, *_OWN_REGISTERS]
+    for number, statement in enumerate(kept):
+        lines += _with_memory(statement, sizes, f"$cuda_wheel_{number}")
+    used = labels.intersection(_WORD.findall("\n".join(kept)))
+    return "\n".join([*lines, *(f"{label}:" for label in sorted(used)), "ret;", "}"])
+
+
+_SIZES = {"pred": ""} | {kind + size: "b" + size for kind in "bsuf" for size in ("16", "32", "64")}
+"""The types of registers, and those by which they are loaded and stored."""
+
+_OWN_REGISTERS = (".reg .b32 %cuda_wheel_value;", ".reg .pred %cuda_wheel_condition;")
+
+_LOADED = f"ld.volatile.global.b32 %cuda_wheel_value, [{_ANY}];\nsetp.ne.b32 {{}}, %cuda_wheel_value, 0;"
+
+_STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_ANY}], %cuda_wheel_value;"
+
+
+def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
+    """Yield a statement between loads of its registers and stores of its result."""
+    first = _FIRST_OPERAND.match(statement)
+    results = _registers(statement if first is None or statement.startswith("{") else first[1], sizes)
+    for name, size in _registers(statement, sizes).items():
+        yield f"ld.volatile.global.{size} {name}, [{_ANY}];" if size else _LOADED.format(name)
+    if _JUMP.match(statement):
+        yield _LOADED.format("%cuda_wheel_condition")
+        yield f"@%cuda_wheel_condition bra {label};\n{statement}\n{label}:"
+    else:
+        yield statement
+    for name, size in results.items():
+        yield f"st.volatile.global.{size} [{_ANY}], {name};" if size else _STORED.format(name)
+
+
+def _registers(text: str, sizes: Mapping[str, str]) -> dict[str, str]:
+    """Return the numbered registers that a text names, and by which type they are loaded and stored."""
+    names = dict.fromkeys(_WORD.findall(text))
+    return {name: sizes[start] for name in names if (start := name.rstrip("0123456789")) in sizes and start != name}
+
+
+def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
+    """Yield the statements, labels and blocks of a kernel's body, each with the forms of its lines."""
+    lines: list[str] = []
+    forms: set[str] = set()
+    depth = 0
+    general = _REGISTER.sub(_ANY_REGISTER, _without_name(body, kernel))
+    for line, general_line in zip(body.split("\n"), general.split("\n"), strict=True):
+        lines.append(line)
+        forms.add(_form(general_line))
+        depth += line.count("{") - line.count("}")
+        if depth == 0 and (line.endswith((";", ":", "}")) or line.startswith(".loc")):
+            yield "\n".join(lines), forms
+            lines, forms = [], set()
+    if any(lines):
+        yield "\n".join(lines), forms
+
+
+def _without_name(text: str, kernel: Item) -> str:
+    """Return a text without a kernel's name, of which the names of what the kernel contains have the part after "_Z",
+    if it is mangled."""
+    return text.replace(kernel.name.removeprefix("_Z"), "")
+
+
+def _forms_of(text: str) -> frozenset[str]:
+    lines = dict.fromkeys(_REGISTER.sub(_ANY_REGISTER, text).split("\n"))
+    return frozenset([*_PARAMETER.findall(text), *map(_form, lines)]) - {""}
+
+
+@lru_cache(maxsize=1 << 18)
+def _form(line: str) -> str:
+    """Return the form of a line. Texts repeat few lines but for the numbers of registers, and lines few tokens."""
+    return "".join(map(_general, _TOKEN.findall(line)))
+
+
+@lru_cache(maxsize=1 << 18)
+def _general(token: str) -> str:
+    """Return a token with "0" for a register, number, label or name."""
+    return _VALUE.sub("0", token)
+
+
+def _forms(ptx: str, kernel: Item) -> frozenset[str]:
+    return _forms_of(_without_name(ptx[kernel.start : kernel.end], kernel))
+
+
+def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
+    """Return kernels that together have all forms: each time the one that adds most for its length."""
+    chosen: set[Item] = set()
+    missing = {item: set(each) for item, each in forms.items() if each}
+    while missing:
+        best = max(missing, key=lambda item: (len(missing[item]) / (item.end - item.start), -item.start))
+        chosen.add(best)
+        added = missing.pop(best)
+        missing = {item: rest for item, each in missing.items() if (rest := each - added)}
+    return chosen
+
 
 Assemble = Callable[[str, str], bytes]
 """Returns the machine code of a PTX text for an architecture; raises CompileError with the assembler's log."""

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import cache, lru_cache
 
-from cuda_wheel.builder.cxx.demangling.signatures import signature
-from cuda_wheel.runtime.formats.ptx import VariableDeclaration, variable_declarations
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.runtime.manifest import GlobalInfo
+from cuda_wheel.runtime.parts.formats.ptx import VariableDeclaration, variable_declarations
 
 __all__ = [
     "LIBRARY_NAMESPACES",

@@ -1,8 +1,15 @@
-"""Decide which sources of a project become which modules."""
+"""Decide which sources of a project become which modules.
+
+Resolve the paths and globs of `[tool.cuda-wheel]` to files of the project.
+
+Check that modules and the files that they become have names which Python and every file system accept.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,31 +17,153 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from cuda_wheel.builder.config.cxx_text import check_expression, check_macro_value
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig
+from cuda_wheel.builder.config.values import check_expression, check_macro_value
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.sources.globs import EXCLUDED, expanded, is_glob, literal_paths, matching_files, project_path
-from cuda_wheel.builder.sources.include_graph import option_folders
-from cuda_wheel.builder.sources.included_sources import included_sources
+from cuda_wheel.builder.sources.header_dependencies import included_sources, option_folders
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.sources.module_names import check_case, check_name
-from cuda_wheel.builder.sources.paths import is_installed_toolkit, leads_out
+from cuda_wheel.builder.sources.paths import UNPRINTABLE, is_installed_toolkit, leads_out, shown
 from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
-from cuda_wheel.runtime.variants.macro_values import MacroValue, Variant, full_name, macro_text, same_macros
+from cuda_wheel.runtime.parts.variants import MacroValue, Variant, full_name, macro_text, same_macros
 
 __all__ = [
+    "EXCLUDED",
     "SourceModule",
+    "check_case",
+    "check_name",
+    "expanded",
     "is_excluded",
+    "is_glob",
+    "literal_paths",
+    "matching_files",
     "named_sources",
     "needs_nvvm",
     "one_module",
+    "project_path",
     "select",
     "source_module",
     "specialized",
     "variants_of",
 ]
+
+
+EXCLUDED = "!"
+"""How a pattern begins whose files are taken out of those that the patterns before it name."""
+
+
+def expanded(patterns: Iterable[str], where: str, root: Path, start: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the files of `start` and those that a list of paths and globs names, in order; those of each glob sorted.
+
+    A pattern that begins with "!" takes its files out again; of several patterns that match a file, the last counts.
+    """
+    paths = list(start)
+    for pattern in patterns:
+        positive = pattern.removeprefix(EXCLUDED)
+        plain = project_path(positive, where, root)
+        found = [plain]
+        if is_glob(plain, root):
+            found = [project_path(path, where, root) for path in matching_files(positive, where, root)]
+        if pattern == positive:
+            paths += found
+        else:
+            _check_excluded(found, pattern, where, root)
+            paths = [path for path in paths if path not in found]
+    return tuple(paths)
+
+
+def literal_paths(patterns: Iterable[str], root: Path) -> set[str]:
+    """Return the project-relative paths in a list that are no globs and exclude nothing: what a person named."""
+    plain = (str(PurePosixPath(pattern.replace("\\", "/"))) for pattern in patterns if not pattern.startswith(EXCLUDED))
+    return {path for path in plain if not is_glob(path, root)}
+
+
+def _check_excluded(found: Iterable[str], pattern: str, where: str, root: Path) -> None:
+    """Raise ConfigError if a pattern excludes a file that does not exist: it is misspelt, or the file was renamed."""
+    missing = next((path for path in found if not (root / path).is_file()), None)
+    if missing is not None:
+        raise ConfigError(f"{where}: {pattern!r} excludes no file: there is no file {missing}.")
+
+
+def is_glob(path: str, root: Path) -> bool:
+    """Return whether a path is a glob, and not the name of a file."""
+    return any(character in path for character in "*?[") and not (root / path).exists()
+
+
+def matching_files(pattern: str, where: str, root: Path) -> list[str]:
+    """Return the project's files that match a glob, project-relative and sorted; ConfigError if there are none."""
+    try:
+        # From Python 3.13 on, it is the same as "*".
+        if any("**" in part and part != "**" for part in PurePosixPath(pattern).parts):
+            raise ValueError('"**" can only be an entire path component')
+        matches = sorted(path.relative_to(root).as_posix() for path in root.glob(pattern) if path.is_file())
+    except (ValueError, IndexError, NotImplementedError) as error:
+        raise ConfigError(f"{where}: {pattern!r} is not a pattern of files such as 'src/**/*.cu': {error}.") from error
+    if not matches:
+        raise ConfigError(f"{where}: {pattern!r} matches no file in {root.name}.")
+    return matches
+
+
+def project_path(path: str, where: str, root: Path) -> str:
+    """Return a project-relative path in its shortest form; ConfigError if it leads out of the project."""
+    if UNPRINTABLE.search(path):
+        raise ConfigError(f"{where}: {path!r} contains characters that a file name must not have: rename the file.")
+    plain = PurePosixPath(path.replace("\\", "/"))
+    if plain.is_absolute() or Path(path).is_absolute() or ".." in plain.parts or leads_out(root / plain, root):
+        raise ConfigError(
+            f"{where}: {path} lies outside the project. Copy it into the project, so that its sdist has it too."
+        )
+    return str(plain)
+
+
+_RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]", re.IGNORECASE)
+"""Names that Windows reserves, with any suffix. Source: Microsoft, "Naming Files, Paths, and Namespaces"."""
+
+_MAX_BYTES = 230
+"""Maximum length of a module's last name in bytes. File systems allow 255, with ".fatbin.json" and what is added while
+the file is written."""
+
+
+def check_name(name: str, source: str, packages: AbstractSet[str]) -> None:
+    """Raise ConfigError if a module's dotted name cannot be imported, or lies in none of the packages (with "/")."""
+    parts = name.split(".")
+    invalid = [part for part in parts if not part.isidentifier()]
+    if invalid or len(parts) < 2:
+        reason = f"{invalid[0]!r} is not a Python name" if invalid else "it lies in no package"
+        raise ConfigError(
+            f"{shown(source)} would become the module {name!r}, which Python cannot import: {reason}. "
+            f"Rename the file, or give the module another name in a [[{TABLE}.module]] table."
+        )
+    is_long = len(parts[-1].encode()) > _MAX_BYTES
+    if _RESERVED.fullmatch(parts[-1]) or is_long:
+        reason = "which is too long for a file name" if is_long else "which Windows reserves"
+        raise ConfigError(
+            f"the module {name} would be a file of the name {parts[-1]}, {reason}: wheels are for every system. "
+            f"Rename {source}, or give the module another name in a [[{TABLE}.module]] table."
+        )
+    if "/".join(parts[:-1]) not in packages:
+        raise ConfigError(
+            f"the module {name} would lie in the package {'.'.join(parts[:-1])}, which has no file in the wheel. "
+            "Correct the name, or add the package to the wheel."
+        )
+
+
+def check_case(names: Iterable[str], files: Iterable[str]) -> None:
+    """Raise ConfigError if the file of a module differs from another one, or from a wheel's file, by case alone."""
+    taken = {_folded(path): path for path in files}
+    for name in sorted(names):
+        path = name.replace(".", "/") + ".fatbin"
+        other = taken.setdefault(_folded(path), path)
+        if other != path:
+            raise ConfigError(
+                f"{path}, which the module {name} would become, and {other} are the same file on systems that ignore "
+                "case, such as Windows and macOS: rename one of them."
+            )
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFKC", path).casefold()
 
 
 @dataclass(frozen=True)

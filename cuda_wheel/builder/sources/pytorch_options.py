@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cuda_wheel.builder.config.compiler_options import read_options
-from cuda_wheel.builder.config.macro_options import macro_options
+from cuda_wheel.builder.config.compiler_options import macro_options, read_options
 from cuda_wheel.builder.config.settings import TABLE, ModuleConfig
-from cuda_wheel.builder.sources.include_graph import option_folders
-from cuda_wheel.builder.sources.included_sources import reached
+from cuda_wheel.builder.sources.header_dependencies import option_folders, reached
 from cuda_wheel.builder.sources.source_files import Source
 
 __all__ = ["BUILD_MACROS", "PYTORCH_MACROS", "includes_pytorch", "pytorch_note", "with_pytorch_options"]

@@ -9,8 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from cuda_wheel.builder.config.cmake_call import CMakeCall
-from cuda_wheel.builder.config.pyproject import is_concerned, read_config, read_pyproject
+from cuda_wheel.builder.config.pyproject import CMakeCall, is_concerned, read_config, read_pyproject
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.kernel_scan import kernel_macro_arguments, kernels_in
 from cuda_wheel.builder.sources.modules import SourceModule, is_excluded, one_module, source_module

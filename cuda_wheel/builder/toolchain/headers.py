@@ -1,18 +1,214 @@
-"""Choose the folders of headers that belong to NVRTC's release, wherever in this environment they are."""
+"""Choose the folders of headers that belong to NVRTC's release, wherever in this environment they are.
+
+Read which release of CUDA, or of CCCL, a folder of headers belongs to, and decide whether it fits a compiler.
+
+Say which files a build took as its toolchain: with paths for its messages, without them for manifests.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.toolchain.header_releases import HeaderRelease, fits, needed, release_of
-from cuda_wheel.builder.toolchain.places import Place, header_folders, places
-from cuda_wheel.builder.toolchain.records import FURTHER_HEADERS, HEADERS, Headers, ToolchainPart
+from cuda_wheel.builder.toolchain.packages import Place, cuda_folders, header_folders, places
+from cuda_wheel.builder.toolchain.toolchain import (
+    FURTHER_HEADERS,
+    HEADERS,
+    LIBRARIES,
+    Headers,
+    Toolchain,
+    ToolchainPart,
+)
 from cuda_wheel.runtime.manifest import Version, dotted
 
-__all__ = ["choose_headers", "header_parts"]
+__all__ = [
+    "INDEPENDENT",
+    "HeaderRelease",
+    "choose_headers",
+    "fits",
+    "header_parts",
+    "header_versions",
+    "needed",
+    "other_libraries",
+    "release_of",
+    "several_places",
+    "taken_files",
+]
+
+
+class HeaderRelease(NamedTuple):
+    """A release, as a file names it."""
+
+    version: tuple[int, ...]
+    """MAJOR.MINOR of CUDA; MAJOR.MINOR.PATCH of CCCL and the `INDEPENDENT` groups. MAJOR of CUDA for cuRAND."""
+    source: str
+    """The absolute path of the file."""
+
+    def __str__(self) -> str:
+        return ".".join(map(str, self.version))
+
+
+INDEPENDENT = ("cutlass", "mathdx", "nvshmem", "pytorch")
+"""The groups with releases of their own, of which many work with one release of CUDA: the project chooses."""
+
+CCCL_OF_CUDA_12 = {4: (2, 3), 5: (2, 4), 6: (2, 5), 8: (2, 7), 9: (2, 8)}
+"""CCCL's version in each minor release of CUDA 12 since nvFatbin exists. CUDA 13.X has CCCL 3.X."""
+
+
+def fits(group: str, release: HeaderRelease, nvrtc: Version) -> bool:
+    """Return whether headers of a release work with an NVRTC.
+
+    CUDA's own headers belong to one MAJOR.MINOR release of the compiler; CCCL's headers check that too. CCCL is
+    released more often: it supports two major versions of CUDA, and never a CUDA that is newer than itself. Source:
+    CCCL, README, "Platform Support".
+    """
+    if group in INDEPENDENT:
+        return True
+    if group != "cccl":
+        return release.version == nvrtc[: len(release.version)]
+    return release.version >= _included_cccl(nvrtc) and 0 <= release.version[0] - (nvrtc[0] - 10) <= 1
+
+
+def needed(group: str, nvrtc: Version) -> str:
+    """Return which release of a group of headers fits an NVRTC: "CUDA 12.9"."""
+    return f"CCCL {dotted(_included_cccl(nvrtc))} or newer" if group == "cccl" else f"CUDA {dotted(nvrtc)}"
+
+
+def _included_cccl(nvrtc: Version) -> Version:
+    """Return the oldest version of CCCL that fits: the one of the same toolkit, as far as it is known."""
+    major, minor = nvrtc
+    if major == 13:
+        return 3, minor
+    known = [each for each in CCCL_OF_CUDA_12 if each <= minor] if major == 12 else []
+    return CCCL_OF_CUDA_12[max(known)] if known else (major - 10, 0)
+
+
+def release_of(group: str, folder: str, place: Place) -> HeaderRelease | None:
+    """Return the release of a group of headers in a folder of a place; None if no file names it."""
+    readers = {
+        **{"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand},
+        **{"cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
+    }
+    return readers[group](folder, place)
+
+
+def _cudart(folder: str, place: Place) -> HeaderRelease | None:
+    """Return the release that both of CUDA's own version macros name; None if they differ."""
+    found = [
+        HeaderRelease((number // 1000, number % 1000 // 10), path)
+        for name, macro in (("cuda_runtime_api.h", "CUDART_VERSION"), ("cuda.h", "CUDA_VERSION"))
+        if (number := _macro(path := os.path.join(folder, name), macro)) is not None
+    ]
+    return found[0] if len({each.version for each in found}) == 1 else None
+
+
+def _cccl(folder: str, place: Place) -> HeaderRelease | None:
+    for parts, macro, patches in (
+        (("cuda", "std", "__cccl", "version.h"), "CCCL_VERSION", 1000),
+        (("cub", "version.cuh"), "CUB_VERSION", 100),
+    ):
+        path = os.path.join(folder, *parts)
+        number = _macro(path, macro)
+        if number is not None:
+            rest, patch = divmod(number, patches)
+            return HeaderRelease((*divmod(rest, 1000), patch), path)
+    return None
+
+
+def _crt(folder: str, place: Place) -> HeaderRelease | None:
+    """Return the release of the compiler's own headers, which have no version macro: from the metadata of what
+    installed them, or else that of CUDA's headers in the same folder."""
+    found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, place=place)
+    if found is not None:
+        name, path = found
+        return _numbers(name.partition("-")[2], path)
+    return _installed(place) or _cudart(folder, place)
+
+
+def _curand(folder: str, place: Place) -> HeaderRelease | None:
+    found = _package("nvidia_curand", file="curand_kernel.h", folder=folder, place=place)
+    if found is None:
+        return _cudart(folder, place)
+    name, path = found
+    major = re.search(r"_cu(\d+)-", name) or re.search(r"[/\\]cu(\d+)[/\\]include$", folder)
+    return None if major is None else HeaderRelease((int(major[1]),), path)
+
+
+def _cutlass(folder: str, place: Place) -> HeaderRelease | None:
+    return _three_macros(os.path.join(folder, "cutlass", "version.h"), "CUTLASS_{}", ("MAJOR", "MINOR", "PATCH"))
+
+
+def _mathdx(folder: str, place: Place) -> HeaderRelease | None:
+    """Return MathDx's release, which no header names: from its package. Its parts have further releases."""
+    found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, place=place)
+    version = re.match(r"[a-z_]+-(\d+)\.(\d+)\.(\d+)", found[0]) if found else None
+    return HeaderRelease(tuple(map(int, version.groups())), found[1]) if found and version else None
+
+
+def _nvshmem(folder: str, place: Place) -> HeaderRelease | None:
+    path = os.path.join(folder, "non_abi", "nvshmem_version.h")
+    return _three_macros(path, "NVSHMEM_VENDOR_{}_VERSION", ("MAJOR", "MINOR", "PATCH"))
+
+
+def _pytorch(folder: str, place: Place) -> HeaderRelease | None:
+    names = ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h")  # the second before PyTorch 2.9
+    found = (
+        _three_macros(os.path.join(folder, name), "TORCH_VERSION_{}", ("MAJOR", "MINOR", "PATCH")) for name in names
+    )
+    return next(filter(None, found), None)
+
+
+def _three_macros(path: str, name: str, parts: tuple[str, str, str]) -> HeaderRelease | None:
+    numbers = [_macro(path, name.format(part)) for part in parts]
+    return None if None in numbers else HeaderRelease(tuple(number or 0 for number in numbers), path)
+
+
+def _package(*names: str, file: str, folder: str, place: Place) -> tuple[str, str] | None:
+    """Return the metadata folder of the package that contains a file, and the path of its RECORD."""
+    if not place.has_packages:
+        return None
+    listed = os.path.relpath(os.path.join(folder, *file.split("/")), place.folder).replace(os.sep, "/")
+    for each in sorted(os.listdir(place.folder)):
+        if each.startswith(names) and each.endswith(".dist-info"):
+            path = os.path.join(place.folder, each, "RECORD")
+            if f"\n{listed}," in "\n" + _text(path):
+                return each, path
+    return None
+
+
+def _installed(place: Place) -> HeaderRelease | None:
+    """Return the release of the compiler's headers that conda or NVIDIA's installer has recorded for a toolkit."""
+    meta = os.path.join(place.folder, "conda-meta")
+    for name in sorted(os.listdir(meta)) if os.path.isdir(meta) else ():
+        match = re.fullmatch(r"cuda-(?:crt|nvcc)-dev_[\w-]+?-(\d+\.\d+\.[\w.]+)-[\w.]+\.json", name)
+        if match is not None:
+            return _numbers(match[1], os.path.join(meta, name))
+    path = os.path.join(place.folder, "version.json")
+    match = re.search(r'"cuda_(?:crt|nvcc)"[^}]*"version"\s*:\s*"([\d.]+)"', _text(path))
+    return None if match is None else _numbers(match[1], path)
+
+
+def _numbers(version: str, path: str) -> HeaderRelease | None:
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return None if match is None else HeaderRelease((int(match[1]), int(match[2])), path)
+
+
+def _macro(path: str, name: str) -> int | None:
+    """Return the number that a header defines a macro as; None if it does not."""
+    match = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+(\d+)", _text(path), re.MULTILINE)
+    return None if match is None else int(match[1])
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
 
 _ALL_HEADERS = {**HEADERS, **FURTHER_HEADERS}
 
@@ -124,3 +320,57 @@ def _described(folder: _Folder, nvrtc: Version) -> str:
         known = f"{what} {release}, says {release.source}" if release else "of unknown release: no file names one"
         texts.append(f"{_ALL_HEADERS[name]} is {'of ' if release else ''}{known}")
     return "; ".join(texts)
+
+
+_CCCL = ("cuda", "cub", "thrust", "nv")
+"""The folders that CCCL consists of. A toolkit of CUDA 12 has them beside CUDA's own headers."""
+
+_LABELS = {
+    **{"cccl": "CCCL", "cudart": "headers of CUDA", "crt": "compiler's headers of CUDA", "curand": "cuRAND of CUDA"},
+    **{"cutlass": "CUTLASS", "mathdx": "MathDx", "nvshmem": "NVSHMEM", "pytorch": "PyTorch"},
+}
+
+
+def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict[str, str]:
+    """Return, for a manifest, the releases of those of the toolchain's headers that a module uses: {"cccl": "2.8.2",
+    "cutlass": "4.2.0", "headers": "12.9"}.
+
+    `headers` are the absolute paths of all files that the module includes; None if they are not known.
+    """
+    used = {"cccl", "headers"} if headers is None else set()
+    others = {each.folder: each.name for each in toolchain.headers if each.name in INDEPENDENT}
+    for path in headers or ():
+        folder = next((each for each in toolchain.include_dirs if path.startswith(each + os.sep)), None)
+        if folder is not None:
+            first = path[len(folder) + 1 :].partition(os.sep)[0]
+            used.add(others.get(folder) or ("cccl" if first in _CCCL else "headers"))
+    releases = {"cudart": "headers", "cccl": "cccl", **dict(zip(INDEPENDENT, INDEPENDENT, strict=True))}
+    named = {releases[each.name]: each.release for each in toolchain.headers if each.name in releases}
+    return {name: named[name] for name in sorted(named) if name in used}
+
+
+def other_libraries(toolchain: Toolchain, versions: Mapping[str, str]) -> list[str]:
+    """Return what a build says about the libraries beside CUDA's own whose headers a module uses: "CUTLASS 4.2.0
+    (/.../include)". `versions` are those in the module's manifest."""
+    used = [each for each in toolchain.headers if each.name in INDEPENDENT and each.name in versions]
+    return [f"{_LABELS[each.name]} {each.release} ({each.folder})" for each in used]
+
+
+def taken_files(toolchain: Toolchain) -> dict[str, str]:
+    """Return the absolute paths of a toolchain's libraries and folders of headers, each with its release."""
+    versions = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin)
+    libraries = zip(LIBRARIES, versions, toolchain.libraries, strict=True)
+    files = {f"{name} {version}": path for name, version, path in libraries}
+    folders = {f"{_LABELS[each.name]} {each.release}": each for each in toolchain.headers}
+    return files | {name: f"{each.folder} ({each.found_via})" for name, each in folders.items()}
+
+
+def several_places(toolchain: Toolchain) -> bool:
+    """Return whether a toolchain's files are not all in one folder of packages or in one toolkit."""
+    paths = [*toolchain.libraries, *(each.folder for each in toolchain.headers)]
+    try:
+        common = os.path.commonpath(paths)
+    except ValueError:  # several drives of Windows
+        return True
+    toolkit = [common] if os.path.isdir(os.path.join(common, "include")) else []
+    return not any(all(path.startswith(folder + os.sep) for path in paths) for folder in (*cuda_folders(), *toolkit))

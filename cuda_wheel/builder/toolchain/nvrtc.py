@@ -4,18 +4,86 @@ This module imports the standard library, and of this package only what does no 
 quarter of the time that `cuda.bindings` takes to import, which would be most of the time to compile a small kernel. For
 the same reason the records are TypedDicts that only the type checker sees: at run time they are plain dicts, and
 `typing` is not imported.
+
+Compile a source in a copy of this process, which can be interrupted and whose state is lost. Runs in workers only.
+
+NVRTC's front end cannot be interrupted: the callback of nvrtcSetFlowCallback is called only when it has ended (12.9,
+13.0 and 13.5). And the options of a program can change later programs of the same process (scripts/option_leaks.py):
+after one with debugging information, NVRTC 12.9 and 13.5 optimise the next ones differently.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import pickle
+import signal
+import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
-from cuda_wheel.runtime.jit.cuda_libraries import load_library, read_output
+from cuda_wheel.builder.jobs import Form
+from cuda_wheel.runtime.jit import NO_CONTRACTION, floating_point, values_of
+from cuda_wheel.runtime.parts.cuda_libraries import load_library, read_output
 
-TYPE_CHECKING = False
+__all__ = [
+    "FORM_OPTIONS",
+    "INVALID_OPTION",
+    "compile_apart",
+    "compile_text",
+    "compile_with_references",
+    "cross_references",
+    "floating_point_options",
+    "line_info_folders",
+    "load",
+    "preprocessed",
+    "ptxas_options",
+    "scratch_file",
+    "set_precompiled_heap",
+    "standards",
+    "supported",
+    "version",
+]
+
+
+FORM_OPTIONS: dict[Form, list[str]] = {
+    "whole": [],
+    "ptx": ["--relocatable-device-code=true"],
+    "lto": ["--relocatable-device-code=true", "--dlink-time-opt"],
+}
+"""NVRTC's options for each form of result."""
+
+_PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
+"""nvJitLink's names of the options that NVRTC passes to ptxas."""
+
+
+def line_info_folders(include_dirs: Sequence[str], system_dirs: Sequence[str]) -> dict[str, str]:
+    """Return the replacements for absolute folders in the paths of line information: the toolchain's, those of other
+    libraries, and the project's."""
+    folders = {folder: "cuda/" for folder in include_dirs if os.path.isabs(folder)}
+    folders |= dict.fromkeys(system_dirs, "system/")
+    return folders | {os.environ.get("PWD", os.getcwd()): ""}
+
+
+def ptxas_options(options: Sequence[str]) -> list[str]:
+    """Return, as nvJitLink's options, those of NVRTC's options that NVRTC passes to ptxas.
+
+    As NVRTC does, this passes --fmad=false to ptxas too, unless the options for ptxas say otherwise.
+    """
+    names = {**_PTXAS, **{name: name for name in _PTXAS.values()}}
+    own = [f"{names[name]}={value}" for name, value in values_of(options) if name in names]
+    chosen = floating_point(options)
+    return own if chosen.assembler_fma or chosen.fma else [NO_CONTRACTION, *own]
+
+
+def floating_point_options(options: Sequence[str]) -> list[str]:
+    """Return, as options of both nvJitLink and libNVVM, those of NVRTC's options that control floating-point
+    arithmetic."""
+    return floating_point(options).compiler_options()
+
+
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
@@ -51,20 +119,6 @@ if TYPE_CHECKING:
         symbols: list[str]
         uses_build_time: bool
 
-
-__all__ = [
-    "INVALID_OPTION",
-    "compile_text",
-    "compile_with_references",
-    "cross_references",
-    "load",
-    "preprocessed",
-    "scratch_file",
-    "set_precompiled_heap",
-    "standards",
-    "supported",
-    "version",
-]
 
 LIST_HEADERS = ["-Xcudafe", "-H"]
 """An undocumented option of NVRTC's front end. It prints the tree of included files to standard error."""
@@ -204,7 +258,7 @@ def _lists_headers(library: str) -> bool:
     """Return whether NVRTC lists the headers that it reads. A release that ignores LIST_HEADERS lists none at all."""
     loaded = _library(library)
     program = ctypes.c_void_p()
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "headers", "std")
     _check(loaded, loaded.nvrtcCreateProgram(ctypes.byref(program), b"#include <stddef.h>", None, 0, None, None))
     try:
         return bool(_compile(loaded, program, [f"--include-path={folder}"])[1])
@@ -214,7 +268,7 @@ def _lists_headers(library: str) -> bool:
 
 def standards(path: str) -> list[str]:
     """Return the C++ standards that the library compiles, found by trying: ["c++11", ...]."""
-    from cuda_wheel.builder.config.parsers import STANDARDS  # only for an error: start-up time
+    from cuda_wheel.builder.config.values import STANDARDS  # only for an error: start-up time
 
     library, known = _library(path), []
     for standard in STANDARDS:
@@ -308,3 +362,61 @@ def _symbol(library: Any, program: Any, expression: str) -> str:
     symbol = ctypes.c_char_p()
     _check(library, library.nvrtcGetLoweredName(program, expression.encode(), ctypes.byref(symbol)))
     return (symbol.value or b"").decode()
+
+
+_PARENT_DEATH_SIGNAL = 1
+"""PR_SET_PDEATHSIG of Linux's prctl: the signal that a process gets when its parent ends."""
+
+_CHILD = """
+import pickle, sys
+sys.path[:], request = pickle.load(sys.stdin.buffer)
+from cuda_wheel.builder.toolchain.nvrtc import compile_text
+pickle.dump(compile_text(request), sys.stdout.buffer)
+"""
+
+
+def compile_apart(request: NvrtcRequest, seconds: int = 0) -> NvrtcResult | None:
+    """Return the result of compiling a source in a process that compiles nothing afterwards.
+
+    None after so many seconds, or if the compiler crashes. With 0 seconds there is no limit.
+    """
+    if sys.platform == "win32":  # a process cannot be copied
+        return _compile_in_new_process(request, seconds)
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if not child:
+        _send(request, sender, seconds)
+    os.close(sender)
+    with os.fdopen(receiver, "rb") as stream:
+        answer = stream.read()
+    _, status = os.waitpid(child, 0)
+    result: NvrtcResult | None = pickle.loads(answer) if status == 0 else None
+    return result
+
+
+def _compile_in_new_process(request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
+    command, input_ = [sys.executable, "-S", "-c", _CHILD], pickle.dumps((sys.path, request))
+    try:
+        done = subprocess.run(command, input=input_, capture_output=True, timeout=seconds or None, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    result: NvrtcResult | None = pickle.loads(done.stdout) if done.returncode == 0 else None
+    return result
+
+
+def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
+    """Write the result of a request to a pipe and end this process, at the latest after so many seconds."""
+    status = 1
+    try:
+        if sys.platform == "linux":
+            import ctypes
+
+            ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        if sys.platform != "win32":
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(seconds)
+        with os.fdopen(sender, "wb") as stream:
+            pickle.dump(compile_text(request), stream)
+        status = 0
+    finally:
+        os._exit(status)

@@ -11,7 +11,7 @@ import os
 import re
 from functools import cache, partial
 
-from cuda_wheel.runtime.jit.cuda_libraries import read_output
+from cuda_wheel.runtime.parts.cuda_libraries import read_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

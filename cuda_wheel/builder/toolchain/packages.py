@@ -1,11 +1,30 @@
-"""Find the installed Python packages of CUDA."""
+"""Find the installed Python packages of CUDA.
+
+The places where an environment can have CUDA's headers: folders of Python packages, and toolkits.
+
+Compilers and headers may be in different ones: `PYTHONPATH` and `pip install --target` add folders of packages, as
+does a virtual environment over another; conda and NVIDIA's installers make toolkits, which environment variables name.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
+import platform
 import sys
+from collections.abc import Iterator
+from typing import NamedTuple
 
-__all__ = ["cuda_folders", "is_cuda_package"]
+__all__ = [
+    "TOOLCHAIN_VARIABLE",
+    "TOOLKIT_VARIABLES",
+    "Place",
+    "cuda_folders",
+    "header_folders",
+    "is_cuda_package",
+    "places",
+    "way_to",
+]
 
 
 def cuda_folders() -> list[str]:
@@ -20,3 +39,105 @@ def cuda_folders() -> list[str]:
 def is_cuda_package(name: str) -> bool:
     """Return whether the name of an entry in such a folder is the metadata folder of a CUDA package or of PyTorch."""
     return name.endswith(".dist-info") and name.startswith(("nvidia_", "cuda_", "torch-"))
+
+
+TOOLKIT_VARIABLES = ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")
+"""The environment variables that name toolkits, in the order in which cuda.pathfinder reads them."""
+
+TOOLCHAIN_VARIABLE = "CUDA_WHEEL_TOOLCHAIN"
+"""The environment variable that chooses one of several toolchains: "cu12" or "cu13", as the extra is called."""
+
+_PACKAGE_FOLDERS = {
+    "cccl": ("nvidia/cu{major}/include/cccl", "nvidia/cuda_cccl/include"),
+    "cudart": ("nvidia/cu{major}/include", "nvidia/cuda_runtime/include"),
+    "crt": ("nvidia/cu{major}/include", "nvidia/cuda_nvcc/include"),
+    "curand": ("nvidia/cu{major}/include", "nvidia/curand/include"),
+}
+"""The folders of each group of headers below a folder of packages: of CUDA 13 and later, and of CUDA 12."""
+
+_OTHER_PACKAGE_FOLDERS = {
+    "cutlass": ("cutlass_library/source/include", "nvidia/mathdx/external/cutlass/include"),
+    "mathdx": ("nvidia/mathdx/include",),
+    "nvshmem": ("nvidia/nvshmem/include",),
+    "pytorch": ("torch/include",),
+}
+"""The same for packages that are not part of CUDA's toolkit, in search order, whatever CUDA's release."""
+
+
+class Place(NamedTuple):
+    """A folder of Python packages, or the root of a toolkit."""
+
+    folder: str
+    has_packages: bool
+    found_via: str
+
+
+def places(library: str) -> list[Place]:
+    """Return every place, the one of NVRTC first; `library` is NVRTC's absolute path."""
+    packages = [Place(folder, True, way_to(folder)) for folder in cuda_folders()]
+    own = [place for place in packages if library.startswith(place.folder + os.sep)]
+    beside = [] if own else [Place(root, False, f"beside {os.path.basename(library)}") for root in _roots(library)]
+    named = [Place(root, False, name) for name, root in _named_toolkits()]
+    if os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+        named.append(Place(sys.prefix, False, "conda"))
+    return list({place.folder: place for place in reversed([*own, *beside, *packages, *named])}.values())[::-1]
+
+
+def way_to(folder: str) -> str:
+    """Return how a folder got on `sys.path`: "site-packages", "PYTHONPATH" or "sys.path"."""
+    if os.path.basename(folder) in ("site-packages", "dist-packages"):
+        return "site-packages"
+    written = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return "PYTHONPATH" if folder in map(os.path.abspath, written) else "sys.path"
+
+
+def _named_toolkits() -> Iterator[tuple[str, str]]:
+    for name in TOOLKIT_VARIABLES:
+        root = os.environ.get(name)
+        if root:
+            yield name, os.path.abspath(root)
+
+
+def _roots(library: str) -> Iterator[str]:
+    """Yield the folders that may be the root of the toolkit that contains a library."""
+    for path in dict.fromkeys((library, os.path.realpath(library))):
+        # ROOT/lib64/x.so, ROOT/bin/x64/x.dll, ROOT/targets/x86_64-linux/lib/x.so, /usr/lib/x86_64-linux-gnu/x.so
+        above = os.path.dirname(os.path.dirname(path))
+        for _ in range(3):
+            if os.path.isdir(os.path.join(above, "include")):
+                yield above
+            above = os.path.dirname(above)
+
+
+def header_folders(place: Place, group: str, major: int) -> list[str]:
+    """Return the existing folders in which a place can have a group of headers, in search order.
+
+    `major` is that of CUDA.
+    """
+    if place.has_packages:
+        below = list(_OTHER_PACKAGE_FOLDERS.get(group, ()))
+        if group in _PACKAGE_FOLDERS:
+            newer, older = _PACKAGE_FOLDERS[group]
+            below = [newer.format(major=major) if major > 12 else older]
+        folders = [os.path.join(place.folder, *each.split("/")) for each in below]
+    else:
+        folders = [
+            folder for root in (place.folder, os.path.join(place.folder, "Library")) for folder in _includes(root)
+        ]
+        if group == "cccl":  # in its own folder since CUDA 13
+            folders = [each for folder in folders for each in (os.path.join(folder, "cccl"), folder)]
+    return list(filter(os.path.isdir, folders))
+
+
+def _includes(root: str) -> list[str]:
+    """Return the include folders of a toolkit; those for this machine's processor before those for others."""
+    machine = platform.machine().lower()
+    own = (machine, "sbsa") if machine == "aarch64" else (machine, "x64")
+    root = glob.escape(root)
+    targets = glob.glob(os.path.join(root, "targets", "*", "include")) + glob.glob(
+        os.path.join(root, "include", "targets", "*")
+    )
+    return [
+        os.path.join(root, "include"),
+        *sorted(targets, key=lambda path: (not any(f"{os.sep}{name}" in path for name in own), path)),
+    ]

@@ -1,39 +1,54 @@
-"""List and write the files that a build adds to a wheel: fatbins and manifests, stubs, and a vendored loader."""
+"""List and write the files that a build adds to a wheel: fatbins and manifests, stubs, and a vendored loader.
+
+The sources of a module that a wheel carries, so that a machine with a toolchain can compile what was not foreseen.
+
+They are one JSON object in a fatbin behind the others in the module's `.fatbin`: the module's table of settings, and
+the text of each file by its path in the project.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import cuda_wheel
-from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.config.settings import Config, ModuleConfig
+from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.scratch import unwritable
+from cuda_wheel.builder.sources.header_dependencies import reachable
 from cuda_wheel.builder.sources.layout import WheelFile
+from cuda_wheel.builder.sources.modules import SourceModule
+from cuda_wheel.builder.sources.paths import below, is_inside
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
-from cuda_wheel.runtime.variants.index import all_manifests
+from cuda_wheel.runtime.parts.variants import all_manifests
 
 __all__ = [
     "VENDORED_PACKAGE",
     "Package",
     "attaching_packages",
     "attachment_warnings",
+    "carried_sources",
     "loader_files",
     "module_files",
     "move",
     "output_paths",
     "stub_file",
     "stub_files",
+    "unpack_sources",
     "vendored_files",
     "vendored_names",
     "write",
     "write_new",
 ]
+
 
 VENDORED_PACKAGE = "_cuda_wheel"
 """The name of the loader's copy, in each top-level package that has modules."""
@@ -104,7 +119,7 @@ def attachment_warnings(package: Package, modules: Sequence[Sequence[Manifest]])
 
     `modules` has the manifests of each module: several if it has variants.
     """
-    from cuda_wheel.runtime.attaching import not_attached  # only for packages that attach kernels
+    from cuda_wheel.runtime.parts.attach import not_attached  # only for packages that attach kernels
 
     kernels = {first.name: None if first.variant else [info.name for info in first.kernels] for first, *_ in modules}
     name = _package_of(modules[0][0].name)
@@ -243,3 +258,65 @@ def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]
             raise
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+FORMAT = 1
+
+_LEFT_OUT = ("variants", "specialize")
+"""Keys of the table that are for the build."""
+
+
+def carried_sources(root: Path, module: SourceModule, headers: Iterable[str], toolchain: tuple[str, ...]) -> bytes:
+    """Return the sources of a module and the project's files that they include or may include.
+
+    `headers` are the absolute paths of those that the compiler read, `toolchain` are the folders of the toolchain's.
+    """
+    folders = tuple(folder + os.sep for folder in toolchain)
+    scanned = (
+        each.path for path in module.paths for each in reachable(root, path, module.settings.include_dirs).headers
+    )
+    own = {path for path in (*headers, *scanned) if not path.startswith(folders) and is_inside(path, root)}
+    paths = {*module.paths, *(str(below(path, str(root))).replace("\\", "/") for path in own)}
+    # Comments of headers may have any encoding: what is not UTF-8 comes back byte by byte.
+    files = {path: (root / path).read_bytes().decode(errors="surrogateescape") for path in sorted(paths)}
+    document = {"format": FORMAT, "module": _table(module.settings), "files": files}
+    text = json.dumps(document, indent=1, sort_keys=True).encode() + b"\n"
+    return text + b"\n" * (-len(text) % 8)  # as `fatbin_of_text` needs it
+
+
+def _table(settings: ModuleConfig) -> dict[str, Any]:
+    """Return settings as a `[[tool.cuda-wheel.module]]` table."""
+    default = ModuleConfig()
+    values = {item.name: getattr(settings, item.name) for item in fields(settings) if item.name not in _LEFT_OUT}
+    return {
+        name.replace("_", "-"): _plain(name, value)
+        for name, value in values.items()
+        if value != getattr(default, name) and name != "architectures"
+    } | {"architectures": list(settings.architectures.entries)}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "defines":
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def unpack_sources(carried: bytes, folder: Path) -> Mapping[str, Any]:
+    """Write the files below a folder and return the module's table; raises ConfigError for what is no such text."""
+    try:
+        document = json.loads(carried)
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}")
+        table: dict[str, Any] = document["module"]
+        for name, text in document["files"].items():
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name:
+                raise ValueError(f"{name!r} is no path in a project")
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(text.encode(errors="surrogateescape"))
+        for name in table.get("include-dirs", ()):
+            if is_inside(str(folder / name), folder):
+                (folder / name).mkdir(parents=True, exist_ok=True)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ConfigError(f"the sources that the module carries cannot be read: {error}.") from error
+    return table

@@ -20,7 +20,7 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
-from cuda_wheel.builder.toolchain.records import (
+from cuda_wheel.builder.toolchain.toolchain import (
     FURTHER_HEADERS,
     HEADERS,
     INCLUDE,

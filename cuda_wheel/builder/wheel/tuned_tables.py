@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.runtime.choosing import TABLE_SUFFIX
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
 from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.variants.macro_values import same_macros
+from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX
+from cuda_wheel.runtime.parts.variants import same_macros
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cuda_wheel.runtime.choosing.tuning_table import Row
+    from cuda_wheel.runtime.parts.tuned_tables import Row
 
 __all__ = ["TunedTables", "check_rows", "tuned_file", "tuned_paths"]
 
@@ -50,7 +50,7 @@ class TunedTables:
             if module not in names:
                 warn(f"warning: {file.destination} belongs to no module: there is no module {module}")
                 continue
-            from cuda_wheel.runtime.choosing.tuning_table import parse_table  # few projects have tables
+            from cuda_wheel.runtime.parts.tuned_tables import parse_table  # few projects have tables
 
             content = self.files[file.destination] = file.source.read_bytes()
             try:
@@ -72,11 +72,11 @@ def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) 
             if manifest is not None:
                 _check_kernel(manifest, row.kernel)
             elif not _may_specialize(manifests, row):
-                from cuda_wheel.runtime.variants.index import unknown_variant  # only for an error
+                from cuda_wheel.runtime.parts.variants import unknown_variant  # only for an error
 
                 raise unknown_variant(module, row.variant, [each.variant for each in manifests])
         except ImageError as error:
-            from cuda_wheel.runtime.choosing.tuning_table import problem_text  # only for an error
+            from cuda_wheel.runtime.parts.tuned_tables import problem_text  # only for an error
 
             raise ConfigError(
                 f"{module.rpartition('.')[2]}{TABLE_SUFFIX}, choice {row.name!r} for {row.gpu} and "

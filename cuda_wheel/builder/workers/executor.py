@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from cuda_wheel.builder.compile.precompiled import HeaderGroup
+    from cuda_wheel.builder.compile.precompiled_headers import HeaderGroup
 
 __all__ = ["EXECUTOR", "FALLBACK", "Call", "Executor", "shared_options"]
 

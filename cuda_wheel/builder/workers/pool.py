@@ -4,25 +4,102 @@ Each worker is a new interpreter that compiles in its main thread. There, unlike
 stack; and the front ends of several processes run in parallel, which those of several threads do not. A worker serves
 one set of compiler options only: in NVRTC 13.1 to 13.4 the options of one program corrupt a later program of the same
 process (https://github.com/NVIDIA/warp/issues/1944), and NVRTC 12.9 optimises differently after --Ofast-compile=mid.
+
+Decide how many jobs run at once: one for each core that the CPU affinity and the container's limit allow.
+
+The workers of a build on this machine, which are imported when a call needs them: a cached build needs none.
 """
 
 from __future__ import annotations
 
+import math
+import os
+import re
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
+from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cuda_wheel.builder.compile.precompiled import MIN_JOBS, Precompilation, call_with_precompilation
-from cuda_wheel.builder.schedule.order import Queue
+from cuda_wheel.builder.compile.precompiled_headers import MIN_JOBS, Precompilation, call_with_precompilation
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.schedule import Queue
 from cuda_wheel.builder.timing import cause_of
-from cuda_wheel.builder.workers.cores import available_cores
 from cuda_wheel.builder.workers.executor import Call, Executor
 from cuda_wheel.builder.workers.worker import Worker, WorkerDiedError, WorkerTimeoutError
 
-__all__ = ["Workers"]
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.toolchain import Toolchain
+__all__ = ["LocalWorkers", "Workers", "available_cores", "container_limit"]
+
+
+def available_cores() -> int:
+    """Return how many jobs run at once: CUDA_WHEEL_JOBS, else the number of cores that this process may use.
+
+    Raises ConfigError if CUDA_WHEEL_JOBS is not a positive number.
+    """
+    setting = os.environ.get("CUDA_WHEEL_JOBS")
+    if setting:
+        if not (setting.isascii() and setting.isdigit() and int(setting) > 0):
+            raise ConfigError(f"the environment variable CUDA_WHEEL_JOBS must be a number above 0, not {setting!r}.")
+        return int(setting)
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = container_limit()
+    # Round up: one job fewer would leave a part of the allowed time unused.
+    return allowed if limit is None else max(1, min(allowed, math.ceil(limit)))
+
+
+def container_limit(process: Path = Path("/proc/self")) -> float | None:
+    """Return the CPU limit of a process's control groups in cores, such as 1.5; None without a limit.
+
+    `process` is its folder in /proc. The limits of the enclosing groups apply too, as far as they are visible.
+    """
+    try:
+        memberships = (process / "cgroup").read_text(errors="replace").splitlines()
+        mounts = (process / "mountinfo").read_text(errors="replace").splitlines()
+    except OSError:  # not Linux
+        return None
+    groups = {}
+    for line in memberships:  # "4:cpu,cpuacct:/docker/1f0" in version 1, "0::/docker/1f0" in version 2
+        _, controllers, group = line.split(":", 2)
+        if not controllers or "cpu" in controllers.split(","):
+            groups["cgroup" if controllers else "cgroup2"] = group
+    limits = []
+    for line in mounts:
+        # "34 31 0:29 ROOT POINT rw,relatime ... - cgroup cgroup rw,cpu". Source: proc(5).
+        front, _, back = line.partition(" - ")
+        kind, _, options = back.split(" ", 2)
+        if kind in groups and (kind == "cgroup2" or "cpu" in options.split(",")):
+            root, point = front.split(" ")[3:5]
+            limits += [limit for folder in _folders(groups[kind], root, point) if (limit := _limit(folder)) is not None]
+    return min(limits, default=None)
+
+
+def _folders(group: str, root: str, point: str) -> Iterator[Path]:
+    """Yield the folders of a group and of its enclosing groups. `root` of their file system is mounted at `point`."""
+    try:
+        below = PurePosixPath(group).relative_to(root)
+    except ValueError:  # the name is that outside of the container, and the container's own group is mounted
+        below = PurePosixPath()
+    for path in (below, *below.parents):
+        yield Path(point, path)
+
+
+def _limit(folder: Path) -> float | None:
+    """Return the CPU limit of one group in cores; None without a limit."""
+    try:
+        if (folder / "cpu.max").is_file():  # version 2: "150000 100000", or "max 100000"
+            quota, period = (folder / "cpu.max").read_text().split()
+        else:  # version 1: -1 for no limit
+            quota, period = ((folder / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period"))
+    except (OSError, ValueError):
+        return None
+    if not re.fullmatch(r"[1-9]\d*", quota) or not re.fullmatch(r"[1-9]\d*", period):
+        return None
+    return int(quota) / int(period)
 
 
 class _Waiting(NamedTuple):
@@ -205,3 +282,82 @@ class Workers(Executor):
 def _suits(worker: Worker | None, call: Call[Any]) -> bool:
     """Return whether a worker has served no other compiler options than a call's."""
     return worker is None or None in (call.options, worker.options) or worker.options == call.options
+
+
+def _load_compilers(library: str | None) -> None:
+    """Import what each job needs, and load NVRTC, whose path may not be known yet."""
+    import cuda_wheel.builder.compile.job  # noqa: F401
+    from cuda_wheel.builder.toolchain import nvrtc
+    from cuda_wheel.runtime.parts.cuda_libraries import library_path
+
+    try:
+        library = library or library_path("nvrtc")
+        if library is not None:
+            nvrtc.load(library)
+    except Exception:  # the search for the toolchain says what is wrong, or else the first job
+        return
+
+
+def _find_toolchain(_: None) -> Toolchain:
+    from cuda_wheel.builder.toolchain.find import find_toolchain  # takes long to import, which only the worker does
+
+    return find_toolchain()
+
+
+class LocalWorkers(Executor):
+    """`Workers` that are made by the first call; a context manager. The parameters are those of `Workers`."""
+
+    def __init__(self, timeout: float, memory: int | None) -> None:
+        self._limits = timeout, memory
+        self._count = available_cores()
+        self._workers: Workers | None = None
+        self._is_prepared = False
+        self._search: Future[Toolchain] | None = None
+
+    def __enter__(self) -> LocalWorkers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._workers is not None:
+            self._workers.__exit__(kind, error, trace)
+
+    @property
+    def count(self) -> int:
+        """How many calls run at once."""
+        return self._count
+
+    def prepare(self, calls: int, library: str | None = None) -> None:
+        """Start workers, which load what compiles; the first time only."""
+        if not self._is_prepared:
+            self._is_prepared = True
+            for _ in range(min(calls, self._count)):
+                self.submit(_load_compilers, library)
+
+    def search_toolchain(self) -> None:
+        """Begin to search for the toolchain."""
+        if self._search is None:
+            self._search = self.submit(_find_toolchain, None)
+
+    def toolchain(self) -> Toolchain:
+        """Return the toolchain that a search finds; raises ToolchainError."""
+        self.search_toolchain()
+        assert self._search is not None
+        return self._search.result()
+
+    def load_compilers(self, library: str) -> None:
+        """Let the workers that are idle load what compiles, while this process plans."""
+        for _ in range(self._count if self._is_prepared else 0):
+            self.submit(_load_compilers, library)
+
+    def enqueue(self, call: Call[Any]) -> Future[Any]:
+        """Return the future of a call; see `Workers`."""
+        if self._workers is None:
+            self._workers = Workers(*self._limits, self._count)
+        return self._workers.enqueue(call)
+
+    def stop(self, future: Future[Any]) -> None:
+        """Cancel a call, or end the worker that runs it; see `Workers`."""
+        if self._workers is not None:
+            self._workers.stop(future)

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from cuda_wheel.runtime.jit import cuda_libraries
+from cuda_wheel.runtime.parts import cuda_libraries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,6 +169,6 @@ def _use_one_toolchain() -> None:
 
 
 def _find_library(name: str) -> str | None:
-    from cuda_wheel.builder.toolchain.libraries import find_library  # start-up time
+    from cuda_wheel.builder.toolchain.find import find_library  # start-up time
 
     return find_library(name)

@@ -14,15 +14,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from cuda_wheel.builder.cache import file_hashes
+from cuda_wheel.builder.cache import files as file_hashes
 from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.cache.file_hashes import FileHashes, unchanged_since
+from cuda_wheel.builder.cache.files import FileHashes, unchanged_since
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain import packages
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -15,10 +15,10 @@ from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import Step
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers import worker
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache
 from tests.support.opened_files import with_an_option_that_does_nothing, with_an_unknown_option
 from tests.support.projects import write_files
 

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from cuda_wheel.builder.cache import compile_cache, job_files
-from cuda_wheel.builder.cache.compiled_format import pack, unpack
-from cuda_wheel.builder.cache.job_files import OUTSIDE, path_of, place_of
-from cuda_wheel.builder.cache.kept_files import KeptFiles
+from cuda_wheel.builder.cache import compile_cache
+from cuda_wheel.builder.cache import files as job_files
+from cuda_wheel.builder.cache.compile_cache import pack, unpack
+from cuda_wheel.builder.cache.files import OUTSIDE, KeptFiles, path_of, place_of
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache
 from tests.builder.cache.test_keys import JOB, parts_of_a_module
 from tests.support.manifests import image, manifest
 

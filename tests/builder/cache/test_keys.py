@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.cache import keys
-from cuda_wheel.builder.cache.keys import job_key, link_key, module_key
+from cuda_wheel.builder.cache import compile_cache as keys
+from cuda_wheel.builder.cache.compile_cache import job_key, link_key, module_key
 from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
 from cuda_wheel.builder.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.builder.sources.modules import one_module
-from cuda_wheel.builder.toolchain.records import Headers, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Headers, Toolchain
 from cuda_wheel.runtime.manifest import Target
 from tests.support.projects import write_files
 

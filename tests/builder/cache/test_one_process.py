@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.cache import one_process
-from cuda_wheel.builder.cache.one_process import found_or_made
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.builder.cache import process_lock as one_process
+from cuda_wheel.builder.cache.process_lock import found_or_made
+from cuda_wheel.runtime.user_cache import Cache
 from tests.support.projects import ROOT
 
 pytestmark = pytest.mark.one_toolchain
@@ -28,8 +28,8 @@ KEY = Cache.key("what")
 
 HOLDER = """\
 import sys, time
-from cuda_wheel.builder.cache.one_process import found_or_made
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.builder.cache.process_lock import found_or_made
+from cuda_wheel.runtime.user_cache import Cache
 
 cache, key = Cache(), Cache.key("what")
 

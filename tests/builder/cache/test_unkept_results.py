@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.compile.declarations import uses_build_time
+from cuda_wheel.builder.compile.device_variables import uses_build_time
 from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.compile_on_load import kept_modules
+from cuda_wheel.builder.compile_on_load import requests as on_load
 from cuda_wheel.builder.config.compiler_options import read_options
-from cuda_wheel.builder.editable import kept_modules, on_load
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.sources.include_graph import opaque_options
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.sources.header_dependencies import opaque_options
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.linking.build_time import may_use_build_time
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.parts.linking.cuda_compiler import may_use_build_time
+from cuda_wheel.runtime.user_cache import Cache
 from tests.support.editable import HATCHLING, TABLE, make_tree
 from tests.support.projects import ROOT, write_files
 

@@ -14,15 +14,17 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.cache import file_hashes, kept_files, whole_builds
-from cuda_wheel.builder.cache.kept_files import KeptFiles
+from cuda_wheel.builder.cache import files as file_hashes
+from cuda_wheel.builder.cache import files as kept_files
+from cuda_wheel.builder.cache import whole_builds
+from cuda_wheel.builder.cache.files import KeptFiles
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.project import build_files
 from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.sources.layout import SBOM, WheelFile
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache
 from tests.support.processes import run
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.filterwarnings("ignore:an entry of the cache")]

@@ -18,11 +18,17 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.cluster import dask_cluster, executor_choice, remote_worker
-from cuda_wheel.builder.cluster.dask_cluster import DaskCluster
-from cuda_wheel.builder.cluster.environment_versions import Versions, linker_release, versions_of
-from cuda_wheel.builder.cluster.parcel import NotPortableError, RemoteCall, UnfitMachineError
-from cuda_wheel.builder.cluster.project_files import files_to_send
+from cuda_wheel.builder.cluster import dask_cluster, remote_worker
+from cuda_wheel.builder.cluster import dask_cluster as executor_choice
+from cuda_wheel.builder.cluster.dask_cluster import DaskCluster, files_to_send
+from cuda_wheel.builder.cluster.job_transfer import (
+    NotPortableError,
+    RemoteCall,
+    UnfitMachineError,
+    Versions,
+    linker_release,
+    versions_of,
+)
 from cuda_wheel.builder.cluster.remote_worker import answer
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
@@ -31,7 +37,7 @@ from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import TimedError
 from cuda_wheel.builder.toolchain.find import find_toolchain
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.builder.workers.worker import WorkerDiedError
@@ -487,7 +493,7 @@ def test_a_local_build_does_not_import_distributed(tmp_path: Path) -> None:
     program = (
         "import sys; from cuda_wheel.builder.report.reporter import SilentReporter; from cuda_wheel.builder.project import build_module\n"
         f"from pathlib import Path; build_module(Path({str(FIXTURES / 'stencil')!r}), {STENCIL!r}, {{}}, SilentReporter())\n"
-        "print([name for name in ('distributed', 'dask', 'cuda_wheel.builder.cluster.parcel') if name in sys.modules])"
+        "print([name for name in ('distributed', 'dask', 'cuda_wheel.builder.cluster.job_transfer') if name in sys.modules])"
     )
     result = run(sys.executable, "-c", program)
     assert result.stdout.splitlines()[-1] == "[]", result.stdout

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.runtime.formats.cubin import read_cubin
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 
 SOURCE = r"""
 __device__ int only_host[4];

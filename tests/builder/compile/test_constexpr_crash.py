@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cuda_wheel.builder.compile.constexpr_crash import needs_permission
+from cuda_wheel.builder.compile.host_code import needs_permission
 from cuda_wheel.builder.jobs import Compiled
 
 SOURCE = r"""

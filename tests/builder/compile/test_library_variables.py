@@ -11,21 +11,22 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.compile import cuda_source, declarations
-from cuda_wheel.builder.compile.declarations import may_declare_foreign_names
+from cuda_wheel.builder.compile import device_variables as declarations
+from cuda_wheel.builder.compile import job as cuda_source
+from cuda_wheel.builder.compile.device_variables import may_declare_foreign_names
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.variables import unqualified_name, without_unused
 from cuda_wheel.builder.jobs import Compiled, Job, LinkInput, LinkJob
-from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.link import link_job
 from cuda_wheel.builder.toolchain.nvrtc import cross_references
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.formats.ptx import kernels
-from cuda_wheel.runtime.jit.compiling import resources_of
-from cuda_wheel.runtime.jit.nvjitlink import link_code
+from cuda_wheel.runtime.jit import resources_of
+from cuda_wheel.runtime.parts.cuda_libraries import link_code
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
+from cuda_wheel.runtime.parts.formats.ptx import kernels
 
 PTX = """
 .version 8.0

@@ -11,7 +11,7 @@ import pytest
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.toolchain.find import find_nvvm
-from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.projects import FIXTURES
 

@@ -12,24 +12,22 @@ from pathlib import Path
 import numpy
 import pytest
 
-from cuda_wheel.builder.cache.compiled_format import pack, unpack
+from cuda_wheel.builder.cache.compile_cache import pack, unpack
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
+from cuda_wheel.builder.compile.struct_layouts import debug_entries, declared_parameters
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.parameter_types import parameter_names
 from cuda_wheel.builder.execute import execute
-from cuda_wheel.builder.images.debug_info import debug_entries
-from cuda_wheel.builder.images.struct_layouts import declared_parameters
 from cuda_wheel.builder.jobs import EMPTY, Declared, Job
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
-from cuda_wheel.runtime.manifest import Manifest, Parameter
+from cuda_wheel.runtime.manifest import Field, Manifest, Parameter, Struct
 
 Build = Callable[..., Manifest]
 

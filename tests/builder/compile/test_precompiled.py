@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cuda_wheel.builder.compile import precompiled
+from cuda_wheel.builder.compile import precompiled_headers as precompiled
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
-from cuda_wheel.builder.compile.preamble import find_header_groups, preamble_prefixes
-from cuda_wheel.builder.compile.precompiled import (
+from cuda_wheel.builder.compile.precompiled_headers import (
     HEAP_BYTES,
     HEAVY_BYTES,
     HeaderGroup,
@@ -26,15 +25,17 @@ from cuda_wheel.builder.compile.precompiled import (
     PrecompiledHeaders,
     call_with_precompilation,
     current_precompilation,
+    find_header_groups,
     header_bytes,
     is_worthwhile,
+    preamble_prefixes,
     precompiles,
 )
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.hostcode.front_end import USED_PARTS_OPTION
 from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.rewriting.front_end import USED_PARTS_OPTION
 from cuda_wheel.builder.toolchain import nvrtc
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.processes import alive
@@ -170,7 +171,7 @@ def _compiled(steps: list[Step]) -> list[Outcome]:
         if edit is not None:
             Path(request["folder"], "own.h").write_text(edit)
         plain = nvrtc.compile_text(request)
-        answer = headers.compile_text(request, precompilation)
+        answer = headers.compile(request, precompilation)
         for each in (plain, answer):
             each["log"] = re.sub(r"Compile time = .*", "", each["log"])
         outcomes.append((answer, plain, not headers.is_empty))
@@ -467,7 +468,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Prec
             "options": [f"--include-path={tmp_path}", *options],
             "expressions": [],
         }
-        answer = headers.compile_text(request, Precompilation(group, 10**9, str(tmp_path)))
+        answer = headers.compile(request, Precompilation(group, 10**9, str(tmp_path)))
         assert (answer["error"], answer["log"]) == ("", "")
         return answer["ptx"]
 
@@ -586,11 +587,11 @@ def test_a_job_whose_worker_died_runs_again_without_precompiled_headers() -> Non
 
 ORPHAN = """
 import time
-from cuda_wheel.builder.compile.precompiled import HeaderGroup
+from cuda_wheel.builder.compile.precompiled_headers import HeaderGroup
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 GROUP = HeaderGroup("k", b"", 100)
-FOLDER = "__import__('importlib').import_module('cuda_wheel.builder.compile.precompiled').current_precompilation().folder"
+FOLDER = "__import__('importlib').import_module('cuda_wheel.builder.compile.precompiled_headers').current_precompilation().folder"
 WRITE = f"[open({FOLDER} + '/headers.pch', 'w').close()] and __import__('os').getpid()"
 with Workers(timeout=600, memory=None, count=1) as workers:
     print(workers.enqueue(Call(eval, WRITE, headers=GROUP)).result(), flush=True)

@@ -8,7 +8,7 @@ import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 TEXT = "namespace { __device__ int nameless[4]; __global__ void inner(int* x) { *x = nameless[*x]; } }\n"

@@ -11,13 +11,17 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
-from cuda_wheel.builder.config.compiler_options import read_options
-from cuda_wheel.builder.config.macro_options import macro_definitions, macro_options, split_undefinitions
+from cuda_wheel.builder.config.compiler_options import (
+    macro_definitions,
+    macro_options,
+    read_options,
+    split_undefinitions,
+)
 from cuda_wheel.builder.config.settings import Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from tests.support.processes import run
 
 PASTED = [

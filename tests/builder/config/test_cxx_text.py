@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cuda_wheel.builder.config.cxx_text import check_expression, check_macro_value
 from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.config.values import check_expression, check_macro_value
 from cuda_wheel.builder.errors import ConfigError
 
 pytestmark = pytest.mark.one_toolchain

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.config.values import Architectures
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.config.variants import MOST_VARIANTS
+from cuda_wheel.builder.config.settings import MOST_VARIANTS, Config
 from cuda_wheel.builder.errors import ConfigError
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.cxx.demangling.signatures import Signature, signature
+from cuda_wheel.builder.cxx.demangling import Signature, signature
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats import ptx
+from cuda_wheel.runtime.parts.formats import ptx
 
 ANONYMOUS = "34_GLOBAL__N__00000000_4_k_cu__Z2fnf"  # as NVRTC 12.9 and 13.5 write it
 PRIVATE = "32_INTERNAL_00000000_4_k_cu__Z2fnf"

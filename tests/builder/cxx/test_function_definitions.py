@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from cuda_wheel.builder.cxx.function_definitions import function_definitions, masked, open_namespaces
+from cuda_wheel.builder.cxx.kernel_scan import function_definitions, masked, open_namespaces
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.cxx.parameter_types import agree, parameter_type, parameter_types, redeclared
 from cuda_wheel.builder.cxx.tokens import scan
-from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS
 from cuda_wheel.builder.images import ptx_text
+from cuda_wheel.builder.rewriting.front_end import HOST_CODE_OPTIONS
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.parts.formats import ptx
 
 TYPES = [
     *("bool", "char", "signed char", "char unsigned", "short", "int short", "short signed int", "unsigned short"),

@@ -11,16 +11,16 @@ from types import SimpleNamespace
 import pytest
 
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.describe import module_manifest
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import BuiltModule
+from cuda_wheel.builder.manifest_writer import manifest as module_manifest
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.inspect.kernel_listing import symbol_lines
+from cuda_wheel.inspect.modules import symbol_lines
 from cuda_wheel.runtime.manifest import Manifest, Parameter
 from tests.support.listener import Listener
 

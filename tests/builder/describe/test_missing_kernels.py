@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.build_messages import compile_failure
-from cuda_wheel.builder.describe.missing_kernels import suggested_instances
 from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.failures import compile_failure
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.manifest_writer.missing_kernels import suggested_instances
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from tests.support.processes import run
 
 TEMPLATES = """\

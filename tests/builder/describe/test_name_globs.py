@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.describe.name_globs import Names, matches, shortest_globs
+from cuda_wheel.builder.manifest_writer.kernel_table import Names, matches, shortest_globs
 
 pytestmark = pytest.mark.one_toolchain
 

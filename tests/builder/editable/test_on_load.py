@@ -11,16 +11,17 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.editable import kept_modules, local_gpu, on_load
-from cuda_wheel.builder.editable.local_gpu import compile_for_gpu
+from cuda_wheel.builder.compile_on_load import kept_modules, local_gpu
+from cuda_wheel.builder.compile_on_load import requests as on_load
+from cuda_wheel.builder.compile_on_load.local_gpu import compile_for_gpu
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.worker import Worker
 from cuda_wheel.runtime import loading
 from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.user_cache import Cache
 from tests.support.driver import Driver
 from tests.support.editable import HATCHLING, MODES, SOURCE, TABLE, install_editable, make_tree
 from tests.support.processes import run
@@ -449,7 +450,7 @@ def test_the_worker_loads_a_known_compiler_while_the_driver_starts(
 LOAD = """
 import hashlib, importlib
 package = importlib.import_module("demo.kernels")
-from cuda_wheel.builder.editable.on_load import compile_on_load
+from cuda_wheel.builder.compile_on_load.requests import compile_on_load
 manifest, fatbin = compile_on_load("demo.kernels.k", list(package.__path__), lambda: (8, 0))
 print(hashlib.sha256(fatbin).hexdigest())
 """
@@ -490,7 +491,7 @@ def test_load_compiles_and_returns_kernels(
 @pytest.mark.slow
 def test_without_a_toolchain_the_error_names_the_extra(project: Path, bare_python: Path) -> None:
     program = f"""
-from cuda_wheel.builder.editable.on_load import compile_on_load
+from cuda_wheel.builder.compile_on_load.requests import compile_on_load
 compile_on_load("demo.kernels.k", [{str(project / "demo/kernels")!r}], lambda: (8, 0))
 """
     result = run(bare_python, "-c", program)

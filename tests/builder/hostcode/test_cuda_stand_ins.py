@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import STAND_INS
+from cuda_wheel.builder.toolchain.toolchain import STAND_INS
 
 Compile = Callable[..., Compiled]
 

@@ -11,7 +11,7 @@ import pytest
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from tests.builder.hostcode.generated import Case, cases, facts
 from tests.builder.hostcode.generated.answers import answers

@@ -9,7 +9,7 @@ import pytest
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import INCLUDE
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 
 OVERFLOW = {f"__builtin_{name}_overflow" for name in ("add", "sub", "mul")}
 USED = {"__builtin_bit_cast", "__builtin_is_constant_evaluated", "__builtin_copysign"} | OVERFLOW

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from scripts.header_overlap import EXCEPTIONS, LIMIT, OURS, RUN, above, name_of, shares, tokens
 
 

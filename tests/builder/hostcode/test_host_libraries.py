@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
-from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import HOST_LIBRARIES, Toolchain
 
 SOURCE = r"""
 #include <fmt/format.h>

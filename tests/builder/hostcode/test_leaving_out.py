@@ -9,14 +9,13 @@ import pytest
 
 from cuda_wheel.builder.compile.host_code import LEFT_OUT_OPTIONS
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
-from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.hostcode.blocks import SourceBlocks
-from cuda_wheel.builder.hostcode.edits import changed_files
-from cuda_wheel.builder.hostcode.leaving_out import BODY, LeftOutBodies, Refusal
-from cuda_wheel.builder.hostcode.own_files import LocatedError
-from cuda_wheel.builder.hostcode.reach import project_code
 from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.rewriting.blocks import SourceBlocks
+from cuda_wheel.builder.rewriting.constants import project_code
+from cuda_wheel.builder.rewriting.leaving_out import BODY, LeftOutBodies, Refusal
+from cuda_wheel.builder.rewriting.project_texts import LocatedError, changed_files
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.workers.pool import Workers
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 
 Compile = Callable[..., Compiled]
 

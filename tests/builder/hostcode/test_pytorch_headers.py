@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 
 Compile = Callable[..., Compiled]
 

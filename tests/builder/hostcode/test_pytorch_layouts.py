@@ -17,7 +17,7 @@ import pytest
 from cuda_wheel.builder.cxx.tokens import scan
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Toolchain
 
 Compile = Callable[..., Compiled]
 

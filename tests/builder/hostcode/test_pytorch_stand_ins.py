@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.cxx.demangling.signatures import signature
-from cuda_wheel.builder.hostcode.operator_headers import operator_headers
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.jobs import Compiled
+from cuda_wheel.builder.rewriting.project_texts import operator_headers
 from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS
-from cuda_wheel.builder.toolchain.records import STAND_INS
+from cuda_wheel.builder.toolchain.toolchain import STAND_INS
 from tests.support.projects import ROOT
 
 Compile = Callable[..., Compiled]

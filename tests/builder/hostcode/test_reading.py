@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cuda_wheel.builder.cxx.demangling.signatures import signature
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
 

@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from cuda_wheel.builder.compile import cuda_source, declarations, host_code
+from cuda_wheel.builder.compile import device_variables as declarations
+from cuda_wheel.builder.compile import host_code
+from cuda_wheel.builder.compile import job as cuda_source
 from cuda_wheel.builder.compile.job import compile_job
-from cuda_wheel.builder.hostcode.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, USED_PARTS_OPTION
-from cuda_wheel.builder.hostcode.operator_headers import operator_headers
-from cuda_wheel.builder.hostcode.project_texts import project_texts
-from cuda_wheel.builder.hostcode.used_parts import COMMON_RUNTIME_API, PARTS, Names, names_in, part_macros, used_headers
 from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.rewriting.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, USED_PARTS_OPTION
+from cuda_wheel.builder.rewriting.project_texts import operator_headers, project_texts
+from cuda_wheel.builder.rewriting.used_parts import (
+    COMMON_RUNTIME_API,
+    PARTS,
+    Names,
+    names_in,
+    part_macros,
+    used_headers,
+)
 from cuda_wheel.builder.toolchain.nvrtc import compile_text, cross_references
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -187,7 +195,7 @@ def _compiled(job: Job) -> Outcome:
         return compile_text(request)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuda_source, "compile_text", call)
+        patch.setattr(cuda_source, "compile_with_precompiled_headers", call)
         result = compile_job(job)
         attempts, has_used_parts = len(requests), USED_PARTS_OPTION in requests[-1]["options"]
         patch.setattr(host_code, "_used_parts_request", lambda job, request: None)

@@ -12,7 +12,7 @@ import pytest
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from tests.builder.hostcode.generated.without_a_library import MixedFile, compile_options, mixed_files, write_headers
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from unittest import mock
 
-from cuda_wheel.builder.images.dead_code import is_whole
 from cuda_wheel.builder.jobs import Compiled, LinkInput, LinkJob
-from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.link import is_whole, link_job
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats.cubin import read_cubin
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 
 SOURCE = """
 __device__ int seen;
@@ -44,7 +43,7 @@ def variables(result: Compiled) -> Collection[str]:
 
 
 def link_naming_no_variable(job: LinkJob) -> Compiled:
-    with mock.patch("cuda_wheel.builder.link.device_link.keeping", naming_no_variable):
+    with mock.patch("cuda_wheel.builder.link.keeping", naming_no_variable):
         return link_job(job)
 
 

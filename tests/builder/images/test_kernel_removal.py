@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.images.kernel_removal import chosen_instances, without_kernels
+from cuda_wheel.builder.images.ptx_text import chosen_instances, without_kernels
 from tests.support.processes import run
 
 FLOAT, HALF, DOUBLE, PLAIN = "_Z1kIfEvPT_", "_Z1kIN3c104HalfEEvPT_", "_Z1kIdEvPT_", "_Z5plainPf"

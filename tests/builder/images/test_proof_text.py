@@ -9,13 +9,12 @@ import pytest
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.assembly import machine_code
-from cuda_wheel.builder.images.lowering import lower
-from cuda_wheel.builder.images.proof_text import in_short, proof_text
+from cuda_wheel.builder.images.lowering import in_short, lower, proof_text
 from cuda_wheel.builder.images.ptx_text import normalise, set_version
 from cuda_wheel.builder.jobs import Job
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats import ptx
+from cuda_wheel.runtime.parts.formats import ptx
 
 HEAD = """
 .version 9.5

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.images import ptx_forms
+from cuda_wheel.builder.images import ptx_requirements as ptx_forms
 from cuda_wheel.builder.images.lowering import FIRST_PTX_ISA, lower
 from cuda_wheel.builder.images.ptx_requirements import OLDEST, instruction_version, requirement
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Version
+from cuda_wheel.runtime.parts.formats import ptx
 
 HEAD = ".version 9.5\n.target sm_90\n.address_size 64\n"
 FENCE = "fence.acquire.sync_restrict::shared::cluster.cluster;"

@@ -9,8 +9,8 @@ import pytest
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.lowering import lower
-from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Version
+from cuda_wheel.runtime.parts.formats import ptx
 
 HEAD = ".version 9.5\n.target sm_89\n.address_size 64\n"
 

@@ -16,10 +16,10 @@ from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.images.lowering import lower
 from cuda_wheel.builder.jobs import Bundle, Compiled, Job
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats import ptx
 from cuda_wheel.runtime.manifest import Parameter, dotted
+from cuda_wheel.runtime.parts.formats import ptx
 
 TEXT = """\
 //

@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.errors import CompileError, ToolchainError
-from cuda_wheel.builder.images.device_files import faulty
 from cuda_wheel.builder.jobs import LinkInput, LinkJob
-from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.link import link_job
+from cuda_wheel.builder.sources.source_files import faulty
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, TRIPLE
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats.cubin import read_cubin
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 from tests.support.linker_inputs import COMPLETE, archive, fatbin, object_file, relocatable, with_device_code
 from tests.support.projects import FIXTURES
 from tests.support.wheels import contents
@@ -632,7 +632,7 @@ def test_cubins_are_read_as_cuobjdump_reads_them(
 
 def ptx_kernels(text: str, arch: str, workers: Workers, toolchain: Toolchain):
     """Return the kernels and their parameters in the PTX of a source."""
-    from cuda_wheel.runtime.formats import ptx as ptx_module
+    from cuda_wheel.runtime.parts.formats import ptx as ptx_module
 
     answer = workers.submit(
         compile_text,
@@ -685,7 +685,7 @@ EXTERN = ["user::combine", "transform", "gain", "limits"]
 
 def relocatable_link(job: tuple[list[tuple[str, str, bytes]], str, list[str]]) -> bytes:
     """Return the cubin that nvJitLink links from these inputs."""
-    from cuda_wheel.runtime.jit.nvjitlink import link_code
+    from cuda_wheel.runtime.parts.cuda_libraries import link_code
 
     inputs, arch, options = job
     return link_code(inputs, [f"-arch=sm_{arch}", *options])[0]

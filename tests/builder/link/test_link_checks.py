@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cuda_wheel.builder import link as device_link
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import EMPTY, Compiled, LinkInput, LinkJob
-from cuda_wheel.builder.link import device_link
 
 pytestmark = pytest.mark.one_toolchain
 

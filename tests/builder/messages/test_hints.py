@@ -9,7 +9,7 @@ import pytest
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import HOST_LIBRARIES, INCLUDE, Toolchain
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.messages.merged_failures import CommonErrors, Failure, merged
+from cuda_wheel.builder.failures import CommonErrors, Failure, merged
 from tests.support.processes import run
 
 pytestmark = pytest.mark.usefixtures("two_workers")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
-from cuda_wheel.builder.sources.include_graph import is_toolkit_header, reachable
-from cuda_wheel.builder.sources.includes import includes
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header, reachable
+from cuda_wheel.builder.sources.include_directives import includes
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.opened_files import opened
 from tests.support.projects import FIXTURES, GOOD, write_files

@@ -15,7 +15,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
-from cuda_wheel.builder.sources.missing_headers import missing_headers
+from cuda_wheel.builder.sources.header_search import missing_headers
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.projects import write_files

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.toolchain.header_releases import HeaderRelease, fits, release_of
-from cuda_wheel.builder.toolchain.places import Place
+from cuda_wheel.builder.toolchain.headers import HeaderRelease, fits, release_of
+from cuda_wheel.builder.toolchain.packages import Place
 
 pytestmark = pytest.mark.one_toolchain
 

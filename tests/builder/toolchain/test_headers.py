@@ -9,7 +9,7 @@ import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Form, Job
-from cuda_wheel.builder.toolchain.records import HOST_LIBRARIES, INCLUDE, STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import HOST_LIBRARIES, INCLUDE, STAND_INS, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 
 CASES = sorted((Path(__file__).parents[2] / "data" / "headers").glob("*.cu"))

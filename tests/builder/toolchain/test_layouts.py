@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from tests.support import layouts
 from tests.support.layouts import HEADERS, LIBRARIES, environment, replace_in, toolchain_distributions
 from tests.support.processes import run

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.toolchain import libraries, packages
-from cuda_wheel.builder.toolchain.find import find_toolchain, toolchain_parts
-from cuda_wheel.builder.toolchain.libraries import chosen_compilers, find_library, installed
-from cuda_wheel.builder.toolchain.records import Toolchain
-from cuda_wheel.runtime.jit import cuda_libraries
-from cuda_wheel.runtime.jit.cuda_libraries import library_path, packaged_libraries
+from cuda_wheel.builder.toolchain import find as libraries
+from cuda_wheel.builder.toolchain import packages
+from cuda_wheel.builder.toolchain.find import chosen_compilers, find_library, find_toolchain, installed, toolchain_parts
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
+from cuda_wheel.runtime.parts import cuda_libraries
+from cuda_wheel.runtime.parts.cuda_libraries import library_path, packaged_libraries
 from tests.support.processes import run
 
 CU12 = (
@@ -150,9 +150,9 @@ WITHOUT_BINDINGS = """
 import sys
 sys.modules["cuda.bindings"] = None
 from cuda_wheel.builder.images.bundling import make_fatbin
-from cuda_wheel.runtime.jit.nvjitlink import link_code, nvjitlink_version
-from cuda_wheel.runtime.linking.cuda_compiler import compile_cuda, nvrtc_version
-from cuda_wheel.runtime.jit.compiling import JitOptions
+from cuda_wheel.runtime.parts.cuda_libraries import link_code, nvjitlink_version
+from cuda_wheel.runtime.parts.linking.cuda_compiler import compile_cuda, nvrtc_version
+from cuda_wheel.runtime.jit import JitOptions
 from cuda_wheel.runtime.manifest import Target
 text = b"__device__ int one() { return 1; }"
 code, _ = compile_cuda(text, "one.cu", None, Target.parse("sm_80"), True, JitOptions())

@@ -13,27 +13,26 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.config.parsers import Architectures
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
+from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.assembly import assemble
-from cuda_wheel.builder.messages.nvvm_log import read_nvvm_log, read_nvvm_result
+from cuda_wheel.builder.messages.logs import read_nvvm_log, read_nvvm_result
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain import find
-from cuda_wheel.builder.toolchain.find import find_nvvm, toolchain_parts
-from cuda_wheel.builder.toolchain.libraries import Library
+from cuda_wheel.builder.toolchain.find import Library, find_nvvm, toolchain_parts
+from cuda_wheel.builder.toolchain.nvrtc import floating_point_options
 from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, TRIPLE, compile_ir
-from cuda_wheel.builder.toolchain.options import floating_point_options
-from cuda_wheel.builder.toolchain.records import Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.formats import ptx
-from cuda_wheel.runtime.jit.nvjitlink import link_code
-from cuda_wheel.runtime.user_cache.cache import Cache
+from cuda_wheel.runtime.parts.cuda_libraries import link_code
+from cuda_wheel.runtime.parts.formats import ptx
+from cuda_wheel.runtime.user_cache import Cache
 from tests.support.projects import FIXTURES
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.report.library_notes import library_notes
-from cuda_wheel.builder.toolchain.header_releases import release_of
-from cuda_wheel.builder.toolchain.places import Place, header_folders, places
-from cuda_wheel.builder.toolchain.records import STAND_INS, Headers, Toolchain
-from cuda_wheel.builder.toolchain.taken_files import header_versions, several_places, taken_files
+from cuda_wheel.builder.report.progress import library_notes
+from cuda_wheel.builder.toolchain.headers import header_versions, release_of, several_places, taken_files
+from cuda_wheel.builder.toolchain.packages import Place, header_folders, places
+from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Headers, Toolchain
 
 pytestmark = pytest.mark.one_toolchain
 

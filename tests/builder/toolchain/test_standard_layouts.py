@@ -14,7 +14,7 @@ import pytest
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import INCLUDE
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 from tests.support.projects import ROOT
 
 Compile = Callable[..., Compiled]

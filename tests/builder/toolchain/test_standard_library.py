@@ -14,7 +14,7 @@ import pytest
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.records import INCLUDE, STAND_INS, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS, Toolchain
 
 FILES = Path(__file__).parents[2] / "data" / "standard_library"
 

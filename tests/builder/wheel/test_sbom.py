@@ -13,7 +13,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.jobs import FinishedModule
-from cuda_wheel.builder.toolchain.records import INCLUDE, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.wheel.sbom import Materials, merged
 from cuda_wheel.cmake.__main__ import main
 from cuda_wheel.runtime.manifest import Manifest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.workers.cores import available_cores, container_limit
+from cuda_wheel.builder.workers.pool import available_cores, container_limit
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -87,7 +87,7 @@ def test_at_most_as_many_jobs_run_as_cores_are_allowed(
 ) -> None:
     monkeypatch.delenv("CUDA_WHEEL_JOBS", raising=False)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 2, 4, 6}, raising=False)
-    monkeypatch.setattr("cuda_wheel.builder.workers.cores.container_limit", lambda: limit)
+    monkeypatch.setattr("cuda_wheel.builder.workers.pool.container_limit", lambda: limit)
     assert available_cores() == cores
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.workers.local_workers import LocalWorkers
+from cuda_wheel.builder.workers.pool import LocalWorkers
 from tests.support.processes import run
 
 pytestmark = pytest.mark.one_toolchain
@@ -21,7 +21,7 @@ def process_id(_: None) -> int:
 def test_the_pool_is_imported_by_the_first_call() -> None:
     program = """
 import sys
-from cuda_wheel.builder.workers.local_workers import LocalWorkers
+from cuda_wheel.builder.workers.pool import LocalWorkers
 with LocalWorkers(60, None) as workers:
     assert workers.count > 0
 assert "cuda_wheel.builder.workers.pool" not in sys.modules and "subprocess" not in sys.modules

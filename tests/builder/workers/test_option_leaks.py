@@ -13,8 +13,8 @@ from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain import nvrtc
-from cuda_wheel.builder.toolchain.limited_time import _compile_in_new_process, compile_apart
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.nvrtc import _compile_in_new_process, compile_apart
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call, shared_options
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.projects import ROOT

@@ -17,9 +17,9 @@ import pytest
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job, LinkJob
-from cuda_wheel.builder.link.device_link import link_job
+from cuda_wheel.builder.link import link_job
 from cuda_wheel.builder.scratch import exit_on_signals
-from cuda_wheel.builder.toolchain.records import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.processes import alive, run
@@ -445,7 +445,7 @@ def test_a_build_needs_no_standard_streams(make_project, tmp_path: Path) -> None
 def test_a_bundle_that_fails_names_its_module(
     make_project, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cuda_wheel.builder import plan_runner
+    from cuda_wheel.builder import execute as plan_runner
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.execute import execute
     from cuda_wheel.builder.plan import make_plan

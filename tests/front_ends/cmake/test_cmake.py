@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.config.cmake_call import CMakeCall
+from cuda_wheel.builder.config.pyproject import CMakeCall
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.wheel.outputs import vendored_names

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from cuda_wheel.runtime.formats.cubin import check_cubin, read_cubin
-from cuda_wheel.runtime.formats.elf import section_names
+from cuda_wheel.runtime.parts.formats.cubin import check_cubin, read_cubin
+from cuda_wheel.runtime.parts.formats.elf import section_names
 from tests.support.linkable import BOTH, compiled
 
 

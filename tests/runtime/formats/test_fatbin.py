@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cuda_wheel.runtime.formats.fatbin import compression_of
+from cuda_wheel.runtime.parts.formats.fatbin import compression_of
 from tests.support.linkable import BOTH, compiled, fatbin
 
 ZSTD_FRAME = b"\x28\xb5\x2f\xfd"

@@ -11,9 +11,7 @@ import pytest
 from cuda_wheel.runtime import files, loading, manifest_text
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
 from cuda_wheel.runtime.files import ModuleFiles
-from cuda_wheel.runtime.formats.manifest_blocks import START
-from cuda_wheel.runtime.formats.manifest_structs import Field, Struct
-from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Parameter, Target
+from cuda_wheel.runtime.manifest import START, Field, Image, KernelInfo, Manifest, Parameter, Struct, Target
 from cuda_wheel.runtime.module import Module
 from tests.support.driver import Driver
 

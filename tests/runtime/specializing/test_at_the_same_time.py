@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import cuda_wheel
-from cuda_wheel.builder.editable import kept_modules
+from cuda_wheel.builder.compile_on_load import kept_modules
 from tests.support.driver import Driver
 from tests.support.processes import run
 from tests.support.projects import ROOT, pyproject_head, write_files
@@ -25,7 +25,7 @@ PROGRAM = """\
 import os, sys, time, cuda.bindings
 from tests.support.driver import Driver
 sys.modules["cuda.bindings.driver"] = cuda.bindings.driver = Driver((8, 6))
-from cuda_wheel.builder.editable import kept_modules
+from cuda_wheel.builder.compile_on_load import kept_modules
 compile_now = kept_modules._compile
 
 def compile(*arguments):

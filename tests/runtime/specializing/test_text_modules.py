@@ -11,8 +11,8 @@ import pytest
 import cuda_wheel
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.wheel.outputs import vendored_files, write
-from cuda_wheel.runtime.formats.cubin import read_cubin
-from cuda_wheel.runtime.launching.launcher import Launcher
+from cuda_wheel.runtime.launching import Launcher
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 from tests.support.driver import Driver
 from tests.support.processes import run
 

@@ -1,0 +1,252 @@
+"""Keep whole files in the cache, each under the SHA-256 of its content, so that they can be used where they are.
+
+Name the files that decide the result of a job independently of where they are installed.
+
+Compute the SHA-256 of files, and remember those of installed headers.
+
+A build in which everything is cached needs the hashes of hundreds of headers. What a package's RECORD says of a header
+is no proof of its content: after `cp -r` of an environment, RECORD may be newer than a header that was patched before.
+So each header is read once in each environment. Its hash is remembered with the state of its inode, which every change
+of the content changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.sources.header_dependencies import option_folders
+from cuda_wheel.builder.sources.paths import below
+from cuda_wheel.builder.toolchain.packages import cuda_folders
+from cuda_wheel.runtime.user_cache import Cache
+
+__all__ = [
+    "OUTSIDE",
+    "FileHashes",
+    "KeptFiles",
+    "Place",
+    "State",
+    "contains_project_path",
+    "is_settled",
+    "path_of",
+    "place_of",
+    "state_of",
+    "unchanged_since",
+]
+
+
+Place = tuple[int, str]
+"""A file as the number of its include folder and its path in there: an isolated build installs the toolchain in a new
+folder each time. The number counts `Job.include_dirs` from their end, as -1; 0 is the project, and OUTSIDE is neither:
+the path is then relative to the project, or absolute if an option names its folder so."""
+
+OUTSIDE = 1
+
+
+def contains_project_path(job: Job, compiled: Compiled) -> bool:
+    """Return whether an image contains the path of the project's folder, so that builds in other folders differ."""
+    root = os.fsencode(job.root)
+    return any(root in content for content in (compiled.cubin, compiled.ptx, compiled.ltoir) if content)
+
+
+def place_of(path: str, job: Job) -> Place:
+    """Return the place of a file that a job read or looked for."""
+    for folder in job.include_dirs:
+        if os.path.isabs(folder) and path.startswith(folder + os.sep):
+            # From the end, because the first folder is among the toolchain's once more.
+            return -1 - job.include_dirs[::-1].index(folder), os.path.relpath(path, folder)
+    own = below(path, job.root)
+    if own is not None:
+        return 0, own
+    named = [os.path.normpath(folder) for folder in option_folders(job.options) if os.path.isabs(folder)]
+    if any(path.startswith(folder + os.sep) for folder in named):
+        return OUTSIDE, path
+    is_near = os.path.splitdrive(path)[0] == os.path.splitdrive(job.root)[0]
+    return OUTSIDE, os.path.relpath(path, job.root) if is_near else path
+
+
+def path_of(place: Place, job: Job) -> str:
+    """Return the absolute path of a place for a job, which may come from another machine."""
+    number, below = place
+    if number == OUTSIDE:
+        return os.path.normpath(os.path.join(job.root, below))
+    return f"{job.root if number == 0 else job.include_dirs[number]}{os.sep}{below}"  # not os.path.join: thousands
+
+
+FORMAT = "hashes 1"
+"""Part of every key: entries of another layout have other keys."""
+
+State = tuple[int, ...]
+"""The size, the times of change of content and inode (ns since 1970), and the number of the inode."""
+
+_SETTLED_AFTER = 3 * 10**9
+"""Nanoseconds after which no further change can have the same time: the coarsest clocks of file systems take 2 s."""
+
+
+class FileHashes:
+    """The hashes of files by absolute path. Each file is examined once, at the first request.
+
+    `memory` is the cache that remembers the hashes of the files in the folders of CUDA packages; None to read all.
+    """
+
+    def __init__(self, memory: Cache | None = None) -> None:
+        self.of = cache(self._of)
+        """Return the SHA-256 of a file (hexadecimal); None if there is no file."""
+        self._is_folder = cache(os.path.isdir)
+        # Windows does not tell when an inode was changed. A read-only cache knows other installations.
+        self._memory = Cache(memory.folder) if memory and sys.platform != "win32" else None
+        self._known = {f"{folder}{os.sep}": self._recalled(folder) for folder in cuda_folders()} if self._memory else {}
+        self._changed: set[str] = set()
+
+    def _of(self, path: str) -> str | None:
+        if not self._is_folder(os.path.dirname(path)):  # true of most missing files; the answer is cached
+            return None
+        folder = next((folder for folder in self._known if path.startswith(folder)), None)
+        return _read(path) if folder is None else self._remembered(path, folder)
+
+    def _remembered(self, path: str, folder: str) -> str | None:
+        """Return the hash of a file in a folder whose hashes are remembered."""
+        began = time.time_ns()
+        try:
+            status = os.stat(path)
+        except OSError:
+            return None
+        state = state_of(status)
+        known, name = self._known[folder], path[len(folder) :]
+        if name in known and known[name][0] == state:
+            return known[name][1]
+        digest = _read(path)
+        if digest is not None and is_settled(status, began):
+            known[name] = state, digest
+            self._changed.add(folder)
+        return digest
+
+    def save(self) -> None:
+        """Remember the hashes that were computed."""
+        for folder in sorted(self._changed):
+            if self._memory is not None:
+                entry = json.dumps([[name, *state, digest] for name, (state, digest) in self._known[folder].items()])
+                self._memory.put(_key(folder), entry.encode())
+        self._changed.clear()
+
+    def _recalled(self, folder: str) -> dict[str, tuple[State, str]]:
+        recalled = self._memory.read(_key(f"{folder}{os.sep}"), _parse) if self._memory else None
+        return recalled or {}
+
+
+def unchanged_since(began: int, paths: Iterable[str]) -> bool:
+    """Return whether all files exist and none was changed since `began` (nanoseconds since 1970).
+
+    For a changed file, nobody knows whether a compiler read the old content or the new one.
+    """
+
+    def is_changed(path: str) -> bool:
+        status = os.stat(path)
+        # Installers hard-link files. Adding or removing a link changes the inode's time, though not the content.
+        times = (status.st_mtime_ns, status.st_ctime_ns) if status.st_nlink == 1 else (status.st_mtime_ns,)
+        return any(began <= changed <= now for changed in times)
+
+    now = time.time_ns()
+    try:
+        return not any(map(is_changed, paths))
+    except FileNotFoundError:
+        return False
+
+
+def state_of(status: os.stat_result) -> State:
+    """Return what every change of a file's content changes."""
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+
+
+def is_settled(status: os.stat_result, began: int) -> bool:
+    """Return whether a change after `began` (nanoseconds since 1970) changes the state of the inode."""
+    return max(status.st_mtime_ns, status.st_ctime_ns) < began - _SETTLED_AFTER
+
+
+def _key(folder: str) -> str:
+    return Cache.key(FORMAT, folder)
+
+
+def _parse(entry: bytes) -> dict[str, tuple[State, str]]:
+    records: list[list[Any]] = json.loads(entry)
+    return {str(name): (tuple(map(int, state)), str(digest)) for name, *state, digest in records}
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return sha256(file.read()).hexdigest()
+    except OSError:
+        return None
+
+
+_MARKED_EVERY = 24 * 3600
+"""Seconds after which a use marks a file as used again: that changes its inode, which is then to be checked again."""
+
+
+class KeptFiles:
+    """The files in a cache. Modules and whole builds with the same content share them."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._places = [cache] if cache.second is None else [cache, cache.second]
+
+    def put(self, content: bytes) -> str:
+        """Keep a file; return its digest (hexadecimal)."""
+        digest = sha256(content).hexdigest()
+        if _intact(self._cache, digest) is None:
+            self._cache.write(digest, content, lambda: _intact(self._cache, digest) is not None)
+        return digest
+
+    def read(self, digest: str) -> bytes | None:
+        """Return the content of a file; None if it is missing or damaged."""
+        for place in self._places:
+            content = _intact(place, digest)
+            if content is not None:
+                place.mark_used(place.path(digest))
+                return content
+        return None
+
+    def find(self, digest: str, known: State | None) -> tuple[str, State | None] | None:
+        """Return the path of a file, and the state of its inode, or None if that does not show yet that it is intact.
+
+        It is not read if the inode has the `known` state, which an earlier call returned. None if the file is missing
+        or damaged.
+        """
+        for place in self._places:
+            path, now = place.path(digest), time.time_ns()
+            try:
+                status = os.stat(path)
+            except OSError:
+                continue
+            state: State | None = state_of(status)
+            if state != known or sys.platform == "win32":  # which does not tell when an inode was changed
+                if _intact(place, digest) is None:
+                    continue
+                state = state if is_settled(status, now) else None
+            if status.st_mtime_ns < now - _MARKED_EVERY * 10**9:
+                place.mark_used(path)
+                state = None
+            return path, state
+        return None
+
+
+def _intact(place: Cache, digest: str) -> bytes | None:
+    try:
+        with open(place.path(digest), "rb", buffering=0) as file:
+            if not place.is_trusted(os.fstat(file.fileno())):
+                return None
+            content = file.read()
+    except OSError:
+        return None
+    if sha256(content).hexdigest() == digest:
+        return content
+    place.warn_of_damage()
+    return None

@@ -1,0 +1,253 @@
+"""Send a call about one job to another machine, and read its reply. This is the sender's side of `remote_worker`.
+
+All that decides the images is sent by content, except the toolchain, which must be the same on the other machine. A job
+whose result could differ there raises NotPortableError and is left to this machine.
+
+Compare the environments of two machines: jobs run on another machine only if its compilers and headers are equal.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cuda_wheel import __version__
+from cuda_wheel.builder.cache.compile_cache import unpack
+from cuda_wheel.builder.cache.files import Place, path_of
+from cuda_wheel.builder.errors import ToolchainError
+from cuda_wheel.builder.images import ptx_text
+from cuda_wheel.builder.jobs import Compiled, Job, LinkJob
+from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS, compile_text
+from cuda_wheel.builder.toolchain.toolchain import FURTHER_HEADERS, HEADERS, Nvvm, Toolchain
+from cuda_wheel.builder.workers.executor import Call
+from cuda_wheel.runtime.parts.cuda_libraries import link_code
+
+__all__ = [
+    "NotPortableError",
+    "Parcel",
+    "RemoteCall",
+    "Reply",
+    "UnfitMachineError",
+    "Versions",
+    "absolute_folders",
+    "join",
+    "linker_release",
+    "split",
+    "versions_of",
+]
+
+
+class Versions(NamedTuple):
+    """Descriptions of all that decides the images besides a job and its files. Machines with equal descriptions produce
+    equal images."""
+
+    system: str
+    nvrtc: str
+    nvjitlink: str
+    headers: str
+    nvvm: str
+    """Empty for jobs that do not need libNVVM."""
+
+    def differences(self, there: Versions) -> str:
+        """Return a description of what differs on another machine; empty if nothing does."""
+        names = ("the operating system", "NVRTC", "nvJitLink", "the folders of headers", "libNVVM")
+        pairs = zip(names, there, self, strict=True)
+        return "; ".join(f"{name}: {other} there, {own} here" for name, other, own in pairs if other != own)
+
+
+def versions_of(toolchain: Toolchain, nvjitlink: str, nvvm: Nvvm | None) -> Versions:
+    """Return the versions of an environment. `nvjitlink` is the result of `linker_release` in it."""
+    marks = (*HEADERS.values(), *FURTHER_HEADERS.values())
+    contents = [", ".join(mark for mark in marks if Path(folder, mark).is_file()) for folder in toolchain.include_dirs]
+    headers = "; ".join(f"one with {content}" for content in contents)
+    return Versions(sys.platform, toolchain.nvrtc, nvjitlink, headers, "" if nvvm is None else nvvm.release)
+
+
+def linker_release(toolchain: Toolchain) -> str:
+    """Return the exact release of nvJitLink, from the PTX that it writes: its API returns only MAJOR.MINOR.
+
+    Runs in workers only.
+    """
+    arch = toolchain.supported[0]
+    answer = compile_text(
+        {
+            "library": toolchain.libraries[0],
+            "folder": tempfile.gettempdir(),
+            "text": b"__global__ void k() {}",
+            "name": "version.cu",
+            "options": [f"--gpu-architecture=compute_{arch}", *FORM_OPTIONS["lto"]],
+            "expressions": [],
+        }
+    )
+    code, _ = link_code([("LTOIR", "version.cu", answer["ltoir"])], [f"-arch=sm_{arch}", "-lto", "-ptx"], True)
+    return ptx_text.compiler_release(code.rstrip(b"\0").decode()) or toolchain.nvjitlink
+
+
+class NotPortableError(Exception):
+    """The call may have another result on another machine, so this machine must run it."""
+
+
+class UnfitMachineError(ToolchainError):
+    """The other machine cannot run this build's jobs: something is missing there, or has another version."""
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A call as it is sent."""
+
+    text: bytes
+    """The pickled function and argument, without the job."""
+    job: Job | LinkJob
+    """Without paths of the sender."""
+    files: Mapping[str, bytes]
+    """Files of the project by project-relative path with "/"."""
+    versions: Versions
+    options: tuple[str, ...] | None
+    """As in `Call`."""
+    timed: bool
+    """As in `Call`."""
+    timeout: float
+    """In seconds."""
+    memory: int | None
+    """In bytes."""
+
+
+class Reply(NamedTuple):
+    """The result of a call as it is sent back."""
+
+    where: str
+    """The name of the other machine, for messages."""
+    error: Exception | None
+    text: bytes = b""
+    """The pickled result of the function, without its `Compiled` records."""
+    compiled: tuple[bytes, ...] = ()
+    """These records."""
+    headers: Mapping[Place, str] = {}
+    """The SHA-256 of each header of the toolchain that the compiler read."""
+    folders: tuple[str, ...] = ()
+    """The other machine's folders of the toolchain's headers, for jobs that have such folders."""
+
+
+class RemoteCall:
+    """A call about one job, for another machine. Raises ValueError if it is about no job, or several."""
+
+    def __init__(self, call: Call[Any]) -> None:
+        self._text, jobs = split((call.function, call.argument), Job, LinkJob)
+        if len(jobs) != 1:
+            raise ValueError("the call must be about one job")
+        self._call = call
+        self.job: Job | LinkJob = jobs[0]
+
+    @property
+    def needs_nvvm(self) -> bool:
+        """Whether the job needs libNVVM."""
+        return isinstance(self.job, Job) and bool(self.job.libdevice)
+
+    @property
+    def label(self) -> str:
+        """The source or module of the job, and its target."""
+        name = self.job.source if isinstance(self.job, Job) else self.job.module
+        return f"{name} for {self.job.arch}"
+
+    def pack(
+        self, versions: Versions, timeout: float, memory: int | None, files: Callable[..., Mapping[str, bytes]]
+    ) -> bytes:
+        """Return the call as bytes. `files` is `files_to_send`, and this raises NotPortableError as that does."""
+        job: Job | LinkJob
+        contents: Mapping[str, bytes] = {}
+        if isinstance(self.job, LinkJob):
+            job = replace(self.job, include_dirs=())
+        else:
+            if self.job.system_dirs:
+                raise NotPortableError(
+                    f"{self.job.source} includes headers of system-include-dirs, which a cluster's workers need not "
+                    "have: this machine compiles it."
+                )
+            folders = tuple(folder for folder in self.job.include_dirs if not os.path.isabs(folder))
+            if self.job.kind == "cuda":
+                contents = files(self.job.root, self.job.source, self.job.text, self.job.options, folders)
+            # A `libdevice` that is not empty says that the job needs one.
+            libdevice = "needed" if self.job.libdevice else ""
+            job = replace(self.job, library="", root="", include_dirs=folders, libdevice=libdevice)
+        parcel = Parcel(self._text, job, contents, versions, self._call.options, self._call.timed, timeout, memory)
+        # Other releases may be unable to unpickle the parcel, so the version stays outside of it.
+        return pickle.dumps((__version__, zlib.compress(pickle.dumps(parcel), 1)))
+
+    def result(self, content: bytes, digest: str, hash_file: Callable[[str], str | None]) -> Any:
+        """Return what the function would return on this machine, or raise what it would raise.
+
+        `content` and `digest` are the result of `answer`; `hash_file` returns the SHA-256 of a file of this machine.
+        Raises UnfitMachineError if the headers differ, and ValueError if the content has changed on its way.
+        """
+        if sha256(content).hexdigest() != digest:
+            raise ValueError("the SHA-256 of the result differs from the one that was sent with it")
+        reply: Reply = pickle.loads(zlib.decompress(content))
+        if reply.error is not None:
+            raise reply.error
+        job = self.job if isinstance(self.job, Job) else None
+        for place, value in reply.headers.items():
+            if job is not None and hash_file(path_of(place, job)) != value:
+                raise UnfitMachineError(
+                    f"{reply.where} cannot run this build's jobs: its {place[1]} differs from this machine's "
+                    f"({path_of(place, job)}). Install the same versions of the header packages on both."
+                )
+        return join(reply.text, [_with_local_folders(unpack(each, job), reply, job) for each in reply.compiled])
+
+
+def _with_local_folders(compiled: Compiled, reply: Reply, job: Job | None) -> Compiled:
+    """Return a result with the toolchain's folders of this machine in its log."""
+    log = compiled.log
+    for there, here in zip(reply.folders, () if job is None else absolute_folders(job), strict=True):
+        log = log.replace(there + os.sep, here + os.sep)
+    return replace(compiled, log=log)
+
+
+def absolute_folders(job: Job) -> tuple[str, ...]:
+    """Return the include folders of a job that are not the project's."""
+    return tuple(folder for folder in job.include_dirs if os.path.isabs(folder))
+
+
+class _Splitter(pickle.Pickler):
+    """Pickles a value, and collects its parts of some types instead of pickling them."""
+
+    def __init__(self, file: io.BytesIO, types: tuple[type, ...]) -> None:
+        super().__init__(file)
+        self.types = types
+        self.parts: list[Any] = []
+
+    def persistent_id(self, value: Any) -> int | None:
+        if not isinstance(value, self.types):
+            return None
+        self.parts.append(value)
+        return len(self.parts) - 1
+
+
+class _Joiner(pickle.Unpickler):
+    def __init__(self, text: bytes, parts: list[Any]) -> None:
+        super().__init__(io.BytesIO(text))
+        self.parts = parts
+
+    def persistent_load(self, number: int) -> Any:
+        return self.parts[number]
+
+
+def split(value: Any, *types: type) -> tuple[bytes, list[Any]]:
+    """Return the pickled value without its parts of some types, and these parts."""
+    file = io.BytesIO()
+    splitter = _Splitter(file, types)
+    splitter.dump(value)
+    return file.getvalue(), splitter.parts
+
+
+def join(text: bytes, parts: list[Any]) -> Any:
+    """Return the value that `split` has taken apart, with these parts."""
+    return _Joiner(text, parts).load()

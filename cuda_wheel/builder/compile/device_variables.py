@@ -1,0 +1,364 @@
+"""Tell the project's variables from those of libraries, and remove from PTX those of libraries that nobody uses.
+
+Ask NVRTC's front end which names the project's own files declare, and whether they use the time of the build.
+
+A variable belongs to a library if a file of the library declares it. Neither its name nor the words of the files decide
+that: a project may open the namespaces `cuda` and `cub`, and a macro may paste a name together.
+
+Find the constants of a project that are host code, by names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cuda_wheel.builder.cxx.tokens import macro_of, words
+from cuda_wheel.builder.images import ptx_text
+from cuda_wheel.builder.images.variables import (
+    LIBRARY_NAMESPACES,
+    foreign_names,
+    identity,
+    is_library_variable,
+    source_variables,
+    unqualified_name,
+    without_unused,
+)
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.rewriting.blocks import CodeBlock, SourceBlocks
+from cuda_wheel.builder.rewriting.front_end import looks_like_host_code
+from cuda_wheel.builder.rewriting.preprocessed import segments
+from cuda_wheel.builder.sources.header_search import own_texts
+from cuda_wheel.builder.timing import phase
+from cuda_wheel.builder.toolchain.nvrtc import cross_references
+from cuda_wheel.runtime.manifest import GlobalInfo
+from cuda_wheel.runtime.parts.linking.cuda_compiler import can_be_joined, pasted_tokens, spliced
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest
+__all__ = [
+    "DeclaredNames",
+    "HostConstants",
+    "declarations_in",
+    "declared_names",
+    "host_constants",
+    "may_declare_foreign_names",
+    "opens_library",
+    "remember_references",
+    "uses_build_time",
+    "with_own_variables",
+]
+
+
+_BUILD_TIME = re.compile(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t")
+"""Matches a line of `cross_references` that uses a macro with the time of the build."""
+
+_OPENED_LIBRARY = re.compile(
+    # A namespace of a library, or one whose name is reserved for the implementation.
+    rb"\bnamespace\s[\w:\s]{0,99}?(?<!\w)(" + LIBRARY_NAMESPACES.encode() + rb"|__\w+)\b[\w:\s]{0,99}\{"
+    # It may declare variables: not if it declares classes only, such as Tensor.
+    rb"(?!\s*(?:(?:class|struct)\s+\w+\s*;\s*){1,99}\})"
+    # A macro that may open any: the project's, or one of the toolkit's headers.
+    rb"|^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?\bnamespace\b|BEGIN_\w*NAMESPACE|NAMESPACE_BEGIN",
+    re.MULTILINE,
+)
+"""Matches what opens a library's namespace; the group is its name. The repeats are bounded: texts may be megabytes."""
+
+_RESERVED = re.compile(
+    # A variable whose name looks like the compiler's, as written or pasted together.
+    rb"__(?:device|constant|managed)__[^;(){}]{0,300}?(?<!\w)(?:__|_Z)\w*\s*[\[=;,{]|(?<!\w)(?:__|_Z)\w*\s*\#\#"
+)
+"""Matches what a declaration of a name that looks like the compiler's needs."""
+
+
+def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] | None = None) -> frozenset[str]:
+    """Return which of these names a project's texts may declare, though they look like a library's or the compiler's.
+
+    Without an answer, what the names look like is enough, and the front end need not be asked. `names` are C++ names of
+    variables; with None, the answer is {"*"} if the texts may declare any such name.
+    """
+    if names is not None and not names:
+        return frozenset()
+    opened = {name.decode() for text in texts for name in _OPENED_LIBRARY.findall(text)}
+    reserves = any(map(_RESERVED.search, texts))
+    if names is None:
+        return frozenset("*" if opened or reserves else ())
+    candidates = [
+        name
+        for name in names
+        if ("::" in name and not opened.isdisjoint(("", name.partition("::")[0])))
+        or (reserves and name.rpartition("::")[2].startswith(("__", "_Z")))
+    ]
+    if not candidates:
+        return frozenset()
+    joined = [each for text in texts for each in spliced(text)]
+    words = {word for text in joined for word in re.findall(rb"[\w$]+", text)}
+    pasted = pasted_tokens(joined)
+    last = {name: unqualified_name(name).encode() for name in candidates}
+    return frozenset(name for name in candidates if last[name] in words or can_be_joined(last[name], pasted))
+
+
+def opens_library(texts: Iterable[bytes]) -> bool:
+    """Return whether texts may open the namespace of a library."""
+    return any(map(_OPENED_LIBRARY.search, texts))
+
+
+def uses_build_time(request: NvrtcRequest) -> bool:
+    """Return whether a source that compiles uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`; True if NVRTC cannot tell.
+
+    As slow as an ordinary compilation, so only sources that may use these macros are worth this call.
+    """
+    return _mentions_of(request).uses_build_time
+
+
+@phase("compiling")
+def declared_names(request: NvrtcRequest, files: Collection[str]) -> frozenset[str] | None:
+    """Return all names that these files declare, by `identity`; None if NVRTC's front end does not list them.
+
+    `request` compiles the source. A name that a macro declares counts where the macro is used.
+    """
+    declared = _mentions_of(request).declared
+    if declared is None:
+        return None
+    folder = request["folder"]
+    own = {os.path.abspath(os.path.join(folder, file)) for file in files}
+    names: set[bytes] = set()
+    for file, found in declared.items():
+        if os.path.abspath(os.path.join(folder, os.fsdecode(file))) in own:
+            names |= found
+    return frozenset(identity(name.decode(errors="replace")) for name in names) or None
+
+
+class _Mentions:
+    """The cross-references of a request's source, which are read when they are asked for."""
+
+    def __init__(self, request: NvrtcRequest, references: bytes | None) -> None:
+        self.request = request
+        self._references = references
+
+    @cached_property
+    def uses_build_time(self) -> bool:
+        return self._references is None or _BUILD_TIME.search(self._references) is not None
+
+    @cached_property
+    def declared(self) -> dict[bytes, set[bytes]] | None:
+        """The names that each file declares."""
+        if self._references is None:
+            return None
+        declared: dict[bytes, set[bytes]] = {}
+        for name, file in declarations_in(self._references):
+            declared.setdefault(file, set()).add(name)
+        return declared
+
+
+def declarations_in(references: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the name and the file of each line of `cross_references` that declares or defines a name."""
+    for kind in (b"\tD\t", b"\td\t"):
+        for before, after in pairwise(references.split(kind)):
+            yield before[before.rfind(b"\t") + 1 :], after[: after.find(b"\t")]
+
+
+_last: list[_Mentions] = []
+"""The last request and its answer: several functions above ask for the same source, one after the other."""
+
+
+def remember_references(request: NvrtcRequest, references: bytes | None) -> None:
+    """Answer the next questions about a request from the cross-references that its compilation wrote."""
+    if references is not None:
+        _last[:] = [_Mentions(request, references)]
+
+
+def _mentions_of(request: NvrtcRequest) -> _Mentions:
+    if not _last or _last[0].request != request:
+        _last[:] = [_Mentions(request, cross_references(request))]
+    return _last[0]
+
+
+_ATTRIBUTES = frozenset({"device", "constant", "managed", "shared"})
+"""What the markers are, as arguments of `__attribute__`."""
+
+_PLAIN_WORDS = (
+    "static extern inline thread_local const constexpr constinit volatile mutable typename auto void bool char short "
+    "int long float double signed unsigned wchar_t char8_t char16_t char32_t std size_t ptrdiff_t int8_t int16_t "
+    "int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t string alignas"
+)
+_PLAIN = frozenset(_PLAIN_WORDS.split())
+"""Words of a declaration that are no macros."""
+
+
+class HostConstants(NamedTuple):
+    """Names of constants."""
+
+    names: frozenset[str]
+    """Those of which no definition has a marker for variables."""
+    doubtful: frozenset[str]
+    """Those of them with a word in the definition that may be a macro which is a marker."""
+
+
+_MARKERS = frozenset({"__device__", "__constant__", "__managed__", "__shared__"})
+"""The markers of device variables."""
+
+
+def host_constants(texts: Iterable[bytes]) -> HostConstants:
+    """Return the names of constants that are host code: no definition of the name has a marker for variables.
+
+    NVRTC makes every constant a device variable. `texts` are those of the source and of the project's headers, or what
+    the preprocessor makes of them: without that, macros of libraries and of options are not known.
+    """
+    named = [each for text in texts for each in _named_words(text)]
+    markers = set(_MARKERS)
+    while new := {name for each in named if each.is_macro and each.words & markers for name in each.names} - markers:
+        markers |= new
+    host: set[str] = set()
+    device: set[str] = set()
+    doubtful: set[str] = set()
+    for each in named:
+        if each.words & markers or ("__attribute__" in each.words and each.words & _ATTRIBUTES):
+            device |= each.words
+        elif each.is_constant:
+            host.update(each.names)
+            doubtful.update(each.names if each.first_words - _PLAIN else ())
+    return HostConstants(frozenset(host - device), frozenset(doubtful - device))
+
+
+class _Named(NamedTuple):
+    """A macro or a definition: its names, which are only looked for if it is a macro or may be a constant."""
+
+    names: frozenset[str]
+    words: frozenset[str]
+    """All words in it."""
+    first_words: frozenset[str]
+    """Of a constant, those before its name."""
+    is_macro: bool
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.words.isdisjoint(("const", "constexpr"))
+
+
+@lru_cache(maxsize=1024)  # the jobs of a module have their texts in common, and reading them takes long
+def _named_words(text: bytes) -> tuple[_Named, ...]:
+    blocks = SourceBlocks(text)
+    macros = filter(None, map(macro_of, blocks.directives))
+    found = [_Named(frozenset({macro.name}), words(macro.body), frozenset(), True) for macro in macros]
+    for definition in blocks.definitions:
+        each = _Named(frozenset(), words(definition.tokens), frozenset(), False)
+        if each.is_constant:
+            first = frozenset(_words_before(definition, definition.name))
+            each = each._replace(names=definition.names, first_words=first)
+        found.append(each)
+    return tuple(found)
+
+
+def _words_before(definition: CodeBlock, name: str) -> Iterator[str]:
+    """Yield the words of a definition before its name."""
+    for token in definition.heading:
+        if token.text == name or token.text in ("=", "{"):
+            return
+        if token.kind == "word":
+            yield token.text
+
+
+DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
+"""Returns the names that these files declare, as `declarations.declared_names` does."""
+
+
+def with_own_variables(
+    compiled: Compiled, job: Job, declared_names: DeclaredNames, preprocessed: Callable[[], bytes | None]
+) -> Compiled:
+    """Return a job's result with the variables that the project declares; the PTX of a complete image keeps of the
+    others those that its code uses.
+
+    `preprocessed` returns the source with all macros expanded, as `nvrtc.preprocessed` does.
+    """
+    own = dict(own_texts(job, compiled.headers or ()))
+    of_libraries = [path for path in compiled.headers or () if path not in own]
+    names: Callable[[], frozenset[str] | None] = cache(lambda: declared_names(list(own)))
+    is_complete = compiled.ptx is not None and job.form == "whole"
+    text = ptx_text.normalise((compiled.ptx or b"").decode()) if is_complete else ""
+    constants: Callable[[], Collection[str]] = cache(lambda: _host_constants(job, own, preprocessed))
+    foreign = compiled.declared
+    if not foreign:
+        asked = may_declare_foreign_names(own.values(), foreign_names(text) if is_complete else None)
+        if any(unqualified_name(name) not in constants() for name in asked):
+            foreign = tuple(sorted(name for name in names() or () if _FOREIGN_NAME.match(name)))
+    compiled = replace(compiled, declared=foreign)
+    if not is_complete:
+        return compiled
+    variables = source_variables(text, foreign)
+    symbols = _library_symbols(variables, own.values(), of_libraries, names)
+    symbols |= {each.symbol for each in variables if unqualified_name(each.name) in constants()}
+    own_symbols = {variable.symbol for variable in variables} - symbols
+    text = without_unused(
+        text, lambda symbol: symbol in symbols or (is_library_variable(symbol) and symbol not in own_symbols)
+    )
+    own_variables = tuple(variable for variable in variables if variable.symbol in own_symbols)
+    return replace(compiled, ptx=text.encode(), variables=own_variables)
+
+
+_FOREIGN_NAME = re.compile(rf"__|_Z|(?:{LIBRARY_NAMESPACES})::")
+"""Matches, by `identity`, all names that may look foreign."""
+
+
+def _library_symbols(
+    variables: Sequence[GlobalInfo],
+    texts: Iterable[bytes],
+    of_libraries: Iterable[str],
+    declared: Callable[[], frozenset[str] | None],
+) -> frozenset[str]:
+    """Return the symbols of the variables that a library declares.
+
+    `texts` are the project's, and `of_libraries` the paths of the libraries' headers. A variable that the project's
+    texts name is the project's. The front end is asked about the others, if a library's header contains the name: a
+    macro may have pasted it together. Without an answer, they are kept.
+    """
+    unknown = {variable.symbol: unqualified_name(variable.name).encode() for variable in variables}
+    own_words = _words(texts) if unknown else set()
+    unknown = {symbol: word for symbol, word in unknown.items() if word not in own_words}
+    library_words = _words(map(_content, of_libraries if unknown else ()))
+    unknown = {symbol: word for symbol, word in unknown.items() if word in library_words}
+    names = declared() if unknown else None
+    if names is None:
+        return frozenset()
+    by_symbol = {variable.symbol: identity(variable.name) for variable in variables}
+    return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
+
+
+def _host_constants(job: Job, own: Mapping[str, bytes], preprocessed: Callable[[], bytes | None]) -> Collection[str]:
+    """Return the names of constants of host code. As with nvcc, an image has them only if its code uses them.
+
+    The project's texts tell, unless a word may be a macro that marks device code; then the preprocessor does. Without
+    an answer, such constants count as device code. `own` are the texts by absolute path.
+    """
+    if not looks_like_host_code(job.text):
+        return ()
+
+    found = host_constants(own.values())
+    if not found.doubtful:
+        return found.names
+    text = preprocessed()
+    exact = host_constants([_lines_of(own, text, job.root)]).names if text is not None else frozenset()
+    return (found.names - found.doubtful) | (found.doubtful & exact)
+
+
+def _lines_of(files: Collection[str], text: bytes, folder: str) -> bytes:
+    """Return those lines of a preprocessed text that come from some files, given by their absolute paths."""
+    own = (part for part in segments(text) if os.path.normpath(os.path.join(folder, part.file)) in files)
+    return b"".join(text[part.start : part.end] for part in own)
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def _words(texts: Iterable[bytes]) -> set[bytes]:
+    return {word for text in texts for word in re.findall(rb"[\w$]+", text)}

@@ -1,0 +1,102 @@
+"""Assemble the PTX of a whole program with the assembler in NVRTC.
+
+nvJitLink assembles PTX as a part of a program ("ptxas --compile-only"): other parts may call its functions, so calls
+follow the full calling convention, and tables in memory are read where the whole program would know their values. Such
+code differs from NVRTC's and nvcc's in instructions and registers.
+
+NVRTC takes no PTX, but copies inline assembly as it is into the PTX that it gives to its assembler. So the text is the
+inline assembly of a function that nothing calls: it ends this function, and begins another one at its end. The
+assembler drops both functions. The machine code is that of NVRTC's own call for a real target, byte for byte if the
+text is the PTX that NVRTC returns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.compile.error_text import error_text, read_job_log
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.images.assembly import kernel_resources
+from cuda_wheel.builder.images.ptx_text import undefined
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.runtime.parts.formats.cubin import read_cubin
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
+__all__ = ["assembly_request", "check_symbols", "with_machine_code"]
+
+
+_FUNCTION = "__cuda_wheel_assembly"
+
+_MODULE_DIRECTIVE = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*\n", re.MULTILINE)
+"""Matches the directives that begin each PTX text, and that may occur only once."""
+
+_ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("?", "\\?"))
+"""What a string literal of C++ has in place of these characters, in the order of replacement."""
+
+_OF_THE_SOURCE = re.compile(r"-D|--?(?:define-macro|undefine-macro|pre-include|include)(?:=|$)|-U")
+"""Matches NVRTC's options that insert text before a source, or change the meaning of words in it."""
+
+
+def assembly_request(job: Job, ptx: str, folder: str) -> NvrtcRequest:
+    """Return the NVRTC call that assembles the PTX of a whole job without debug information. `folder` is where it runs.
+
+    The options are the job's: NVRTC passes some of them on to the assembler.
+    """
+    text = _MODULE_DIRECTIVE.sub("", ptx, count=3)
+    for character, escape in _ESCAPES:
+        text = text.replace(character, escape)
+    options = [f"--gpu-architecture=sm_{job.arch}", "--ptxas-options=-v", *_without_those_of_the_source(job.options)]
+    # With NVRTC's own option for line information, it would number the files of this source too.
+    options += ["--ptxas-options=--generate-line-info"] if job.lineinfo else []
+    source = (
+        f'extern "C" __device__ __attribute__((used)) void {_FUNCTION}()'
+        f' {{ asm volatile("}}\\n{text}.func {_FUNCTION}_end()\\n{{"); }}\n'
+    )
+    return {
+        "library": job.library,
+        "folder": folder,
+        "text": source.encode(),
+        "name": "assembly",
+        "options": options,
+        "expressions": [],
+    }
+
+
+def _without_those_of_the_source(options: Sequence[str]) -> Iterator[str]:
+    rest = iter(options)
+    for option in rest:
+        if not _OF_THE_SOURCE.match(option):
+            yield option
+        elif "=" not in option and (option in ("-D", "-U") or not option.startswith(("-D", "-U"))):
+            next(rest, None)  # its value
+
+
+def with_machine_code(job: Job, compiled: Compiled, result: NvrtcResult) -> Compiled:
+    """Return a job's result with what NVRTC returned for its `assembly_request`; raise CompileError with its log."""
+    log = result["log"]
+    if result["error"]:
+        raise CompileError(error_text(job, log) or result["error"])
+    # NVRTC's warnings about options are in both logs.
+    diagnostics = dict.fromkeys([*compiled.log.split("\n\n"), *str(read_job_log(job, log)).split("\n\n")])
+    return replace(
+        compiled,
+        cubin=result["cubin"],
+        resources=kernel_resources(log, read_cubin(result["cubin"])),
+        log="\n\n".join(filter(None, diagnostics)),
+    )
+
+
+def check_symbols(job: Job, ptx: str) -> None:
+    """Raise CompileError if the PTX of a whole program needs functions or variables that nothing defines.
+
+    The assembler does so too, but a job without machine code does not call it for the whole program.
+    """
+    missing = {symbol: each for symbol, each in undefined(ptx).items() if not symbol.startswith("__nv_")}
+    kinds = {symbol: "function" if each.startswith(".func") else "variable" for symbol, each in missing.items()}
+    if kinds:  # those that begin with "__nv_" are the assembler's own
+        log = [f"ptxas fatal   : Unresolved extern {kind} '{symbol}'" for symbol, kind in kinds.items()]
+        raise CompileError(error_text(job, "\n".join(log)))

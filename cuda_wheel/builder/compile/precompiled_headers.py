@@ -1,0 +1,402 @@
+"""Find jobs whose sources begin with the same directives, so that the headers included there can be compiled once.
+
+The preamble of a source is its beginning: comments and directives, up to the first other token.
+
+Compile sources that begin with the same includes, with these headers precompiled. Runs in workers only.
+
+NVRTC uses precompiled headers only in the process that made them, and only with the same options. It checks that a
+source begins with the text that was precompiled, and its log says whether it used the file that it was given. If
+anything fails, the source is compiled without precompiled headers, and this process precompiles nothing more.
+
+The parent finds the groups of jobs (`preamble.find_header_groups`), the worker pool sends a `Precompilation` with each
+call (`call_with_precompilation`), and `compile_text` decides whether to use it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.rewriting.front_end import USED_PARTS_OPTION, looks_like_host_code
+from cuda_wheel.builder.sources import header_dependencies as include_graph
+from cuda_wheel.builder.timing import PRECOMPILING, phase
+from cuda_wheel.builder.toolchain import nvrtc
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
+__all__ = [
+    "HEAP_BYTES",
+    "HEAVY_BYTES",
+    "MIN_JOBS",
+    "PRECOMPILED_HEADERS",
+    "HeaderGroup",
+    "Precompilation",
+    "PrecompiledHeaders",
+    "call_with_precompilation",
+    "compile_with_precompiled_headers",
+    "current_precompilation",
+    "find_header_groups",
+    "header_bytes",
+    "is_worthwhile",
+    "may_precompile",
+    "preamble_prefixes",
+    "precompiles",
+]
+
+
+T = TypeVar("T")
+
+HEAP_BYTES = 1 << 30
+"""Address space for precompiled headers. Half of it is enough for all headers of CCCL that NVRTC accepts."""
+
+HEAVY_BYTES = 1 << 20
+"""From this size on, headers are worth precompiling for MIN_JOBS jobs."""
+
+MIN_JOBS = 3
+"""The least number of jobs that are worth any precompilation. It costs up to 1.5 times as much as compiling a source
+without it, and saves at least two thirds of each later compilation."""
+
+
+class HeaderGroup(NamedTuple):
+    """Jobs that can share precompiled headers, as one of them sees it."""
+
+    key: str
+    """Equal for all jobs of the group, and no others."""
+    text: bytes
+    """The common beginning as this job's source has it. Those of the others may differ in comments and white space."""
+    jobs: int
+
+
+class Precompilation(NamedTuple):
+    """What a call may precompile, or use precompiled."""
+
+    group: HeaderGroup
+    jobs: int
+    """How many jobs of the group this process will probably do, this one included."""
+    folder: str | None
+    """For the file while it is written; None to precompile nothing."""
+
+
+_current: ContextVar[Precompilation | None] = ContextVar("precompilation", default=None)
+
+
+def current_precompilation() -> Precompilation | None:
+    """Return what the current call may precompile."""
+    return _current.get()
+
+
+@contextmanager
+def _allowing(precompilation: Precompilation) -> Iterator[None]:
+    token = _current.set(precompilation)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def call_with_precompilation(call: tuple[Precompilation, Callable[[Any], T], Any]) -> T:
+    """Return `function(argument)`, with precompiled headers for the sources that it compiles by
+    `compile_with_precompiled_headers`."""
+    precompilation, function, argument = call
+    with _allowing(precompilation):
+        return function(argument)
+
+
+def compile_with_precompiled_headers(request: NvrtcRequest) -> NvrtcResult:
+    """Return NVRTC's answer as `nvrtc.compile_text` does, with precompiled headers if the current call allows them."""
+    precompilation = _current.get()
+    if precompilation is None:
+        return nvrtc.compile_text(request)
+    return _of_this_process().compile(request, precompilation)
+
+
+@cache
+def _of_this_process() -> PrecompiledHeaders:
+    return PrecompiledHeaders()
+
+
+class _HeaderFile(NamedTuple):
+    """A file of precompiled headers. It has no name any more, so it disappears with this process."""
+
+    key: tuple[object, ...]
+    """What a request must have in common with the one that the headers were precompiled for."""
+    file: IO[bytes]
+    stamps: dict[str, tuple[int, int]]
+    """The headers in it, with their modification times in nanoseconds and their sizes in bytes."""
+
+    @property
+    def path(self) -> str:
+        return f"/proc/self/fd/{self.file.fileno()}"
+
+
+class PrecompiledHeaders:
+    """The precompiled headers of a process.
+
+    They are one file at a time: CUB's headers take 120 MB of disk, and more if a source makes CCCL unroll more (see
+    `nvrtc_request`).
+    """
+
+    def __init__(self) -> None:
+        self._file: _HeaderFile | None = None
+        # On other systems than Linux, a process that is killed would leave its files.
+        self._enabled = os.path.isdir("/proc/self/fd")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is precompiled."""
+        return self._file is None
+
+    def compile(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult:
+        """Return NVRTC's answer, with precompiled headers where that is possible and worthwhile.
+
+        The answer is the same as without them.
+        """
+        answer = self._try(request, precompilation)
+        if answer is not None and not answer["error"]:
+            return answer
+        plain = nvrtc.compile_text(request)
+        if answer is not None and not plain["error"]:  # the precompiled headers caused the error
+            self.disable(request["library"])
+        return plain
+
+    def _try(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult | None:
+        """Return NVRTC's answer with precompiled headers; None without them."""
+        # Which parts are used differs between the sources of a group.
+        if USED_PARTS_OPTION in request["options"]:
+            return None
+        if not self._enabled or not request["text"].startswith(precompilation.group.text):
+            return None
+        try:
+            file = self._file_for(request, precompilation)
+            return None if file is None else self._compile_with(request, file)
+        except Exception:  # such as MemoryError, or OSError for a full disk
+            self.disable(request["library"])
+            return None
+
+    def disable(self, library: str) -> None:
+        """Discard what is precompiled, and precompile nothing more. `library` is the path of NVRTC."""
+        self._enabled = False
+        self.close()
+        nvrtc.set_precompiled_heap(library, 0)
+
+    def close(self) -> None:
+        """Discard what is precompiled."""
+        if self._file is not None:
+            self._file.file.close()
+            self._file = None
+
+    def _file_for(self, request: NvrtcRequest, precompilation: Precompilation) -> _HeaderFile | None:
+        """Return the precompiled headers for a source, which are made now if that is worthwhile."""
+        group, jobs, folder = precompilation
+        # The seed is the name of the source. It affects only what comes after the headers.
+        options = tuple(option for option in request["options"] if not option.startswith("--frandom-seed="))
+        key = (request["library"], request["folder"], options, request.get("headers", {}), group.key)
+        if self._file is not None and self._file.key == key:
+            if _stamps(self._file.stamps) != self._file.stamps:  # a header was edited
+                self.disable(request["library"])
+            return self._file
+        # A job that compiles its source with two sets of options would precompile the headers twice for each job.
+        has_other_options = self._file is not None and self._file.key[-1] == group.key
+        if folder is None or has_other_options:
+            return None
+        folders = tuple(option.removeprefix(_PATH) for option in options if option.startswith(_PATH))
+        before = "".join(f"#include <{name}>\n" for name in include_graph.pre_includes(options))
+        if not is_worthwhile(jobs, header_bytes(os.fsencode(before) + group.text, request["folder"], folders)):
+            return None
+        self.close()
+        with phase(PRECOMPILING):
+            self._file = _precompile(request, group.text, folder, key)
+        if self._file is None:
+            self.disable(request["library"])
+        return self._file
+
+    def _compile_with(self, request: NvrtcRequest, headers: _HeaderFile) -> NvrtcResult | None:
+        """Return NVRTC's answer with precompiled headers; None if NVRTC did not use them."""
+        answer = nvrtc.compile_text({**request, "options": [*request["options"], f"--use-pch={headers.path}"]})
+        first, _, log = answer["log"].partition("\n")
+        if first != f'"{request["name"]}": using precompiled header file "{headers.path}"' or answer["headers"] is None:
+            self.disable(request["library"])
+            return None
+        return {**answer, "log": log, "headers": sorted({*headers.stamps, *answer["headers"]})}
+
+
+_PATH = "--include-path="
+
+
+def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[object, ...]) -> _HeaderFile | None:
+    """Precompile the headers that a text includes; return None if that fails or would change a later answer."""
+    if not _reserve_memory(request["library"]):
+        return None
+    path = os.path.join(folder, "headers.pch")
+    began = time.time_ns()
+    options = [*request["options"], f"--create-pch={path}"]
+    try:
+        answer = nvrtc.compile_text({**request, "text": text + b"\n", "expressions": [], "options": options})
+        # Messages before this line are warnings about the headers, which later compilations would not repeat.
+        has_no_warnings = answer["log"].startswith(f'"{request["name"]}": creating precompiled header file "{path}"')
+        if answer["error"] or not has_no_warnings or answer["headers"] is None:
+            return None
+        stamps = _stamps(answer["headers"])
+        if any(changed >= began for changed, _ in stamps.values()):  # NVRTC may have read an older state, or a part
+            return None
+        # __BASE_FILE__ differs between the sources of a group.
+        texts = (text, *map(os.fsencode, options), *request.get("headers", {}).values(), *map(_content, stamps))
+        if any(b"__BASE_FILE__" in content for content in texts):
+            return None
+        return _HeaderFile(key, open(path, "rb"), stamps)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+@cache
+def _reserve_memory(library: str) -> bool:
+    """Reserve address space for precompiled headers, beyond this process's memory limit; return whether it worked."""
+    if sys.platform == "win32":
+        return False
+    import resource  # inside: Windows does not have it
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        if hard != resource.RLIM_INFINITY and hard < soft + HEAP_BYTES:
+            return False
+        resource.setrlimit(resource.RLIMIT_AS, (soft + HEAP_BYTES, hard))
+    return nvrtc.set_precompiled_heap(library, HEAP_BYTES)
+
+
+def _stamps(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """Return the modification time in nanoseconds and the size in bytes of each file."""
+    found = {path: os.stat(path) for path in paths}
+    return {path: (status.st_mtime_ns, status.st_size) for path, status in found.items()}
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+_LEAN = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda|cuda_runtime(?:_api)?)\.h[^\n]*", re.MULTILINE)
+"""Matches includes of headers of which NVRTC reads little, since it has their guards built in."""
+
+
+def precompiles(request: NvrtcRequest) -> bool:
+    """Return whether precompiling the headers of a request's group is worthwhile for those of libraries alone.
+
+    All sources of a group must then read the same stand-ins, the used parts and the others.
+    """
+    precompilation = _current.get()
+    if precompilation is None:
+        return False
+    folders = [each.removeprefix(_PATH) for each in request["options"] if each.startswith(_PATH)]
+    libraries = tuple(folder for folder in folders if folder not in (str(INCLUDE), *STAND_INS))
+    text = _LEAN.sub(b"", precompilation.group.text)
+    return is_worthwhile(precompilation.jobs, header_bytes(text, request["folder"], libraries))
+
+
+@lru_cache(maxsize=64)
+def header_bytes(text: bytes, root: str, folders: tuple[str, ...]) -> int:
+    """Return the approximate size in bytes of the headers that a text includes, at most HEAVY_BYTES.
+
+    Relative include folders start from `root`.
+    """
+    return include_graph.header_bytes(text, root, folders, HEAVY_BYTES)
+
+
+def is_worthwhile(jobs: int, size: int) -> bool:
+    """Return whether precompiling `size` bytes of headers saves time over so many jobs.
+
+    Measured with NVRTC 12.9 and 13.5: CUB's headers need 2 to 3 jobs, those of all small floating-point types 3,
+    `cuda_fp16.h` 6, and small headers 20.
+    """
+    return size > 0 and jobs >= MIN_JOBS - 1 + HEAVY_BYTES / size
+
+
+PRECOMPILED_HEADERS = "CUDA_WHEEL_PRECOMPILED_HEADERS"
+
+
+def may_precompile() -> bool:
+    """Return whether the environment allows precompiled headers. Raises ConfigError if the variable is invalid."""
+    setting = os.environ.get(PRECOMPILED_HEADERS) or "auto"
+    if setting not in ("auto", "off"):
+        raise ConfigError(f'the environment variable {PRECOMPILED_HEADERS} must be "auto" or "off", not {setting!r}.')
+    return setting == "auto"
+
+
+_COMMENT = rb"//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|\\\r?\n"
+_BLANK = re.compile(rb"(?:\s|" + _COMMENT + rb")*", re.DOTALL)
+_DIRECTIVE = re.compile(rb'#(?:"(?:\\.|[^"\\\n])*"?|' + _COMMENT + rb"|[^\n])*", re.DOTALL)
+_STRING_OR_COMMENT = re.compile(rb'("(?:\\.|[^"\\\n])*"?)|' + _COMMENT, re.DOTALL)
+
+
+def preamble_prefixes(text: bytes) -> list[tuple[str, int]]:
+    """Return the prefixes of a source's preamble that end with a complete include, the shortest first.
+
+    Each is a hash of its directives, without comments and white space, and its length in bytes. None ends inside an
+    `#if`: it ends after the last `#endif` instead.
+    """
+    prefixes = []
+    digest = sha256()
+    depth, has_new_include = 0, False
+    at = _match_end(_BLANK, text, 0)
+    while (end := _match_end(_DIRECTIVE, text, at)) > at:
+        directive = b" ".join(_STRING_OR_COMMENT.sub(lambda part: part[1] or b" ", text[at:end])[1:].split())
+        digest.update(directive + b"\n")
+        depth += directive.startswith(b"if") - directive.startswith(b"endif")
+        has_new_include = has_new_include or directive.startswith(b"include")
+        if has_new_include and depth == 0:
+            prefixes.append((digest.hexdigest(), end))
+            has_new_include = False
+        at = _match_end(_BLANK, text, end)
+    return prefixes
+
+
+def _match_end(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
+    match = pattern.match(text, at)
+    return at if match is None else match.end()
+
+
+def find_header_groups(jobs: Iterable[Job]) -> dict[Job, HeaderGroup]:
+    """Return the group of each job that has one: at least MIN_JOBS jobs with equal options and a common preamble.
+
+    Of the prefixes of a source's preamble, its group has the one with the largest product of jobs and includes.
+    """
+    prefixes_of = cache(preamble_prefixes)  # the jobs of one source share its text
+    prefix_of = cache(lambda text, end: text[:end])
+    candidates = {job: _hash_of_settings(job) for job in jobs if _is_candidate(job)}
+    counts = Counter((settings, prefix) for job, settings in candidates.items() for prefix, _ in prefixes_of(job.text))
+    groups = {}
+    for job, settings in candidates.items():
+        shared = []
+        for includes, (prefix, end) in enumerate(prefixes_of(job.text), 1):
+            users = counts[settings, prefix]
+            if users >= MIN_JOBS:
+                group = HeaderGroup(f"{settings} {prefix}", prefix_of(job.text, end), users)
+                shared.append((users * includes, includes, group))
+        if shared:
+            *_, groups[job] = max(shared)
+    return groups
+
+
+def _is_candidate(job: Job) -> bool:
+    return job.kind == "cuda" and not job.missing_headers and not any("pch" in option for option in job.options)
+
+
+def _hash_of_settings(job: Job) -> str:
+    """Return a hash of all that must be equal for NVRTC to use the same precompiled headers, but the source."""
+    preamble = looks_like_host_code(job.text)
+    settings = (job.library, job.root, job.arch, job.cubin, job.options, job.include_dirs, job.lineinfo, job.form)
+    return sha256(
+        repr((*settings, job.host_code, preamble, job.arch_list)).encode(errors="surrogateescape")
+    ).hexdigest()

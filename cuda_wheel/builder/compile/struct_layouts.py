@@ -1,0 +1,453 @@
+"""Read the names, types and struct fields of kernels' parameters from debugging information.
+
+NVRTC's front end writes it, which knows what no reader of texts does: macros, templates, base classes and padding.
+What NumPy cannot express, such as bit-fields, leaves a struct without fields.
+
+Read the debugging information (DWARF 2) that NVRTC writes into PTX: a tree of entries, such as types and functions.
+
+Source: the DWARF Debugging Information Format, version 2.0.0, section 7.
+
+Ask NVRTC for the fields of the structs that kernels take, and for types that no symbol contains.
+
+The compiler writes them into debugging information, so this is a second compilation of the source. Only sources whose
+kernels need it pay for that, and only for the module's first architecture if no text depends on the architecture. A job
+and the files that it reads decide whether it is asked, so that neither caches nor the schedule change a manifest.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import prod
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.config.compiler_options import defined_macros
+from cuda_wheel.builder.cxx.demangling import signature
+from cuda_wheel.builder.cxx.kernel_scan import kernels_in
+from cuda_wheel.builder.cxx.parameter_types import ARRAY_SIZES, NUMBER_SIZES, SPELLINGS, agree, parameter_types
+from cuda_wheel.builder.jobs import Compiled, Declared, Job
+from cuda_wheel.builder.sources.header_search import own_texts
+from cuda_wheel.builder.toolchain.nvrtc import compile_apart
+from cuda_wheel.runtime.manifest import PARAMETERS, Field, Parameter, Struct
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
+__all__ = ["DebugEntry", "debug_entries", "declared_parameters", "with_parameters"]
+
+
+_SECTION = re.compile(r"^[ \t]*\.section[ \t]+(\.debug_\w+)\s*\{([^}]*)\}", re.MULTILINE)
+
+_DATA = re.compile(
+    r"^((?:[ \t]*\.b8[ \t]+\d+(?:,[ \t]*\d+)*[ \t]*\n)+)|^[ \t]*\.b(8|16|32|64)[ \t]+(.+)$", re.MULTILINE
+)
+"""Matches lines of bytes, which are almost all, or another line of data."""
+
+_NUMBER = re.compile(r"-?(?:\d+|0[xX][0-9a-fA-F]+)")
+
+_HEADER_SIZE = 11
+"""The bytes before the first entry: length, version, offset of the abbreviations, and size of an address."""
+
+_FIXED_SIZES = {0x0B: 1, 0x0C: 1, 0x11: 1, 0x05: 2, 0x12: 2, 0x06: 4, 0x13: 4, 0x01: 8, 0x07: 8, 0x14: 8, 0x0E: 4}
+"""The bytes of an attribute's value by its form: data, flags, references and addresses."""
+
+
+@dataclass
+class DebugEntry:
+    """An entry: its tag, its attributes by number (integers, strings, or the bytes of a block) and its children."""
+
+    tag: int
+    attributes: dict[int, int | str | bytes]
+    children: list[DebugEntry] = field(default_factory=list)
+
+
+def debug_entries(ptx: str) -> dict[int, DebugEntry] | None:
+    """Return the entries in the debugging information of PTX by their offset, which references name, in order.
+
+    None if the text has no such information, or another version of it.
+    """
+    sections = {match[1]: match[2] for match in _SECTION.finditer(ptx)}
+    try:
+        info, abbreviations = (_content(sections.get(name, "")) for name in (".debug_info", ".debug_abbrev"))
+    except ValueError:
+        return None
+    if len(info) < _HEADER_SIZE or int.from_bytes(info[4:6], "little") != 2:
+        return None
+    try:
+        return _entries(info, _abbreviations(abbreviations))
+    except (IndexError, KeyError, ValueError):
+        return None
+
+
+def _content(text: str) -> bytes:
+    """Return the bytes of a section; labels, which a linker resolves, are zero."""
+    content = bytearray()
+    for lines, bits, values in _DATA.findall(text):
+        if lines:
+            content += bytes(map(int, lines.replace(".b8", "").replace(",", " ").split()))
+            continue
+        for value in values.split(","):
+            number = int(value, 0) if _NUMBER.fullmatch(value.strip()) else 0
+            content += (number % (1 << int(bits))).to_bytes(int(bits) // 8, "little")
+    return bytes(content)
+
+
+_Abbreviation = tuple[int, bool, list[tuple[int, int]]]
+"""A tag, whether children follow, and the number and form of each attribute."""
+
+
+def _abbreviations(content: bytes) -> dict[int, _Abbreviation]:
+    reader = _FormReader(content)
+    found: dict[int, _Abbreviation] = {}
+    while reader.at < len(content) and (code := reader.number()):
+        tag, has_children = reader.number(), bool(reader.fixed(1))
+        found[code] = tag, has_children, list(iter(lambda: (reader.number(), reader.number()), (0, 0)))
+    return found
+
+
+def _entries(content: bytes, abbreviations: dict[int, _Abbreviation]) -> dict[int, DebugEntry]:
+    reader = _FormReader(content, _HEADER_SIZE)
+    found: dict[int, DebugEntry] = {}
+    parents: list[DebugEntry] = [DebugEntry(0, {})]
+    end = min(len(content), 4 + int.from_bytes(content[:4], "little"))
+    while reader.at < end and parents:
+        offset = reader.at
+        code = reader.number()
+        if not code:
+            parents.pop()
+            continue
+        tag, has_children, attributes = abbreviations[code]
+        entry = found[offset] = DebugEntry(tag, {name: reader.value(form) for name, form in attributes})
+        parents[-1].children.append(entry)
+        if has_children:
+            parents.append(entry)
+    return found
+
+
+class _FormReader:
+    """Reads the values of DWARF's forms from bytes."""
+
+    def __init__(self, content: bytes, at: int = 0) -> None:
+        self.at = at
+        self._content = content
+
+    def fixed(self, size: int) -> int:
+        if self.at + size > len(self._content):
+            raise IndexError
+        self.at += size
+        return int.from_bytes(self._content[self.at - size : self.at], "little")
+
+    def number(self, is_signed: bool = False) -> int:
+        """Return a number of variable length (LEB128)."""
+        parts = list(self._parts())
+        value = sum(part << 7 * index for index, part in enumerate(parts))
+        return value - (1 << 7 * len(parts)) if is_signed and parts[-1] & 0x40 else value
+
+    def _parts(self) -> Iterator[int]:
+        while True:
+            byte = self.fixed(1)
+            yield byte & 0x7F
+            if byte < 0x80:
+                return
+
+    def value(self, form: int) -> int | str | bytes:
+        """Return an attribute's value; raises KeyError for an unknown form."""
+        if form == 0x08:  # a string
+            end = self._content.index(b"\0", self.at)
+            text = self._content[self.at : end].decode(errors="replace")
+            self.at = end + 1
+            return text
+        if form in (0x0D, 0x0F):
+            return self.number(is_signed=form == 0x0D)
+        if form in (0x09, 0x0A, 0x03, 0x04):  # a block, with its length before it
+            size = self.number() if form == 0x09 else self.fixed({0x0A: 1, 0x03: 2, 0x04: 4}[form])
+            self.at += size
+            return self._content[self.at - size : self.at]
+        return self.fixed(_FIXED_SIZES[form])
+
+
+_ARRAY, _ENUMERATION, _PARAMETER, _MEMBER, _POINTER, _REFERENCE = 0x01, 0x04, 0x05, 0x0D, 0x0F, 0x10
+_CLASS, _STRUCT, _TYPEDEF, _UNION, _INHERITANCE, _BASE = 0x02, 0x13, 0x16, 0x17, 0x1C, 0x24
+_CONST, _FUNCTION, _VOLATILE, _RESTRICT, _UNSPECIFIED = 0x26, 0x2E, 0x35, 0x37, 0x3B
+_STRUCTS = (_CLASS, _STRUCT, _UNION)
+_QUALIFIERS = {_CONST: "const", _VOLATILE: "volatile", _RESTRICT: "__restrict__"}
+"""Tags of entries. Source: DWARF 2.0.0, figure 14."""
+
+_NAME, _SIZE, _BIT_SIZE, _CONSTANT, _COUNT, _LOCATION = 0x03, 0x0B, 0x0D, 0x1C, 0x37, 0x38
+_ENCODING, _VIRTUALITY, _TYPE, _SYMBOL = 0x3E, 0x4C, 0x49, 0x2007
+"""Attributes. Source: DWARF 2.0.0, figure 15; _SYMBOL is the mangled name, which many compilers write."""
+
+_ENCODINGS = {2: "?", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u"}
+"""The kind of a NumPy type by the encoding of a base type. Source: DWARF 2.0.0, figure 23."""
+
+_NUMBERS = frozenset({"?1", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))})
+
+_MOST_DIMENSIONS = 32
+"""NumPy's limit."""
+
+_BASE_MEMBER = "__b_"
+"""How the members begin that are base classes, in CUDA 12's debugging information."""
+
+_TABLE_MEMBER = "__v"
+"""How the members begin that are tables of virtual functions or bases."""
+
+
+def declared_parameters(ptx: str) -> dict[str, tuple[Declared, ...]]:
+    """Return the parameters of each function in PTX with debugging information, by symbol."""
+    entries = debug_entries(ptx) or {}
+    types = _Types(entries)
+    found: dict[str, tuple[Declared, ...]] = {}
+    for entry in entries.values():
+        symbol = entry.attributes.get(_SYMBOL) or entry.attributes.get(_NAME)
+        if entry.tag == _FUNCTION and isinstance(symbol, str):
+            parameters = [child for child in entry.children if child.tag == _PARAMETER]
+            found.setdefault(symbol, tuple(map(types.parameter, parameters)))
+    return found
+
+
+class _NoFieldsError(Exception):
+    """A struct has a part that no field describes."""
+
+
+class _Types:
+    """The types among the entries of one text."""
+
+    def __init__(self, entries: Mapping[int, DebugEntry]) -> None:
+        self._entries = entries
+        self._structs: dict[int, Struct | None] = {}
+
+    def parameter(self, entry: DebugEntry) -> Declared:
+        name = entry.attributes.get(_NAME)
+        type_ = self._unqualified(self._type_of(entry))
+        struct = self._struct(type_) if type_ is not None and type_.tag in _STRUCTS else None
+        return Declared(name if isinstance(name, str) and name.isidentifier() else "", self._spelling(entry), struct)
+
+    def _type_of(self, entry: DebugEntry | None) -> DebugEntry | None:
+        reference = None if entry is None else entry.attributes.get(_TYPE)
+        return self._entries.get(reference) if isinstance(reference, int) else None
+
+    def _unqualified(self, entry: DebugEntry | None) -> DebugEntry | None:
+        while entry is not None and (entry.tag == _TYPEDEF or entry.tag in _QUALIFIERS):
+            entry = self._type_of(entry)
+        return entry
+
+    # --- C++ types ----------------------------------------------------------------------------------
+
+    def _spelling(self, entry: DebugEntry) -> str:
+        """Return the C++ type of a parameter, as symbols spell it; "" for a type that they spell in another way."""
+        type_ = self._unqualified(self._type_of(entry))
+        stars = []
+        while type_ is not None and type_.tag == _POINTER:
+            qualifiers, type_ = self._qualifiers(self._type_of(type_))
+            stars.append(qualifiers)
+        if type_ is None:
+            return ""
+        name = _type_name(type_)
+        if not stars:
+            return "" if name == "void" else name
+        inner = "".join("".join(["*", *(f" {each}" for each in qualifiers)]) for qualifiers in reversed(stars[:-1]))
+        return " ".join([*stars[-1], name]) + inner + "*" if name else "void*"
+
+    def _qualifiers(self, entry: DebugEntry | None) -> tuple[list[str], DebugEntry | None]:
+        """Return the qualifiers of a type in the order of symbols, and the type without them."""
+        found = set()
+        while entry is not None and (entry.tag == _TYPEDEF or entry.tag in _QUALIFIERS):
+            found.add(_QUALIFIERS.get(entry.tag, ""))
+            entry = self._type_of(entry)
+        return [each for each in _QUALIFIERS.values() if each in found], entry
+
+    # --- structs ------------------------------------------------------------------------------------
+
+    def _struct(self, entry: DebugEntry) -> Struct | None:
+        """Return a struct with its fields; None if fields cannot describe all of it, or if it has none."""
+        if id(entry) not in self._structs:
+            size = entry.attributes.get(_SIZE)
+            try:
+                fields = tuple(self._fields(entry, 0)) if isinstance(size, int) else ()
+            except _NoFieldsError:
+                fields = ()
+            are_unique = len({field.name for field in fields}) == len(fields) and _count_fields(fields) <= PARAMETERS
+            struct = (
+                Struct(_type_name(entry), size, fields) if isinstance(size, int) and fields and are_unique else None
+            )
+            self._structs[id(entry)] = struct
+        return self._structs[id(entry)]
+
+    def _fields(self, entry: DebugEntry, start: int) -> Iterator[Field]:
+        """Yield the fields of a struct at the offset `start`, with those of its bases and unnamed members."""
+        end = 0
+        for member in entry.children:
+            if member.tag not in (_MEMBER, _INHERITANCE) or _LOCATION not in member.attributes:
+                continue  # a type, a function or a static member
+            name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
+            offset = start + _member_offset(member.attributes[_LOCATION])
+            if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
+                raise _NoFieldsError
+            if _BIT_SIZE in member.attributes or member.attributes.get(_VIRTUALITY):
+                raise _NoFieldsError
+            if member.tag == _MEMBER and not name.startswith(_BASE_MEMBER) and entry.tag != _UNION:
+                if offset < end:  # [[no_unique_address]]: NVRTC's debugging information does not have the real offsets
+                    raise _NoFieldsError
+                end = offset + self._size(type_)
+            is_part = member.tag == _INHERITANCE or not name or name.startswith(_BASE_MEMBER)
+            if is_part and type_.tag in _STRUCTS:
+                yield from self._fields(type_, offset)
+            elif not self._is_empty(type_):
+                yield self._field(name, type_, offset)
+
+    def _size(self, type_: DebugEntry | None) -> int:
+        """Return the bytes of a type; 1 if that is not known."""
+        size = type_.attributes.get(_SIZE) if type_ is not None else None
+        if type_ is not None and type_.tag == _ARRAY:
+            return prod(map(_count, type_.children)) * self._size(self._unqualified(self._type_of(type_)))
+        return size if isinstance(size, int) else 8 if type_ is not None and type_.tag == _POINTER else 1
+
+    def _field(self, name: str, type_: DebugEntry, offset: int) -> Field:
+        shape: list[int] = []
+        element: DebugEntry | None = type_
+        while element is not None and element.tag == _ARRAY:
+            shape += [_count(child) for child in element.children]
+            element = self._unqualified(self._type_of(element))
+        if element is None or not name.isidentifier() or len(shape) > _MOST_DIMENSIONS:
+            raise _NoFieldsError
+        number = _number(element)
+        struct = None if number or element.tag not in _STRUCTS else self._struct(element)
+        if not number and struct is None:
+            raise _NoFieldsError
+        return Field(name, number or (struct.name if struct else ""), offset, tuple(shape), struct)
+
+    def _is_empty(self, type_: DebugEntry) -> bool:
+        """Return whether a type is a struct without members, which takes part in no layout."""
+        if type_.tag not in _STRUCTS:
+            return False
+        members = [each for each in type_.children if each.tag in (_MEMBER, _INHERITANCE)]
+        parts = (self._unqualified(self._type_of(each)) for each in members if _LOCATION in each.attributes)
+        return all(part is not None and self._is_empty(part) for part in parts)
+
+
+def _count_fields(fields: tuple[Field, ...]) -> int:
+    """Return the number of fields with those of their structs, which a manifest limits."""
+    return sum(_count_fields(field.struct.fields) if field.struct else 1 for field in fields)
+
+
+def _type_name(entry: DebugEntry) -> str:
+    name = entry.attributes.get(_NAME)
+    if entry.tag == _UNSPECIFIED:
+        return "void"
+    if not isinstance(name, str) or entry.tag not in (*_STRUCTS, _ENUMERATION, _BASE):
+        return ""
+    if entry.tag == _BASE:
+        return SPELLINGS.get(" ".join(sorted(name.split())), "")
+    return signature(name).name if name.startswith("_Z") else re.sub(r",(?=\S)", ", ", name)
+
+
+def _number(entry: DebugEntry) -> str:
+    """Return the NumPy type of a number, an enumeration or a pointer, without its byte order; "" if it is no number."""
+    size = entry.attributes.get(_SIZE)
+    if not isinstance(size, int):
+        size = 0
+    if entry.tag in (_POINTER, _REFERENCE):
+        return "u8"
+    if entry.tag in _STRUCTS:
+        return "f2" if (entry.attributes.get(_NAME), size) == ("__half", 2) else ""
+    kind = ""
+    if entry.tag == _BASE:
+        encoding = entry.attributes.get(_ENCODING)
+        kind = _ENCODINGS.get(encoding, "") if isinstance(encoding, int) else ""
+    elif entry.tag == _ENUMERATION and size:
+        values = [each.attributes.get(_CONSTANT) for each in entry.children]
+        is_large = any(isinstance(value, int) and value >> (8 * size - 1) > 0 for value in values)
+        kind = "u" if is_large else "i"  # other values have the same bytes in both
+    return f"{kind}{size}".replace("?1", "?") if f"{kind}{size}" in _NUMBERS else ""
+
+
+def _member_offset(location: int | str | bytes) -> int:
+    """Return a member's offset. Its location is the operation "add a constant" (DW_OP_plus_uconst) in a block."""
+    if not isinstance(location, bytes) or location[:1] != b"\x23":
+        raise _NoFieldsError
+    return sum((byte & 0x7F) << 7 * index for index, byte in enumerate(location[1:]))
+
+
+def _count(entry: DebugEntry) -> int:
+    """Return the number of elements of one dimension of an array."""
+    count = entry.attributes.get(_COUNT)
+    if not isinstance(count, int) or count < 1:
+        raise _NoFieldsError
+    return count
+
+
+_LARGEST = 1 << 18
+"""The size in bytes of PTX above which the compiler is not asked: writing and reading the debugging information of
+hundreds of instances takes many seconds."""
+
+_NAMES_TARGET = re.compile(rb"(?<![A-Z])ARCH|(?<!\w)_?NV_|nv::target|nv/target|arch_id|arch_traits|_CG_HAS_")
+"""Matches all macros and functions by which a text may depend on the architecture, such as `__CUDA_ARCH_FEAT_SM90_ALL`,
+`CUB_PTX_ARCH` and `NV_IF_TARGET`. The headers of libraries are not searched: their structs are the same for every
+architecture, because nvcc's host compiler, which defines none of these macros, fills them."""
+
+_OTHER_OUTPUT = re.compile(
+    r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
+    r"-arch=|--ptxas-options|-Xptxas|-G$|--device-debug$"
+)
+"""Matches the options of a request that decide what the compiler writes."""
+
+
+def with_parameters(
+    job: Job,
+    request: NvrtcRequest,
+    compiled: Compiled,
+    compile_: Callable[[NvrtcRequest], NvrtcResult | None] = compile_apart,
+) -> Compiled:
+    """Return a job's result with the declared parameters of its kernels, if these have structs or unknown types.
+
+    `request` is the call that compiled the source; `compile_` calls NVRTC in a process that compiles nothing
+    afterwards. A kernel without an answer has ().
+    """
+    if not (job.describes or _may_depend_on_target(job, compiled)) or not _needs_fields(job, compiled):
+        return compiled
+    if len(compiled.ptx or b"") > _LARGEST:
+        return replace(compiled, parameters=dict.fromkeys(compiled.kernels, ()))
+    options = [option for option in request["options"] if not _OTHER_OUTPUT.match(option)]
+    options += [f"--gpu-architecture=compute_{job.arch}", "--device-debug"]
+    result = compile_({**request, "options": options})
+    declared = {} if result is None or result["error"] else declared_parameters(result["ptx"].decode(errors="replace"))
+    kernels = compiled.kernels if job.form != "lto" else declared
+    return replace(compiled, parameters={symbol: declared.get(symbol, ()) for symbol in kernels})
+
+
+def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
+    """Return whether the project's texts may declare other structs for other architectures."""
+    if compiled.headers is None:
+        return True
+    texts = [*(text for _, text in own_texts(job, compiled.headers)), *map(os.fsencode, job.options)]
+    return any(map(_NAMES_TARGET.search, texts))
+
+
+def _needs_fields(job: Job, compiled: Compiled) -> bool:
+    """Return whether a kernel has a parameter that neither its symbol nor the text describes."""
+    text = job.text.decode(errors="surrogateescape")
+    declared = cache(lambda: parameter_types(text, defined_macros(job.options)))  # few symbols need it
+    if job.form == "lto":  # no symbols: the text alone decides
+        return any("" in declared().get(kernel.name, ("",)) for kernel in kernels_in(text))
+    return any(_is_undescribed(symbol, parameters, declared) for symbol, parameters in compiled.kernels.items())
+
+
+def _is_undescribed(
+    symbol: str, parameters: Sequence[Parameter], declared: Callable[[], Mapping[str, Sequence[str]]]
+) -> bool:
+    types: Sequence[str] | None = signature(symbol).parameters
+    if types is None:
+        written = declared().get(symbol)
+        types = written if written is not None and agree(written, parameters) else None
+    if types is None or len(types) != len(parameters):
+        return bool(parameters)
+    return any(
+        not type_ or (each.type == "b8" and not type_.endswith(("*", "&")) and not _is_known(type_, each.size))
+        for type_, each in zip(types, parameters, strict=True)
+    )
+
+
+def _is_known(type_: str, size: int) -> bool:
+    return size in (ARRAY_SIZES.get(type_), NUMBER_SIZES.get(type_))

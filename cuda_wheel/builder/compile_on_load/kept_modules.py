@@ -1,0 +1,160 @@
+"""Compile a module for the GPU in use, unless the user's cache has it: once for all processes, until a file changes.
+
+Where there is no GPU, and only the manifest is wanted, it is compiled for one of the project's targets.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cuda_wheel import __version__
+from cuda_wheel.builder.cache.compile_cache import DependencyCache, Recorded
+from cuda_wheel.builder.cache.files import unchanged_since
+from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
+from cuda_wheel.builder.cache.process_lock import found_or_made
+from cuda_wheel.builder.config.settings import VARIABLE
+from cuda_wheel.builder.toolchain.find import find_toolchain
+from cuda_wheel.builder.toolchain.nvrtc import load
+from cuda_wheel.runtime.manifest import Version
+from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.user_cache import Cache
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.config.settings import Config
+    from cuda_wheel.builder.jobs import BuiltModule
+    from cuda_wheel.builder.sources.modules import SourceModule
+__all__ = ["Opened", "Work", "kept_module"]
+
+
+FORMAT = "6"
+"""Part of every key: entries of another layout have other keys."""
+
+States = dict[str, str | None]
+"""What identifies the content of each file, by absolute path; None for a missing file."""
+
+Opened = tuple[Path, "Config", "SourceModule"]
+"""A folder with the files of a module, the settings and the module."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A module to compile, and what decides the result besides the toolchain, the GPU and the files that are read."""
+
+    identity: str
+    """All of that in one string."""
+    edited: tuple[str, ...]
+    """Absolute paths of folders with files that people edit: their content counts, not size and time alone."""
+    opened: Callable[[], AbstractContextManager[Opened]]
+    """Makes the files available, for a compilation."""
+    is_temporary: bool = False
+    """Whether `opened` writes the files into a new folder; then `identity` has their content."""
+
+
+def kept_module(work: Work, ask_capability: Callable[[], Version | None]) -> tuple[bytes, bytes]:
+    """Return the manifest and fatbin of a module, compiled for the compute capability of the GPU in use.
+
+    `ask_capability` returns that; None without a GPU. Raises ConfigError, ToolchainError or CompileError.
+    """
+    cache, environment = Cache(), toolchain_environment()
+    results: DependencyCache[States] = DependencyCache(cache, dict)
+    request = Cache.key(FORMAT, __version__, work.identity, environment)
+
+    def find() -> tuple[bytes, bytes] | None:
+        recorded = next(results.recorded(request, lambda states: _states(states, work.edited)), None)
+        # Ask for the GPU only if the result may be cached: otherwise the driver starts while the compiler does.
+        if recorded is None or recorded.files != recorded.state:
+            return None
+        return results.read(recorded, _parse, _machine(ask_capability()))
+
+    def make() -> tuple[bytes, bytes]:
+        began = time.time_ns()
+        with work.opened() as (root, config, module):
+            built, paths, capability = _compile(root, config, module, cache, environment, ask_capability)
+        if paths is not None:
+            temporary = f"{root}{os.sep}" if work.is_temporary else "\0"
+            headers, paths = (
+                [path for path in each if not path.startswith(temporary)] for each in (built.headers or (), paths)
+            )
+            if unchanged_since(began, (*headers, *filter(os.path.isfile, paths))):
+                states = _states(paths, work.edited)
+                entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin
+                results.put(Recorded(request, states, states), entry, _machine(capability))
+        return built.text, built.fatbin
+
+    return found_or_made(cache, request, find, make)
+
+
+def _compile(
+    root: Path,
+    config: Config,
+    module: SourceModule,
+    cache: Cache,
+    environment: str,
+    ask_capability: Callable[[], Version | None],
+) -> tuple[BuiltModule, list[str] | None, Version | None]:
+    """Return the compiled module, the paths that decide the result (None if unknown), and the compute capability."""
+    # Imported only when something must be compiled: this takes longer than loading a cached module.
+    from cuda_wheel.builder.workers.worker import Worker
+
+    worker = Worker(config.memory_limit)
+    try:
+        toolchain = recall_toolchain(cache, environment)
+        if toolchain is not None:
+            worker.prepare(load, toolchain.libraries[0])
+        capability = ask_capability()  # may start the driver, while the worker loads the compiler
+        from cuda_wheel.builder.compile_on_load.local_gpu import compile_for_gpu  # takes long, while the worker starts
+
+        if toolchain is None:
+            toolchain = worker.call(find_toolchain, None, config.timeout)
+            remember_toolchain(cache, environment, toolchain)
+        built, paths = compile_for_gpu(root, config, module, toolchain, capability, worker)
+    except BaseException:
+        worker.kill()
+        raise
+    finally:
+        worker.leave()
+    return built, paths, capability
+
+
+def _machine(capability: Version | None) -> str:
+    """Return what decides the target: the GPU; without one, the variable that replaces the project's architectures."""
+    return f"no GPU, {os.environ.get(VARIABLE)!r}" if capability is None else repr(capability)
+
+
+def _parse(entry: bytes) -> tuple[bytes, bytes]:
+    """Return the manifest and the fatbin of a cache entry."""
+    size = 8 + int.from_bytes(entry[:8], "big")
+    manifest, fatbin = entry[8:size], entry[size:]
+    all_manifests(manifest, "the cache")
+    return manifest, fatbin
+
+
+def _states(paths: Iterable[str], edited: tuple[str, ...]) -> States:
+    """Return the state of each file: the hash for a file in a folder that people edit; size and times of change for
+    other files."""
+    inside = tuple(f"{folder}{os.sep}" for folder in edited)
+    return {path: _hash(path) if path.startswith(inside) else _size_and_times(path) for path in sorted(set(paths))}
+
+
+def _hash(path: str) -> str | None:
+    try:
+        return sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _size_and_times(path: str) -> str | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    # A new hard link to the file, as uv makes for each environment, changes the inode's time too.
+    inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else ""
+    return f"{status.st_size} {status.st_mtime_ns}{inode}"

@@ -1,0 +1,181 @@
+"""Write a build's warnings and errors about jobs and modules.
+
+Put the errors of several modules together, so that each distinct diagnostic is printed once. Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from cuda_wheel.builder.cache.files import contains_project_path
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.plan import ModulePlan
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
+from cuda_wheel.runtime.errors import CudaWheelError
+
+__all__ = [
+    "CommonErrors",
+    "Failure",
+    "as_build_error",
+    "bundle_failure",
+    "compile_failure",
+    "job_warnings",
+    "merged",
+    "not_compiled",
+]
+
+
+_ENOUGH = 3
+"""How many sources have to fail alike in a header before the build ends, if none has compiled."""
+
+_SHOWN = 4
+"""How many modules are named of those that share a diagnostic."""
+
+_ERROR = re.compile(r"(\S.*?)(?::\d+)?(?::\d+)?: error: ")
+
+
+class Failure(NamedTuple):
+    """Why a module cannot be built.
+
+    `heading` says what does not compile, and `by` for which target and with which compiler; both are empty if `text`
+    says so itself. `unnamed_instances` are those of the CompileError.
+    """
+
+    heading: str
+    by: str
+    text: str
+    unnamed_instances: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, [self.heading, self.text]))
+
+
+def merged(failures: Mapping[str, Failure]) -> list[str]:
+    """Return the texts of the failures of modules, by name, with each diagnostic and each hint once.
+
+    What is in one module only stands below the module's heading, what several share below a list of them.
+    """
+    modules: dict[str, dict[str, None]] = {}
+    for name, failure in sorted(failures.items()):
+        for part in _parts(failure.text) if failure.heading else [failure.text]:
+            modules.setdefault(part, {})[name] = None
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for part, names in modules.items():
+        groups.setdefault(tuple(names), []).append(part)
+    return [_group({name: failures[name] for name in names}, parts) for names, parts in groups.items()]
+
+
+def _parts(text: str) -> list[str]:
+    """Return the diagnostics in the text of a failure, and the notes and hints that follow them."""
+    parts: list[str] = []
+    for block in filter(None, text.split("\n\n")):
+        lines = block.split("\n")
+        ends = [index for index, line in enumerate(lines) if line.startswith(("help: ", "note: "))]
+        first = ends[0] if ends else len(lines)
+        parts += filter(None, ["\n".join(lines[:first]), *lines[first:]])
+    return parts
+
+
+def _group(sharing: Mapping[str, Failure], parts: Sequence[str]) -> str:
+    hints = [part for part in parts if part.startswith(("note: ", "help: "))]
+    diagnostics = "\n\n".join(part for part in parts if part not in hints)
+    headings = list(dict.fromkeys(failure.heading for failure in sharing.values()))
+    heading = headings[0]
+    if len(headings) > 1:
+        by = ", ".join(dict.fromkeys(failure.by for failure in sharing.values()))
+        heading = f"{_modules(list(sharing))} (compiled {by}):"
+    return "\n".join(filter(None, [heading, diagnostics, *hints]))
+
+
+def _modules(names: Sequence[str]) -> str:
+    more = ", ..." if len(names) > _SHOWN else ""
+    return f"in {len(names)} modules: {', '.join(names[:_SHOWN])}{more}"
+
+
+class CommonErrors:
+    """Counts the errors in headers, to end a build early that fails in a header which all modules include."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, set[str]] = {}
+        """The sources that fail with an error."""
+        self._has_compiled = False
+
+    def job_compiled(self) -> None:
+        self._has_compiled = True
+
+    def job_failed(self, text: str, source: str) -> None:
+        errors = ((_ERROR.match(part), part) for part in _parts(text))
+        for part in (part for match, part in errors if match and match[1] != source):
+            self._sources.setdefault(part, set()).add(source)
+
+    def reason_to_end(self, left: int) -> str:
+        """Return why a build ends before `left` more modules are compiled; "" if it goes on."""
+        common = max(map(len, self._sources.values()), default=0)
+        if self._has_compiled or common < _ENOUGH or not left:
+            return ""
+        return f"{not_compiled(left)}: {common} sources fail alike in a header, and none has compiled."
+
+
+def not_compiled(left: int) -> str:
+    """Return the beginning of the reason why a build ends before `left` more modules are compiled."""
+    return "1 more module was not compiled" if left == 1 else f"{left} more modules were not compiled"
+
+
+def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module: ModulePlan | None = None) -> Failure:
+    """Return the failure of a job, for one of several modules that have its source, which the heading then names."""
+    by = f"for {job.target_name} with {toolchain.name}"
+    subject = job.source
+    if module is not None:
+        macros = [f"{name}={value}" if value else name for name, value in module.module.settings.defines]
+        subject = f"{job.source} (module {', '.join([module.module.name, *macros])})"
+    heading = f"{subject} does not compile {by}:"
+    return Failure(heading, by, _with_suspects(job, str(error)), error.unnamed_instances)
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_TYPES = frozenset("void bool char short int long float double unsigned signed const true false".split())  # noqa: SIM905
+"""Words that every source knows."""
+
+
+def _with_suspects(job: Job, text: str) -> str:
+    """Return the text of an error with the names in `instantiate` that can make the compiler crash."""
+    if "the compiler process died" not in text or not job.instantiate:
+        return text
+    declared = {*_WORD.findall(job.text.decode(errors="replace")), *_TYPES}
+    unknown = [name for name in job.instantiate if not declared.issuperset(_WORD.findall(name))]
+    suspects = ", ".join(map(repr, unknown or job.instantiate))
+    return (
+        f"{text.partition(chr(10) + 'help: ')[0]}\nhelp: NVRTC may crash on a name in instantiate that the source does "
+        f"not declare: check {suspects}\nhelp: if that is not it, the compiler ran out of memory or stack: make the "
+        "source smaller"
+    )
+
+
+def bundle_failure(module: ModulePlan, toolchain: Toolchain, error: CompileError) -> str:
+    """Return the error for a module whose images could not be bundled."""
+    return f"{module.module.label} cannot be bundled with nvFatbin {toolchain.nvfatbin}:\n{error}"
+
+
+def as_build_error(error: Exception) -> CudaWheelError:
+    """Return a worker's exception as an error that a build reports: an OSError is the machine's, any other is a bug."""
+    if isinstance(error, CudaWheelError):
+        return error
+    if isinstance(error, OSError):
+        return CompileError(str(error))
+    return CompileError(f"internal error in cuda-wheel; please report it: {error!r}")
+
+
+def job_warnings(job: Job, result: Compiled) -> list[str]:
+    """Return the warnings about a job whose result differs from build to build."""
+    warnings = []
+    if result.uses_build_time:
+        warnings.append(f"{job.source} uses the time of the build (__DATE__ or __TIME__), so every build differs.")
+    if contains_project_path(job, result):
+        warnings.append(
+            f"{job.source} for {job.target_name}: the image contains this folder's path ({job.root}), so builds in "
+            "other folders differ."
+        )
+    return warnings

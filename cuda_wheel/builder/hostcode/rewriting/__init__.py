@@ -1,1 +1,0 @@
-"""Rewrite what nvcc with GCC reads and NVRTC refuses."""

@@ -1,0 +1,310 @@
+"""Link the compiled sources of a module for one architecture with nvJitLink. Runs in workers only; see `workers`.
+
+A cubin is linked from LTO-IR, relocatable PTX and the other kinds that nvJitLink takes; PTX from LTO-IR alone.
+
+Have nvJitLink remove unused code, and check that it removed nothing that is needed.
+
+Add CUDA's device runtime library to a link whose kernels launch kernels.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cuda_wheel.builder.cxx.demangling import signature
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.images import lowering, ptx_text
+from cuda_wheel.builder.images.assembly import described, kernel_resources, machine_code, nowhere
+from cuda_wheel.builder.images.variables import identity, is_library_variable, without_unused
+from cuda_wheel.builder.jobs import EMPTY, Compiled, LinkInput, LinkJob
+from cuda_wheel.builder.timing import phase
+from cuda_wheel.builder.toolchain.find import device_runtime_library
+from cuda_wheel.builder.toolchain.nvrtc import floating_point_options, line_info_folders, ptxas_options
+from cuda_wheel.runtime.errors import ImageError, LinkError
+from cuda_wheel.runtime.jit import floating_point
+from cuda_wheel.runtime.manifest import Parameter, Target
+from cuda_wheel.runtime.parts import cuda_libraries as nvjitlink
+from cuda_wheel.runtime.parts.formats import ptx as ptx_format
+from cuda_wheel.runtime.parts.formats.cubin import Cubin, read_cubin
+from cuda_wheel.runtime.parts.linking.linkers import duplicate_message, undefined_message, unreported_errors
+from cuda_wheel.runtime.rules import doubt, unsupported
+
+__all__ = ["is_of_device_runtime", "is_whole", "keeping", "link_job", "with_device_runtime"]
+
+
+def keeping(symbols: Collection[str]) -> list[str]:
+    """Return the nvJitLink options that remove what LTO-IR does not use, except for these variables."""
+    return ["-optimize-unused-variables", *([f"-variables-used={','.join(symbols)}"] if symbols else [])]
+
+
+def is_whole(cubin: Cubin, kernels: Collection[str], variables: Collection[str]) -> bool:
+    """Return whether machine code contains all these kernels and variables."""
+    return cubin.kernels.keys() >= set(kernels) and cubin.variables.keys() | cubin.private >= set(variables)
+
+
+_FUNCTIONS = "__cudaCDP2"
+"""How the functions begin that device code calls to launch kernels. Source: cuda_device_runtime_api.h."""
+
+_OWN_KERNELS = "_cuda_device_runtime_cu_"
+"""What the symbols of the library's own kernels contain, which no host code may launch."""
+
+
+def with_device_runtime(job: LinkJob, text: str) -> LinkJob:
+    """Return a link with the device runtime library, if its code needs that; `text` is the PTX of its LTO-IR.
+
+    Raises CompileError if the library is not installed, and for PTX, with which machine code cannot be linked.
+    """
+    used = _FUNCTIONS in text or any(_FUNCTIONS.encode() in each.content for each in job.inputs)
+    if not used or any("cudadevrt" in each.source for each in job.inputs):
+        return job
+    if not job.real:
+        raise CompileError(
+            f"kernels that launch kernels need machine code, with which PTX for compute_{job.arch} cannot be linked: "
+            f'name real targets only, such as architectures = ["{job.arch}-real"]'
+        )
+    path = device_runtime_library(job.include_dirs)
+    if path is None:
+        raise CompileError(
+            "kernels that launch kernels need the device runtime library, libcudadevrt.a, which is not installed: "
+            "install nvidia-cuda-runtime (for CUDA 12 nvidia-cuda-runtime-cu12), or in a toolkit cuda-cudart-dev"
+        )
+    library = LinkInput(Path(path).name, "library", Path(path).read_bytes())
+    return replace(job, inputs=(*job.inputs, library))
+
+
+def is_of_device_runtime(symbol: str) -> bool:
+    """Return whether a kernel is one of the device runtime library's own."""
+    return _OWN_KERNELS in symbol
+
+
+def link_job(job: LinkJob) -> Compiled:
+    """Return the linked image and what it contains; raise CompileError with the linker's log."""
+    declared = frozenset(name for input_ in job.inputs for name in input_.declared)
+    lto_only = all(input_.kind == "ltoir" for input_ in job.inputs)
+    _check_inputs(job)
+    with phase("linking"):
+        text = _lto_text(job) if job.lto else ""
+    job = with_device_runtime(job, text)
+    if lto_only:
+        _check_variables(text)
+        text = without_unused(
+            ptx_text.normalise(text),
+            lambda symbol: is_library_variable(symbol) and identity(signature(symbol).name) not in declared,
+        )
+    known = _merged(
+        {
+            **({"the optimised LTO-IR": described(text.encode(), declared)} if text else {}),
+            **{
+                input_.source: described(input_.content, input_.declared)
+                for input_ in job.inputs
+                if input_.kind == "ptx"
+            },
+        }
+    )
+    known = _without_ambiguous(job, known)
+    if job.real:
+        with phase("linking"):
+            if lto_only and not job.lineinfo:
+                return _without_dead_code(job, known)
+            return _with_cubin(known, *_cubin(job, text))
+    with phase("lowering"):
+        text = ptx_text.normalise(text)
+        if not floating_point(job.options).assembler_fma:  # who assembles it later does not know the options
+            text = ptx_format.without_contraction(text)
+        lowered = lowering.lower(text, job.ptx_version, job.arch, job.module, machine_code)
+    return replace(known, ptx=lowered.encode(), ptx_version_compiled=ptx_format.version(text))
+
+
+def _check_inputs(job: LinkJob) -> None:
+    """Raise CompileError, in nvJitLink's words, for what nvJitLink does not report well.
+
+    It says no more than "bad input" of machine code for another GPU, may crash where two inputs define a symbol, and
+    accepts a call with other parameters than the function has.
+    """
+    from cuda_wheel.runtime.parts.linking.strategy import check_prototypes, duplicate_definitions
+
+    capability = Target.parse(f"sm_{job.arch}").capability
+    cubins = {input_.source: read_cubin(input_.content) for input_ in job.inputs if input_.kind == "cubin"}
+    for source, cubin in cubins.items():
+        if unsupported(cubin.target, capability) or doubt(cubin.target, capability):
+            raise CompileError(f"error   : {source} is machine code for {cubin.target}")
+    texts = {input_.source: input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"}
+    shared = {
+        input_.source: cubins[input_.source].symbols
+        if input_.source in cubins
+        else ptx_format.symbols(texts[input_.source])
+        for input_ in job.inputs
+        if input_.source in cubins or input_.source in texts
+    }
+    duplicates = [
+        duplicate_message(symbol, other, first)
+        for symbol, (first, *others) in duplicate_definitions(shared).items()
+        for other in others
+    ]
+    if duplicates:
+        raise CompileError("\n".join(duplicates))
+    try:
+        check_prototypes(texts, {})
+    except LinkError as error:
+        raise CompileError(str(error)) from None
+
+
+def _check_variables(text: str) -> None:
+    """Raise CompileError where the PTX of a whole module has undefined variables: nvJitLink would define them."""
+    missing = ptx_text.undefined(text)
+    if not all(declaration.startswith(".func") for declaration in missing.values()):  # the assembler reports functions
+        raise CompileError("\n".join(map(undefined_message, missing)))
+
+
+_RENAMED = re.compile(r"(.+)\$\d+")
+"""Matches the name that nvJitLink gives a `static` function or variable of LTO-IR that another source has too."""
+
+
+def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
+    """Return what is known without the variables that two sources have for themselves, which no name can tell apart.
+
+    Raises CompileError for such kernels.
+    """
+
+    def shared_name(symbol: str) -> str | None:
+        match = _RENAMED.fullmatch(symbol)
+        return None if match is None else match[1]
+
+    for name in filter(None, map(shared_name, known.kernels)):
+        if name in known.kernels:
+            sources = [input_.source for input_ in job.inputs if input_.kind == "ltoir"]
+            if len(sources) == 2:
+                raise CompileError(duplicate_message(name, sources[1], sources[0]))
+            raise CompileError(f"error   : Multiple definition of '{name}' in two of {', '.join(sources)}")
+    ambiguous = set(filter(None, (shared_name(variable.symbol) for variable in known.variables)))
+    texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
+    shared = (ptx_format.symbols(text) for text in texts)
+    local = Counter(
+        variable.symbol
+        for text, symbols in zip(texts, shared, strict=True)
+        for variable in described(text.encode()).variables
+        if variable.symbol not in symbols.defined | symbols.weak
+    )
+    ambiguous |= {symbol for symbol, count in local.items() if count > 1}
+    if not ambiguous:
+        return known
+    kept = (each for each in known.variables if not {each.symbol, shared_name(each.symbol)} & ambiguous)
+    names = ", ".join(sorted(signature(symbol).name for symbol in ambiguous))
+    reason = "several sources have a static variable of that name"
+    note = f"{job.module}: note: programs cannot use {names} by name: {reason}"
+    return replace(known, variables=tuple(kept), log=note)
+
+
+def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
+    """Return the linked image of LTO-IR without unused code, or with it if something needed would be missing."""
+    symbols = [variable.symbol for variable in known.variables]
+    content, log = _cubin(job, "", keeping(symbols))
+    cubin = read_cubin(content)
+    if is_whole(cubin, known.kernels, symbols):
+        return _with_cubin(known, content, log, cubin)
+    return _with_cubin(known, *_cubin(job, ""))
+
+
+def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[bytes, str]:
+    """Return the cubin and the linker's log. `text` is the PTX of all inputs that are LTO-IR."""
+    options = ["-Xptxas=-v", *ptxas_options(job.options), *extra_options]
+    if job.lineinfo and text:
+        # In PTX, the paths of line information can be made independent of this machine.
+        others = tuple(input_ for input_ in job.inputs if input_.kind != "ltoir")
+        inputs = (LinkInput(job.module, "ptx", text.encode()), *others)
+        try:
+            with_paths = replace(job, inputs=inputs)
+            _check_inputs(with_paths)
+            return _link(with_paths, ["-lineinfo", *options])
+        except CompileError:  # the PTX lacks functions that only other inputs call
+            if not others:
+                raise
+    return _link(job, [*_lto_options(job), *(["-lineinfo"] if job.lineinfo else []), *options])
+
+
+def _lto_text(job: LinkJob) -> str:
+    """Return the PTX of all inputs that are LTO-IR, in which the symbols of other inputs are undefined."""
+    inputs = tuple(input_ for input_ in job.inputs if input_.kind == "ltoir")
+    if not inputs:
+        return ""
+    options = [*_lto_options(job), "-ptx", *(["-lineinfo"] if job.lineinfo else [])]
+    code, _ = _link(replace(job, inputs=inputs), options, ptx=True)
+    text = code.rstrip(b"\0").decode()
+    return ptx_text.relocate_files(text, line_info_folders(job.include_dirs, job.system_dirs)) if job.lineinfo else text
+
+
+def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
+    """Return nvJitLink's output and log; raise CompileError also for an error that it does not report as one."""
+    inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
+    before = _stderr_position()
+    with nowhere():
+        try:
+            code, log, error_log = nvjitlink.link_code_with_logs(inputs, [f"-arch=sm_{job.arch}", *options], ptx)
+        except ImageError as error:
+            raise CompileError(str(error)) from error
+    errors = unreported_errors(error_log + "\n" + _printed_since(before))
+    if errors:
+        raise CompileError("\n".join(errors))
+    return code, log
+
+
+def _stderr_position() -> int | None:
+    """Return the current end of standard error; None where it is not a file. In workers it is one."""
+    try:
+        return os.lseek(2, 0, os.SEEK_CUR)
+    except OSError:
+        return None
+
+
+def _printed_since(position: int | None) -> str:
+    if position is None:
+        return ""
+    end = os.lseek(2, 0, os.SEEK_CUR)
+    os.lseek(2, position, os.SEEK_SET)
+    return os.read(2, end - position).decode(errors="replace")  # reading moves the position back to the end
+
+
+def _lto_options(job: LinkJob) -> list[str]:
+    return ["-lto", *floating_point_options(job.options)] if job.lto else []
+
+
+def _merged(parts: Mapping[str, Compiled]) -> Compiled:
+    """Return what PTX texts say together, by source; raise CompileError where two have a kernel of one symbol.
+
+    nvJitLink accepts two kernels without linkage that have one symbol; the driver could not tell them apart.
+    """
+    first: dict[str, str] = {}
+    for source, part in parts.items():
+        for symbol in part.kernels:
+            if symbol in first:
+                raise CompileError(duplicate_message(symbol, source, first[symbol]))
+            first[symbol] = source
+    return replace(
+        EMPTY,
+        kernels={symbol: parameters for part in parts.values() for symbol, parameters in part.kernels.items()},
+        bounds={symbol: bounds for part in parts.values() for symbol, bounds in part.bounds.items()},
+        variables=tuple(dict.fromkeys(variable for part in parts.values() for variable in part.variables)),
+    )
+
+
+def _with_cubin(known: Compiled, content: bytes, log: str, cubin: Cubin | None = None) -> Compiled:
+    """Return what is known of a module with its machine code, and what that adds: all kernels and their registers.
+
+    Kernels of inputs without PTX are known from the cubin alone. The registers are those of the finished kernel, with
+    all that it calls.
+    """
+    cubin = cubin or read_cubin(content)
+    reported = kernel_resources(log, cubin)
+    kernels: dict[str, tuple[Parameter, ...]] = {}
+    resources = {}
+    own = {symbol: entry for symbol, entry in cubin.kernels.items() if not is_of_device_runtime(symbol)}
+    for symbol, entry in sorted(own.items()):
+        resources[symbol] = {**reported.get(symbol, {}), "registers": entry.registers}
+    for symbol, entry in own.items():
+        kernels[symbol] = known.kernels.get(symbol, entry.parameters)
+    return replace(known, cubin=content, kernels=kernels, resources=resources)

@@ -1,1 +1,0 @@
-"""Link the sources of one module into an image, in a worker process."""

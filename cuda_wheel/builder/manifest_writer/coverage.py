@@ -1,0 +1,400 @@
+"""Compute which GPUs and drivers a module has an image for. Pure: no driver is asked.
+
+Say what a project can change so that required GPUs and drivers are covered. Pure: no compiler is called.
+
+Each change is tried on the manifest, and is only advised if it covers more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
+
+from cuda_wheel.builder.releases import GPUS, RELEASES, Gpu, first_reading
+from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, dotted
+from cuda_wheel.runtime.rules import OLDEST_DRIVER, doubt, first_release, knows, resolve
+
+__all__ = [
+    "DRIVERS",
+    "GPU_OF",
+    "KEYS",
+    "LEVELS",
+    "Cell",
+    "Cells",
+    "Coverage",
+    "Key",
+    "KnownCells",
+    "Requirement",
+    "advice",
+    "cells_text",
+    "cover",
+    "deciding",
+    "distinct",
+    "gaps",
+    "missing",
+    "module_cells",
+    "not_required",
+    "once_linked",
+    "required_keys",
+    "uncovered",
+]
+
+
+Cell = Literal["native", "jit", "link", "unproven", "none", "unknown"]
+"""How a module loads on a GPU with a driver: "native" from machine code, "jit" from PTX by the driver, "link" from PTX
+by nvJitLink if that is installed, "none" not at all; "unproven" if it is not known whether it loads (see
+`Resolution.doubt`), "unknown" if the driver does not support the GPU."""
+
+DRIVERS: tuple[Version, ...] = tuple(release.cuda for release in RELEASES if release.cuda >= OLDEST_DRIVER)
+"""The CUDA versions of all drivers that can load a module."""
+
+GPU_OF: dict[Version, Gpu] = {gpu.capability: gpu for gpu in GPUS}
+
+Key = tuple[Version, Version]
+"""A compute capability and a driver's CUDA version."""
+
+KEYS: tuple[Key, ...] = tuple((gpu.capability, driver) for gpu in GPUS for driver in DRIVERS)
+
+
+class Coverage(NamedTuple):
+    """The coverage of one or more modules that have the same cells."""
+
+    names: tuple[str, ...]
+    manifest: Manifest
+    """The manifest of one of them."""
+    cells: Mapping[Key, Cell]
+
+
+def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
+    """Return the coverage of modules, with modules of the same cells together."""
+    known: KnownCells = {}
+    found: dict[Cells, list[Manifest]] = {}
+    for manifest in map(once_linked, manifests):
+        found.setdefault(module_cells(manifest, known), []).append(manifest)
+    # A module is named once, unless its variants have different cells.
+    groups = Counter(name for alike in found.values() for name in {manifest.name for manifest in alike})
+    return [
+        Coverage(
+            tuple(dict.fromkeys(each.name if groups[each.name] == 1 else each.full_name for each in alike)),
+            alike[0],
+            dict(zip(KEYS, cells, strict=True)),
+        )
+        for cells, alike in found.items()
+    ]
+
+
+Cells = tuple[Cell, ...]
+"""Those of KEYS."""
+
+KnownCells = dict[tuple[Any, ...], Cells]
+"""By what of a module's images decides them: a project may have thousands of modules, with few sets of targets."""
+
+
+def distinct(manifests: Iterable[Manifest]) -> Iterable[Manifest]:
+    """Return modules, as if linked, of which no two have the same coverage by their images."""
+    return {_deciding_images(manifest): manifest for manifest in map(once_linked, manifests)}.values()
+
+
+def _deciding_images(manifest: Manifest) -> tuple[Any, ...]:
+    images = ((image.target, image.ptx_version, image.driver, image.source) for image in manifest.images)
+    return manifest.compression, *images
+
+
+def module_cells(manifest: Manifest, known: KnownCells) -> Cells:
+    key = _deciding_images(manifest)
+    if key not in known:
+        known[key] = tuple(_cell(manifest, gpu, driver) for gpu in GPUS for driver in DRIVERS)
+    return known[key]
+
+
+def deciding(manifest: Manifest) -> Manifest:
+    """Return the part of a manifest that decides its coverage: without the kernels, of which there may be thousands."""
+    images = tuple(image._replace(resources={}) for image in manifest.images)
+    return manifest._replace(kernels=(), globals=(), host_code=(), images=images)
+
+
+def once_linked(manifest: Manifest) -> Manifest:
+    """Return a module that can only be linked as if it were linked: with its PTX as loadable images. Return any other
+    module unchanged."""
+    if len(manifest.relocatable) < len(manifest.images):
+        return manifest
+    return manifest._replace(images=tuple(i._replace(source=None) for i in manifest.images if i.kind == "ptx"))
+
+
+def _cell(manifest: Manifest, gpu: Gpu, driver: Version) -> Cell:
+    if not gpu.is_supported_by(driver):
+        return "unknown"
+    newest = max((release for release in DRIVERS if release[0] == driver[0]), default=None)
+    resolution = resolve(manifest, gpu.capability, driver, newest)
+    return "unproven" if resolution.doubt else resolution.how or "none"
+
+
+class Requirement(NamedTuple):
+    """The GPUs and drivers that a module must cover, and the least cell that counts as covered."""
+
+    gpus: tuple[Version, ...]
+    drivers: tuple[Version, ...]
+    least: Cell
+
+
+LEVELS: tuple[Cell, ...] = ("none", "unproven", "link", "jit", "native")
+"""The cells of GPUs that a driver supports, worst first."""
+
+
+def missing(coverage: Coverage, requirement: Requirement) -> list[Key]:
+    """Return the required cells that are not covered, by GPU and driver. A GPU that a driver does not support is not
+    required with that driver."""
+    return uncovered(coverage.manifest, required_keys(requirement), requirement.least)
+
+
+def not_required(requirement: Requirement) -> list[Key]:
+    """Return the cells that a requirement names and that cannot be covered: the driver does not support the GPU."""
+    required = set(required_keys(requirement))
+    return [key for key in _named_keys(requirement) if key not in required]
+
+
+def required_keys(requirement: Requirement) -> list[Key]:
+    """Return the required cells, by GPU and driver."""
+    return [(gpu, driver) for gpu, driver in _named_keys(requirement) if GPU_OF[gpu].is_supported_by(driver)]
+
+
+def _named_keys(requirement: Requirement) -> list[Key]:
+    return [(gpu, driver) for gpu in requirement.gpus for driver in requirement.drivers]
+
+
+def uncovered(manifest: Manifest, keys: Iterable[Key], least: Cell) -> list[Key]:
+    """Return which of these cells are worse than `least`."""
+    cells = ((key, _cell(manifest, GPU_OF[key[0]], key[1])) for key in keys)
+    return [key for key, cell in cells if LEVELS.index(cell) < LEVELS.index(least)]
+
+
+def cells_text(keys: Sequence[Key]) -> str:
+    """Return cells in words: "Turing (7.5), Ada (8.9) with drivers for CUDA 12.2 to 12.8"."""
+    by_drivers: dict[tuple[Version, ...], list[Version]] = {}
+    for gpu, group in groupby(sorted(keys), key=lambda key: key[0]):
+        by_drivers.setdefault(tuple(driver for _, driver in group), []).append(gpu)
+    parts = []
+    for drivers, gpus in by_drivers.items():
+        listed = ", ".join(f"{GPU_OF[gpu].name} ({dotted(gpu)})" for gpu in gpus)
+        span = dotted(drivers[0]) if len(drivers) == 1 else f"{dotted(drivers[0])} to {dotted(drivers[-1])}"
+        parts.append(f"{listed} with drivers for CUDA {span}")
+    return "; ".join(parts)
+
+
+COMMON: tuple[Version, ...] = ((12, 2), (12, 8), (13, 0))
+"""The CUDA versions of the most common drivers: branches 535, 570 and 580, which NVIDIA supports longest.
+Source: NVIDIA Data Center Drivers, "Supported Drivers and CUDA Toolkit Versions"."""
+
+TOOLCHAINS: dict[int, Version] = {12: (12, 9), 13: (13, 0)}
+"""The oldest compiler that each extra, `cu12` and `cu13`, installs."""
+
+
+class _Plan(NamedTuple):
+    """Changes to a project, one line each, the manifest of who makes them, and the cells that stay uncovered."""
+
+    lines: tuple[str, ...]
+    manifest: Manifest
+    left: Sequence[Key]
+
+
+def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
+    """Return what a project can change to cover what it lacks of a requirement, one line each; all are needed.
+
+    The last line names the cells that no change covers.
+    """
+    least = requirement.least
+    before = _Plan((), coverage.manifest, missing(coverage, requirement))
+    if not before.left:
+        return []
+    plan = _improve(before, least)
+    other = _with_toolchain(before, requirement)
+    if other is not None and set(other.left) < set(plan.left):
+        plan = other
+    elif other is not None and not other.left and len(other.lines) == 1:
+        plan = plan._replace(lines=(*plan.lines, f"or {other.lines[0]}"))
+    return [*plan.lines, *_hopeless(coverage.manifest, plan.left)]
+
+
+def _improve(plan: _Plan, least: Cell) -> _Plan:
+    """Return the plan that covers the most with the fewest changes of settings."""
+    plans = [_architecture_plan(variant, least) for variant in _variants(plan, least)]
+    return min(plans, key=lambda each: (len(each.left), len(each.lines)))
+
+
+def _variants(plan: _Plan, least: Cell) -> Iterable[_Plan]:
+    """Yield a plan with and without each change of how images are stored, and of their PTX version."""
+    for stored in (plan, *(_changed(plan, *change, least) for change in _compression_changes(plan.manifest))):
+        yield from (_changed(stored, *change, least) for change in _lowering_changes(stored.manifest))
+        yield stored
+
+
+def _changed(plan: _Plan, line: str, manifest: Manifest, least: Cell) -> _Plan:
+    return _Plan((*plan.lines, line), manifest, uncovered(manifest, plan.left, least))
+
+
+def _if_better(plan: _Plan, line: str, manifest: Manifest, least: Cell) -> _Plan:
+    changed = _changed(plan, line, manifest, least)
+    return changed if len(changed.left) < len(plan.left) else plan
+
+
+def _compression_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
+    images = [image._replace(driver=_first_driver(image, manifest.cuda)) for image in manifest.images]
+    if manifest.compression == "zstd":
+        yield (
+            'compress: "speed" or "none", because drivers before CUDA 12.4 do not read zstd',
+            manifest._replace(images=tuple(images), compression="lz4"),
+        )
+    if manifest.compression != "none":
+        yield (
+            'compress: "none", so that the loader chooses the image and not the driver',
+            manifest._replace(images=tuple(image._replace(offset=0) for image in images), compression="none"),
+        )
+
+
+def _first_driver(image: Image, cuda: Version) -> Version:
+    """Return the first CUDA release whose driver reads an image that is not compressed."""
+    return (cuda[0], 0) if image.ptx_version is None else first_reading(image.ptx_version, cuda)
+
+
+def _lowering_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
+    """Yield `ptx-version`, if some PTX was not lowered, as if each were lowered to the oldest version of its target."""
+    lowered = [_lowered(image) for image in manifest.images]
+    if lowered != list(manifest.images):
+        yield (
+            'ptx-version: "auto" lowers PTX to a version that more drivers accept, if it is proven equivalent',
+            manifest._replace(images=tuple(lowered)),
+        )
+
+
+def _lowered(image: Image) -> Image:
+    if image.ptx_version is None or image.ptx_version != image.ptx_version_compiled:
+        return image
+    driver = min(image.driver, max(first_release(image.target.capability), OLDEST_DRIVER))
+    return image if driver == image.driver else image._replace(ptx_version=_ptx_isa(driver), driver=driver)
+
+
+def _ptx_isa(release: Version) -> Version:
+    return next(each.ptx_isa for each in RELEASES if each.cuda >= release)
+
+
+def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
+    """Return a plan with the targets to add: machine code, PTX, either if both do, or both."""
+    real = plan
+    names: list[str] = []
+    for gpu in sorted({gpu for gpu, _ in plan.left}):
+        target = _best_real(gpu, plan.manifest)
+        better = target and _if_better(real, "", _with_target(real.manifest, target), least)
+        if target and better and better is not real:
+            real, names = better, [*names, f'"{target.arch}-real"']
+    real = real._replace(lines=(*plan.lines, f"architectures: add {', '.join(names)}")) if names else plan
+    virtual, name = _best_virtual(plan, least)
+    if name is None or (names and set(real.left) < set(virtual.left)):
+        return real if name is None else _both(real, least)
+    ptx = f"{name} (PTX, which the driver compiles at first use)"
+    if names and set(real.left) == set(virtual.left):
+        return real._replace(lines=(*plan.lines, f"architectures: add {', '.join(names)}, or {ptx}"))
+    virtual = virtual._replace(lines=(*plan.lines, f"architectures: add {ptx}"))
+    return virtual if set(virtual.left) < set(real.left) else _both(real, least)
+
+
+def _both(real: _Plan, least: Cell) -> _Plan:
+    """Return a plan with machine code, and with PTX for what that leaves."""
+    virtual, name = _best_virtual(real, least)
+    if name is None:
+        return real
+    line = f"architectures: add {name} (PTX, which the driver compiles at first use)"
+    return virtual._replace(lines=(*real.lines, line))
+
+
+def _best_real(gpu: Version, manifest: Manifest) -> Target | None:
+    """Return the nearest target of a GPU's machine code that the compiler knows."""
+    targets = [Target(*capability, "", True) for capability in _compilable(manifest)]
+    suitable = [each for each in targets if each.major == gpu[0] and each.capability <= gpu and not doubt(each, gpu)]
+    return max(suitable, default=None)
+
+
+def _best_virtual(plan: _Plan, least: Cell) -> tuple[_Plan, str | None]:
+    """Return the plan and the name of the PTX that covers the most; the highest such PTX, which is the best code."""
+    best, name = plan, None
+    for capability in _compilable(plan.manifest):
+        target = Target(*capability, "", False)
+        changed = _with_target(plan.manifest, target)
+        left = uncovered(changed, plan.left, least)
+        if len(left) < len(plan.left) and len(left) <= len(best.left):
+            best, name = _Plan(plan.lines, changed, left), f'"{target.arch}-virtual"'
+    return best, name
+
+
+def _compilable(manifest: Manifest) -> list[Version]:
+    """Return the compute capabilities of GPUs that a manifest's compiler knows, in ascending order."""
+    return [gpu.capability for gpu in GPUS if knows(manifest.cuda, gpu.capability)]
+
+
+def _with_target(manifest: Manifest, target: Target) -> Manifest:
+    """Return a manifest with one more image; PTX is as old as its target allows, unless the module's PTX is not."""
+    driver, version = (manifest.cuda[0], 0), None
+    if not target.real:
+        as_compiled = any(_lowered(image) != image for image in manifest.images)
+        driver = max(manifest.cuda if as_compiled else first_release(target.capability), OLDEST_DRIVER)
+        version = _ptx_isa(driver)
+    offset = None if manifest.compression != "none" else 0
+    image = Image("cubin" if target.real else "ptx", target, version, version, driver, offset, 1, "", {})
+    kept = tuple(each for each in manifest.images if each.target != target)
+    return manifest._replace(images=(*kept, image))
+
+
+def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
+    """Return a plan that begins with the other toolchain; None for a compiler that is of neither."""
+    manifest = plan.manifest
+    other = next((major for major in TOOLCHAINS if major != manifest.cuda[0]), None)
+    if manifest.cuda[0] not in TOOLCHAINS or other is None:
+        return None
+    cuda = TOOLCHAINS[other]
+    images = tuple(_compiled_by(image, cuda) for image in manifest.images if knows(cuda, image.target.capability))
+    changed = manifest._replace(images=images, toolchain={**manifest.toolchain, "nvrtc": f"{dotted(cuda)}.0"})
+    line = (
+        f'toolchain: build with "cuda-wheel[cu{other}]", whose machine code needs drivers for CUDA {other}.0 or later'
+    )
+    left = uncovered(changed, required_keys(requirement), requirement.least)
+    return _improve(_Plan((line,), changed, left), requirement.least)
+
+
+def _compiled_by(image: Image, cuda: Version) -> Image:
+    """Return an image as another compiler would make it."""
+    if image.ptx_version is None:
+        return image._replace(driver=(cuda[0], 0))
+    version = min(image.ptx_version, _ptx_isa(cuda))
+    return image._replace(ptx_version=version, ptx_version_compiled=_ptx_isa(cuda), driver=first_reading(version, cuda))
+
+
+def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
+    """Yield why nothing covers the cells that are left."""
+    too_old = [key for key in left if key[1] < OLDEST_DRIVER]
+    if too_old:
+        first = dotted(OLDEST_DRIVER)
+        yield f"drivers before CUDA {first} load no module at all: require driver>={first}"
+    others = [key for key in left if key[1] >= OLDEST_DRIVER]
+    if others:
+        yield f"no setting covers {cells_text(others)}, with NVRTC {dotted(manifest.cuda)}: do not require this"
+
+
+def gaps(manifests: Iterable[Manifest]) -> str | None:
+    """Return a line on current GPUs that have no loadable image with a common driver; None if there are none.
+
+    Tegra GPUs are ignored: projects for them name them. PTX that only nvJitLink accepts does not count: few users have
+    nvJitLink.
+    """
+    current = tuple(gpu.capability for gpu in GPUS if gpu.last is None and not gpu.is_tegra)
+    requirement = Requirement(current, COMMON, "jit")
+    manifests = list(manifests)
+    required = required_keys(requirement)
+    # One manifest of each set of images, and no other cells than the required ones: most builds lack none.
+    if not any(uncovered(each, required, requirement.least) for each in distinct(manifests)):
+        return None
+    short = [(coverage, keys) for coverage in cover(manifests) if (keys := missing(coverage, requirement))]
+    coverage, keys = max(short, key=lambda pair: len(pair[1]))
+    what = coverage.names[0] if len(coverage.names) == 1 else f"{coverage.names[0]} and {len(coverage.names) - 1} more"
+    helps = "; ".join(advice(coverage, requirement))
+    return f"{what}: no image for {cells_text(keys)}. {helps}. (cuda-wheel coverage shows all.)"

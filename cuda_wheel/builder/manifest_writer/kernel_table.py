@@ -1,0 +1,345 @@
+"""List the kernels and variables of a module for its manifest, and check that all images have the same kernels."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import combinations, islice, pairwise, starmap
+from typing import NamedTuple
+
+from cuda_wheel.builder.config.compiler_options import defined_macros
+from cuda_wheel.builder.cxx.demangling import signature
+from cuda_wheel.builder.cxx.parameter_types import agree, parameter_names, parameter_types
+from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.images.ptx_text import matches_instance
+from cuda_wheel.builder.jobs import Compiled, Declared
+from cuda_wheel.builder.manifest_writer.missing_kernels import left_out_code, no_kernel, plain_name
+from cuda_wheel.builder.plan import ModulePlan, cuda_sources
+from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Parameter
+
+__all__ = [
+    "LackingKernelsError",
+    "Names",
+    "kernel_table",
+    "lacking_kernels_help",
+    "matches",
+    "shortest_globs",
+    "variable_table",
+]
+
+
+Names = tuple[str, ...]
+"""The names of one thing, such as a kernel's C++ name and its symbol. A glob matches it if it matches one of them."""
+
+_EXACT_NAMES, _EXACT_GLOBS, _EXACT_CANDIDATES = 100, 3, 40
+"""Up to how many names, and from how many candidates, the fewest globs are found if these are at most three."""
+
+_MOST_PAIRS = 2_000
+"""How many pairs of a beginning and an end are tried."""
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Return whether a glob matches a name. Spaces do not count: "k<float,16>" and "k<float, 16>" are the same."""
+    return fnmatchcase(_unspaced(name), _unspaced(pattern))
+
+
+def shortest_globs(wanted: Collection[Names], others: Collection[Names]) -> list[str]:
+    """Return globs, sorted, that match all of `wanted` and none of `others`.
+
+    They are the fewest that beginnings, ends and words inside of the names give, or, for many names, nearly so. Of
+    several that match as many names, the one with fewer parts comes first, and then the one with more text: it matches
+    fewer names of the future. A name of `wanted` that is also a name of `others` is written as another of its names.
+    """
+    forbidden = {_unspaced(name) for names in others for name in names}
+    literals = {names: next((name for name in names if _unspaced(name) not in forbidden), names[0]) for names in wanted}
+    texts = {_unspaced(name): _escaped(name) for name in literals.values()}
+    covered = _useful(_candidates(sorted(texts)), texts, forbidden)
+    globs, left = _fewest(covered, set(texts))
+    return sorted([*(glob.text for glob in globs), *(texts[name] for name in left)])
+
+
+def _unspaced(text: str) -> str:
+    return "".join(text.split())
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", text)
+
+
+class _Glob(NamedTuple):
+    """A glob of one part, or of a beginning and an end."""
+
+    start: str
+    middle: str
+    end: str
+
+    @property
+    def text(self) -> str:
+        middle = f"{_escaped(self.middle)}*" if self.middle else ""
+        return f"{_escaped(self.start)}*{middle}{_escaped(self.end)}"
+
+    @property
+    def rank(self) -> tuple[int, int, int, str]:
+        """What orders globs that match equally many names: the highest is best."""
+        return -sum(map(bool, self)), -bool(self.middle), sum(map(len, self)), self.text
+
+    def matches(self, name: str) -> bool:
+        start, middle, end = self
+        is_long_enough = len(name) >= len(start) + len(end)
+        return is_long_enough and name.startswith(start) and name.endswith(end) and middle in name
+
+
+def _candidates(names: Sequence[str]) -> list[_Glob]:
+    """Return globs that may match several of the names, which are sorted."""
+    starts = _common_starts(names)
+    ends = [text[::-1] for text in _common_starts(sorted(name[::-1] for name in names))]
+    inner = dict.fromkeys(text for name in names for text in _inner_words(name))
+    pairs = ((start, end) for start in sorted(starts, key=len) for end in sorted(ends, key=len))
+    return [
+        *(_Glob(start, "", "") for start in starts),
+        *(_Glob("", "", end) for end in ends),
+        *(_Glob("", text, "") for text in inner),
+        *(_Glob(start, "", end) for start, end in islice(pairs, _MOST_PAIRS)),
+    ]
+
+
+def _common_starts(names: Sequence[str]) -> list[str]:
+    """Return the beginnings that neighbours in a sorted list share: cut to whole words, and for few names as they
+    are."""
+    found: dict[str, None] = {}
+    for first, second in pairwise(names):
+        length = next((index for index, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), len(first))
+        common = first[:length]
+        cut = (re.sub(r"\w*$", "", common), re.sub(r"[A-Za-z0-9]*$", "", common))
+        found |= dict.fromkeys((*cut, *([common] if len(names) <= _EXACT_NAMES else [])))
+    return [text for text in found if text]
+
+
+def _inner_words(name: str) -> Iterator[str]:
+    """Yield the parts of a name of up to four words, with what separates them from others."""
+    ends = [match.start() for match in re.finditer(r"[^A-Za-z0-9]", name)]
+    for index, start in enumerate(ends):
+        for end in ends[index + 1 : index + 5]:
+            yield name[start : end + 1]
+
+
+def _useful(
+    candidates: Sequence[_Glob], names: Collection[str], forbidden: Collection[str]
+) -> dict[_Glob, frozenset[str]]:
+    """Return the globs that match several names and nothing that is forbidden, each with the names; of those that match
+    the same names, the best."""
+    lines = "\n".join(["", *forbidden, ""])  # one search in this text replaces one in each name
+    best: dict[frozenset[str], _Glob] = {}
+    for glob in dict.fromkeys(candidates):
+        start, middle, end = glob
+        if middle in lines and f"\n{start}" in lines and f"{end}\n" in lines and any(map(glob.matches, forbidden)):
+            continue
+        matched = frozenset(filter(glob.matches, names))
+        if len(matched) > 1 and (matched not in best or glob.rank > best[matched].rank):
+            best[matched] = glob
+    return {glob: matched for matched, glob in best.items()}
+
+
+def _fewest(covered: Mapping[_Glob, frozenset[str]], names: set[str]) -> tuple[list[_Glob], set[str]]:
+    """Return globs that cover the names, and the names that are left for themselves."""
+    if len(names) <= _EXACT_NAMES:
+        widest = [glob for glob in covered if not any(covered[glob] < other for other in covered.values())]
+        widest = sorted(widest, key=lambda glob: (len(covered[glob]), glob.rank), reverse=True)[:_EXACT_CANDIDATES]
+        for count in range(1, _EXACT_GLOBS + 1):
+            whole = [
+                each for each in combinations(widest, count) if names <= set().union(*(covered[it] for it in each))
+            ]
+            if whole:
+                return [*max(whole, key=lambda globs: sorted(glob.rank for glob in globs))], set()
+    chosen, left = [], set(names)
+    while covered:
+        glob = max(covered, key=lambda glob: (len(covered[glob] & left), glob.rank))
+        if len(covered[glob] & left) < 2:
+            break
+        chosen.append(glob)
+        left -= covered[glob]
+    return chosen, left
+
+
+class LackingKernelsError(CompileError):
+    """Some images of a module lack kernels; `lacking` and `others` are the names and symbols of its kernels."""
+
+    def __init__(self, text: str, lacking: tuple[Names, ...], others: tuple[Names, ...]) -> None:
+        super().__init__(text)
+        self.args = text, lacking, others  # all, to be unpickled: a worker may raise it
+        self.lacking, self.others = lacking, others
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[KernelInfo, ...]:
+    """Return the kernels of a module, sorted by symbol, from its merged results by architecture.
+
+    Raises CompileError if there is none, and if a kernel's parameters differ between images; LackingKernelsError if an
+    image lacks a kernel that `optional-kernels` does not name; ConfigError if a kernel has two names.
+    """
+    symbols = sorted({symbol for result in results.values() for symbol in result.kernels})
+    if not symbols and not module.relocatable:
+        raise CompileError(no_kernel(module, left_out_code(results)))
+    names = _names_by_symbol(list(results.values()))
+    types, parameter_names = _declared_types(module)
+    kernels = []
+    for symbol in symbols:
+        kernel = _kernel(symbol, names.get(symbol), module, results, types.get(symbol))
+        kernels.append(_with_declared(kernel, results, parameter_names.get(plain_name(symbol))))
+    patterns = module.module.settings.optional_kernels
+    _check_instances(module, symbols)
+    lacking = [kernel for kernel in kernels if kernel.absent and not _is_optional(kernel, patterns)]
+    if lacking:
+        others = [kernel for kernel in kernels if kernel not in lacking]
+        raise LackingKernelsError(_lacking(lacking, module), _names(lacking), _names(others))
+    return tuple(kernels)
+
+
+def _check_instances(module: ModulePlan, symbols: Sequence[str]) -> None:
+    """Raise ConfigError if a glob in `instances` matches no kernel."""
+    for pattern in module.module.settings.instances:
+        if not pattern.startswith("!") and not any(matches_instance(symbol, pattern) for symbol in symbols):
+            names = ", ".join(signature(symbol).name for symbol in symbols[:8])
+            raise ConfigError(f"{module.module.name}: {pattern!r} in instances matches no kernel; kept are {names}.")
+
+
+def _is_optional(kernel: KernelInfo, patterns: Sequence[str]) -> bool:
+    return any(matches(text, pattern) for pattern in patterns for text in (kernel.name, kernel.symbol))
+
+
+def _names(kernels: Sequence[KernelInfo]) -> tuple[Names, ...]:
+    return tuple((kernel.name, kernel.symbol) for kernel in kernels)
+
+
+def variable_table(results: Mapping[str, Compiled]) -> tuple[GlobalInfo, ...]:
+    """Return the variables of a module, sorted by symbol, without those whose size or state space differs between
+    images."""
+    found: dict[str, set[GlobalInfo]] = {}
+    for result in results.values():
+        for variable in result.variables:
+            found.setdefault(variable.symbol, set()).add(variable)
+    return tuple(next(iter(same)) for _, same in sorted(found.items()) if len(same) == 1)
+
+
+# --- one kernel ------------------------------------------------------------------------------------
+
+Layout = tuple[tuple[str, int, int], ...]
+"""The PTX type, offset and size in bytes of each parameter of a kernel."""
+
+
+def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
+    """Return the name expression of each symbol."""
+    names: dict[str, str] = {}
+    for expression, symbol in (pair for result in results for pair in result.names.items()):
+        other = names.setdefault(symbol, expression)
+        if other != expression:
+            raise ConfigError(f"instantiate names one kernel twice, as {other!r} and as {expression!r}: remove one.")
+    return names
+
+
+def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return the types and the names of kernels' parameters, as far as the sources show them without doubt."""
+    macros = defined_macros(module.options)
+    text = "\n".join(source.text for source in cuda_sources(module.module))
+    return parameter_types(text, macros), parameter_names(text, macros)
+
+
+def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
+    """Return a kernel with what the compiler says of its declaration, if it says the same for each architecture that it
+    was asked for; else with the `names` of its parameters in the source, if known."""
+    answers = {result.parameters[kernel.symbol] for result in results.values() if kernel.symbol in result.parameters}
+    declared = next(iter(answers)) if len(answers) == 1 else None
+    if declared is None or len(declared) != len(kernel.parameters):
+        declared = tuple(Declared(name, "") for name in names or ())
+    if len(declared) != len(kernel.parameters):
+        return kernel
+    pairs = zip(kernel.parameters, declared, strict=True)
+    return kernel._replace(parameters=tuple(starmap(_with_declaration, pairs)))
+
+
+def _with_declaration(parameter: Parameter, declared: Declared) -> Parameter:
+    type_ = declared.type if agree((declared.type,), (parameter,)) or declared.struct else ""
+    struct = declared.struct if declared.struct and declared.struct.size == parameter.size else None
+    if struct is not None and parameter.cpp:
+        struct = struct._replace(name=parameter.cpp)
+    has_type = parameter.cpp not in ("", "void*")
+    return parameter._replace(
+        name=declared.name, cpp=parameter.cpp if has_type else type_ or parameter.cpp, struct=struct
+    )
+
+
+def _kernel(
+    symbol: str,
+    expression: str | None,
+    module: ModulePlan,
+    results: Mapping[str, Compiled],
+    declared: tuple[str, ...] | None,
+) -> KernelInfo:
+    """Return a kernel's entry. `declared` are its parameter types in the source, if these are certain."""
+    demangled = signature(symbol)
+    name = expression or demangled.name
+    found = {str(target): results[target.arch].kernels.get(symbol) for target in module.all_targets}
+    absent = tuple(target for target, parameters in found.items() if parameters is None)
+    layouts: dict[Layout, list[str]] = {}
+    pointers: set[int] = set()
+    for target, parameters in found.items():
+        if parameters is not None:
+            layouts.setdefault(tuple(each[:3] for each in parameters), []).append(target)
+            pointers.update(index for index, each in enumerate(parameters) if each.cpp)
+    if len(layouts) > 1:
+        raise CompileError(_differing(name, layouts, module))
+    (layout,) = layouts
+    parameters = tuple(Parameter(*each, "void*" if index in pointers else "") for index, each in enumerate(layout))
+    return KernelInfo(name, symbol, _with_types(parameters, demangled.parameters, declared), absent)
+
+
+def _with_types(
+    parameters: tuple[Parameter, ...], demangled: Sequence[str] | None, declared: tuple[str, ...] | None
+) -> tuple[Parameter, ...]:
+    """Return the parameters with their C++ types: from the symbol, or else from the source if that agrees with the
+    compiled code."""
+    types = demangled
+    if types is None and declared is not None and agree(declared, parameters):
+        types = declared
+    if types is None or len(types) != len(parameters):
+        return parameters
+    return tuple(each._replace(cpp=type_ or each.cpp) for each, type_ in zip(parameters, types, strict=True))
+
+
+# --- errors and warnings -----------------------------------------------------------------------------
+
+
+def _differing(name: str, layouts: Mapping[Layout, Sequence[str]], module: ModulePlan) -> str:
+    listed = "".join(f"\n  {', '.join(targets)}: {_layout_text(layout)}" for layout, targets in layouts.items())
+    return (
+        f"the kernel {name} of {module.module.label} has other parameters in some images than in others, so no launch "
+        f"fits all of them:{listed}\nAn #if with __CUDA_ARCH__ causes this: declare the parameters, and the structs "
+        "that they use, alike for every target."
+    )
+
+
+def _layout_text(parameters: Layout) -> str:
+    return ", ".join(f".{type_} of {size} bytes at {offset}" for type_, offset, size in parameters) or "none"
+
+
+def _lacking(kernels: Sequence[KernelInfo], module: ModulePlan) -> str:
+    lines = []
+    for kernel in kernels:
+        present = ", ".join(str(target) for target in module.all_targets if str(target) not in kernel.absent)
+        lines.append(f"{kernel.name} is in the image of {present}, and not of {', '.join(kernel.absent)}")
+    return f"some images of {module.module.label} lack kernels that others have:\n  " + "\n  ".join(lines)
+
+
+def lacking_kernels_help(errors: Sequence[LackingKernelsError], rest: Iterable[Names]) -> str:
+    """Return what to do about all modules that lack kernels in some images; `rest` are the kernels of other modules."""
+    lacking = {names for error in errors for names in error.lacking}
+    others = {*rest, *(names for error in errors for names in error.others)}
+    globs = ", ".join(json.dumps(glob, ensure_ascii=False) for glob in shortest_globs(lacking, others - lacking))
+    return (
+        "An #if with __CUDA_ARCH__ around a kernel causes this. Define the kernel for every target, with an empty body "
+        f"where it cannot work; or choose other architectures; or allow it: optional-kernels = [{globs}]."
+    )

@@ -1,0 +1,324 @@
+"""Write the manifest of a built module.
+
+List the external symbols that a relocatable module leaves undefined, and compare them with its `extern` setting.
+
+Merge the results of a module's jobs and links: one result for each architecture, and the list of its images.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+from cuda_wheel.builder.cxx.demangling import signature
+from cuda_wheel.builder.cxx.parameter_types import LONG_SIZE
+from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.images import ptx_text
+from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Bundled, Compiled, ImageContent, Job
+from cuda_wheel.builder.manifest_writer.kernel_table import variable_table
+from cuda_wheel.builder.manifest_writer.missing_kernels import absent_headers, left_out_code
+from cuda_wheel.builder.messages.logs import mentions
+from cuda_wheel.builder.plan import Link, ModulePlan, cuda_sources
+from cuda_wheel.builder.releases import first_reading
+from cuda_wheel.builder.toolchain.headers import header_versions
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
+from cuda_wheel.runtime.manifest import (
+    Carried,
+    External,
+    Image,
+    KernelInfo,
+    Kind,
+    Manifest,
+    Target,
+    Version,
+    parse_version,
+)
+from cuda_wheel.runtime.parts.formats import ptx
+from cuda_wheel.runtime.parts.formats.ptx import symbols
+from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.rules import ZSTD_DRIVER
+
+__all__ = ["all_headers", "built_module", "extern_table", "image_contents", "merge_results"]
+
+
+def extern_table(module: ModulePlan, contents: Sequence[ImageContent]) -> tuple[External, ...]:
+    """Return the symbols that a module's images use and do not define, sorted.
+
+    Raises CompileError if `extern` does not name one of them; ConfigError if it names anything else.
+    """
+    texts = [(source, content.decode()) for _, source, (kind, _, content) in contents if source and kind == "ptx"]
+    definers = _definers(texts)
+    undefined = {
+        symbol: declaration
+        for _, text in texts
+        for symbol, declaration in ptx_text.undefined(text).items()
+        if symbol not in definers
+    }
+    externals = tuple(_external(symbol, declaration, module) for symbol, declaration in sorted(undefined.items()))
+    _check_all_named(externals, module)
+    for name in module.module.settings.extern:
+        if not any(name in (external.name, external.symbol) for external in externals):
+            raise ConfigError(_superfluous(name, externals, definers, module))
+    return externals
+
+
+def _definers(texts: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the source that defines each symbol, from the PTX of each source."""
+    definers = {}
+    for source, text in texts:
+        known = symbols(text)
+        definers.update(dict.fromkeys(sorted(known.defined | known.weak), source))
+    return definers
+
+
+def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External:
+    """Return an external symbol with its declaration in C++, as far as symbol and sources show it, else in PTX."""
+    demangled = signature(symbol)
+    declaration = ptx_declaration
+    if demangled.parameters is not None:
+        declaration = f"{demangled.name}({', '.join(demangled.parameters)})"
+    elif demangled.name == symbol:
+        declaration = _c_declaration(symbol, module) or declaration
+    return External(demangled.name, symbol, declaration)
+
+
+_STATEMENT = re.compile(r"([^;{}]*)([;{}]|\Z)")
+"""A text up to a semicolon, a brace or the end of the file, and that character."""
+
+
+def _c_declaration(name: str, module: ModulePlan) -> str | None:
+    """Return the declaration of an `extern "C"` function in the sources, without CUDA's attributes."""
+    call = re.compile(rf"(?<![\w$]){re.escape(name)}\s*\([^()]*\)\s*$")
+    statements = (match for source in cuda_sources(module.module) for match in _STATEMENT.finditer(source.text))
+    for statement in statements:
+        match = call.search(statement[1]) if statement[2] == ";" else None
+        if match is not None:
+            result_type = re.split(r"[^\w:<>,\s*&]", statement[1][: match.start()])[-1]
+            declaration = " ".join(f"{result_type}{match[0]}".split())
+            if result_type.strip():
+                attributes = r"\b(?:extern|__device__|__noinline__|__forceinline__)\s+"
+                return 'extern "C" ' + re.sub(attributes, "", declaration)
+    return None
+
+
+def _check_all_named(externals: Sequence[External], module: ModulePlan) -> None:
+    """Raise CompileError for symbols that `extern` does not name."""
+    allowed = set(module.module.settings.extern)
+    unnamed = [external for external in externals if not {external.name, external.symbol} & allowed]
+    if not unnamed:
+        return
+    names = ", ".join(f'"{external.name}"' for external in unnamed)
+    uses = "".join(f"\n  {external.declaration}{mentions(external.name, module.module)}" for external in unnamed)
+    raise CompileError(
+        f"{module.module.label} uses symbols that none of its sources defines:{uses}\nAdd the source that defines "
+        f"them, or leave them to the program that loads the module: extern = [{names}]."
+    )
+
+
+def _superfluous(name: str, externals: Sequence[External], definers: Mapping[str, str], module: ModulePlan) -> str:
+    """Return the error for a name in `extern` that the module defines or does not use."""
+    text = f'{module.module.name} has extern = ["{name}"], but does not leave that symbol undefined: '
+    definer = next((source for symbol, source in definers.items() if name in (symbol, signature(symbol).name)), None)
+    if definer is not None:
+        return (
+            f"{text}{definer} defines it. Remove it from extern; or move its definition into a file of its own and "
+            "name that in extern-default, not in sources."
+        )
+    names = ", ".join(external.name for external in externals)
+    undefined = f"the undefined symbols are {names}" if names else "the module has no undefined symbols"
+    return f"{text}{undefined}. Declare and use it, and define it nowhere."
+
+
+V = TypeVar("V")
+
+
+def merge_results(
+    module: ModulePlan, compiled: Mapping[Job, Compiled], linked: Mapping[Link, Compiled]
+) -> dict[str, Compiled]:
+    """Return a module's results by architecture, each merged into one record."""
+    results = {}
+    for arch in dict.fromkeys(target.arch for target in module.all_targets):
+        units = {job: compiled[job] for job in module.jobs if job.arch == arch}
+        links = [linked[link] for link in module.links if link.target.arch == arch]
+        results[arch] = _merge(list(units.values()), links or _unlinked(units))
+    return results
+
+
+def _unlinked(units: Mapping[Job, Compiled]) -> list[Compiled]:
+    """Return the results that describe a module that is not linked: complete images, or else relocatable PTX."""
+    whole = [unit for job, unit in units.items() if job.form == "whole"]
+    return whole or [unit for job, unit in units.items() if job.form == "ptx"]
+
+
+def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
+    """Return one result: kernels and variables from the images, and what the compiler reported from all units."""
+    with_ptx = next((image for image in images if image.ptx), EMPTY)
+    with_version = next((each for each in (with_ptx, *units) if each.ptx), EMPTY)
+    return Compiled(
+        cubin=next(filter(None, (image.cubin for image in images)), None),
+        ptx=with_ptx.ptx,
+        ptx_version_compiled=with_version.ptx_version_compiled,
+        kernels=_union(image.kernels for image in images),
+        bounds=_union(image.bounds for image in images),
+        resources=_union(image.resources for image in images),
+        variables=_unique(image.variables for image in images),
+        names=_union(unit.names for unit in units),
+        parameters=_union(unit.parameters for unit in units),
+        headers=all_headers(units),
+        log="\n\n".join(dict.fromkeys(filter(None, (each.log for each in (*units, *images))))),
+        left_out=_unique(unit.left_out for unit in units),
+        absent_headers=_unique(unit.absent_headers for unit in units),
+        uses_build_time=any(unit.uses_build_time for unit in units),
+    )
+
+
+def _union(tables: Iterable[Mapping[str, V]]) -> dict[str, V]:
+    return {name: value for table in tables for name, value in table.items()}
+
+
+def _unique(lists: Iterable[Iterable[V]]) -> tuple[V, ...]:
+    return tuple(dict.fromkeys(each for values in lists for each in values))
+
+
+def all_headers(results: Iterable[Compiled]) -> tuple[str, ...] | None:
+    """Return the headers of all results, sorted; None if one of them could not list its headers."""
+    paths: set[str] = set()
+    for result in results:
+        if result.headers is None:
+            return None
+        paths.update(result.headers)
+    return tuple(sorted(paths))
+
+
+def image_contents(
+    module: ModulePlan, results: Mapping[str, Compiled], compiled: Mapping[Job, Compiled]
+) -> list[ImageContent]:
+    """Return the images of a module: the loadable ones, then the relocatable ones.
+
+    `results` are the merged ones by architecture. A relocatable module without kernels has no loadable image.
+    """
+    images: list[ImageContent] = []
+    if not module.relocatable or any(result.kernels for result in results.values()):
+        images += [_loadable(target, results[target.arch]) for target in module.targets]
+    return images + [_relocatable(job, compiled[job]) for job in module.relocatable]
+
+
+def _loadable(target: Target, result: Compiled) -> ImageContent:
+    kind: Kind = "cubin" if target.real else "ptx"
+    return target, None, (kind, target.arch, (result.cubin if target.real else result.ptx) or b"")
+
+
+def _relocatable(job: Job, result: Compiled) -> ImageContent:
+    kind: Kind = "ltoir" if job.form == "lto" else "ptx"
+    content = result.ltoir if job.form == "lto" else result.ptx
+    return Target.parse(f"compute_{job.arch}"), job.source, (kind, job.arch, content or b"")
+
+
+def built_module(
+    module: ModulePlan,
+    results: Mapping[str, Compiled],
+    contents: Sequence[ImageContent],
+    bundled: Bundled,
+    toolchain: Toolchain,
+    kernels: tuple[KernelInfo, ...],
+) -> BuiltModule:
+    """Return a built module with its manifest, from its merged results by architecture, its images and its fatbin.
+
+    `kernels` are those of `kernel_table`. Raises CompileError if the externs of two images differ.
+    """
+    cuda = parse_version(toolchain.nvrtc)
+    images = [
+        _image(content, offset, results[content[0].arch], cuda)
+        for content, offset in zip(contents, bundled.offsets, strict=True)
+    ]
+    if bundled.compression == "zstd":
+        images = [image._replace(driver=max(image.driver, ZSTD_DRIVER)) for image in images]
+    name, headers = module.module.name, all_headers(results.values())
+    manifest = Manifest(
+        name=name,
+        fatbin=name.rpartition(".")[2] + ".fatbin",
+        fatbin_size=len(bundled.fatbin),
+        fatbin_sha256=sha256(bundled.fatbin).hexdigest(),
+        toolchain=_compilers(module, toolchain)
+        | header_versions(toolchain, headers)
+        | _system_headers(module, headers or ()),
+        sources=module.module.paths,
+        options=module.options,
+        images=tuple(images),
+        kernels=kernels,
+        globals=variable_table(results),
+        extern=extern_table(module, contents),
+        long_size=_long_size(module),
+        compression=bundled.compression,
+        variant=module.module.variant,
+        # Whoever loads it from a source tree has the sources; `finished_module` puts them into a wheel.
+        specialize=Carried(0, 0, sha256().hexdigest()) if module.module.settings.specialize else None,
+        host_code=tuple(dict.fromkeys(map(str, (*absent_headers(results), *left_out_code(results))))),
+    )
+    text = manifest.to_json().encode()
+    all_manifests(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
+    merged = results.values()
+    uses_build_time = any(result.uses_build_time for result in merged)
+    return BuiltModule(manifest, text, bundled.fatbin, headers, uses_build_time)
+
+
+def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:
+    target, source, (kind, _, content) = image
+    version = ptx.version(content.decode()) if kind == "ptx" else None
+    return Image(
+        kind=kind,
+        target=target,
+        ptx_version=version,
+        ptx_version_compiled=version and (result.ptx_version_compiled or version),
+        # Machine code from any release of a CUDA major version runs on any driver of that major version or a later
+        # one. Source: CUDA Compatibility, "Minor Version Compatibility".
+        driver=(cuda[0], 0) if version is None else first_reading(version, cuda),
+        offset=offset,
+        size=len(content),
+        sha256=sha256(content).hexdigest(),
+        resources=_resources(result, target),
+        source=source,
+    )
+
+
+def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str]:
+    """Return what identifies the headers of libraries outside the project, by their content and names: "sha256:...".
+
+    Where they are is not recorded, which differs from machine to machine.
+    """
+    inside = {
+        f"{path[len(folder) + 1 :].replace(os.sep, '/')} {sha256(Path(path).read_bytes()).hexdigest()}"
+        for folder in module.system_dirs
+        for path in headers
+        if path.startswith(folder + os.sep)
+    }
+    return {"system-headers": f"sha256:{sha256(repr(sorted(inside)).encode()).hexdigest()}"} if inside else {}
+
+
+def _long_size(module: ModulePlan) -> int | None:
+    """Return the bytes of a `long`: NVRTC takes them from this machine. Unknown where a source comes compiled."""
+    return LONG_SIZE if all(source.kind == "cuda" for source in module.module.sources) else None
+
+
+def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
+    """Return the versions of the compilers and linkers that a module was built with."""
+    nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
+    return {
+        "nvrtc": toolchain.nvrtc,
+        "nvjitlink": toolchain.nvjitlink,
+        "nvfatbin": toolchain.nvfatbin,
+        **({"nvvm": nvvm} if nvvm else {}),
+    }
+
+
+def _resources(result: Compiled, target: Target) -> dict[str, dict[str, int]]:
+    """Return launch bounds and, for machine code, resource use, by kernel symbol."""
+    reported = result.resources if target.real else {}
+    return {
+        symbol: {**result.bounds.get(symbol, {}), **reported.get(symbol, {})}
+        for symbol in sorted({*result.bounds, *reported})
+    }

@@ -1,0 +1,218 @@
+"""Read libNVVM's log into the diagnostics of `diagnostics`, and give hints. Pure functions.
+
+Explain why a module does not link: the linker's log with C++ names, where the sources mention them, and help.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.cxx.demangling import signature
+from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.messages.diagnostics import Diagnostic, Log, caret_below
+from cuda_wheel.builder.sources.modules import SourceModule
+from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, INVALID_OPTION, TRIPLE, is_bitcode
+from cuda_wheel.runtime.manifest import Target
+from cuda_wheel.runtime.parts.linking.linkers import Cause, causes, locate_link_errors
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvvm import NvvmRequest, NvvmResult
+__all__ = ["link_failure", "mentions", "read_nvvm_log", "read_nvvm_result"]
+
+
+_SYMBOL = re.compile(r"'([A-Za-z_$][\w$]*)'")
+
+_OTHER_GPU = "is machine code for"
+"""What this package itself says of a cubin for another GPU, before the linker reads it."""
+
+_HELP = {
+    Cause.UNDEFINED: (
+        'add a source that defines it to the module\'s sources, with extern "C" in both or in neither; if the user of '
+        "the module is to define it, list it in extern"
+    ),
+    Cause.DUPLICATE: (
+        "define it in one source and declare it extern in the others; or make it inline; or rename one if it is a "
+        "kernel (static kernels need different names too), else make it static"
+    ),
+    Cause.LTOIR_FOR_NEWER_GPU: (
+        "LTO-IR and PTX are for their own architecture and later ones: remove the earlier ones from architectures"
+    ),
+    Cause.NEEDS_LTO: 'LTO-IR, also in a fatbin, object or library, needs link = "lto"',
+    Cause.BAD_INPUT: (
+        "machine code, in whatever file, is for its own architecture and later ones of that major version: remove the "
+        "others from architectures"
+    ),
+    Cause.NEWER_LTOIR: (
+        "LTO-IR links with an nvJitLink of the same major version that is not older than the compiler of the LTO-IR"
+    ),
+}
+"""What helps, by cause; that of the first cause in this order is shown."""
+
+
+def link_failure(module: SourceModule, target: Target, nvjitlink: str, error: Exception) -> str:
+    """Return the message for a module that does not link for a target; `error` has the log of nvJitLink's version
+    `nvjitlink`."""
+    lines = [line for line in locate_link_errors(str(error)).splitlines() if line.strip()]
+    names = dict.fromkeys(name for line in lines for name in map(_as_written, _SYMBOL.findall(line)))
+    readable = [_SYMBOL.sub(lambda match: f"'{_as_written(match[1])}'", line) for line in lines]
+    places = [f"  {name}{where}" for name in names if (where := mentions(name, module))]
+    head = f"{module.label} does not link for {target} with nvJitLink {nvjitlink}:"
+    return "\n".join([head, *readable, *places, *_help("\n".join(lines))])
+
+
+def _help(log: str) -> list[str]:
+    found = set(causes(log))
+    if Cause.PTX_FOR_NEWER_GPU in found:
+        found.add(Cause.LTOIR_FOR_NEWER_GPU)
+    if _OTHER_GPU in log:
+        found.add(Cause.BAD_INPUT)
+    return [f"help: {text}" for cause, text in _HELP.items() if cause in found][:1]
+
+
+def mentions(name: str, module: SourceModule) -> str:
+    """Return where a module's sources contain the last part of a C++ name: ", mentioned at a.cu:3, b.cu:7"."""
+    last = name.partition("(")[0].partition("<")[0].rpartition("::")[2]
+    word = re.compile(rf"\b{re.escape(last)}\b")
+    places = []
+    for source in (*module.sources, *module.defaults):
+        if source.kind in ("cuda", "nvvm", "ptx"):
+            lines = (number for number, line in enumerate(source.text.split("\n"), 1) if word.search(line))
+            places += [f"{source.path}:{number}" for number in lines][:3]
+        elif last.encode() in source.content:
+            places.append(source.path)
+    return f", mentioned at {', '.join(places)}" if places else ""
+
+
+def _as_written(symbol: str) -> str:
+    """Return a symbol as C++: "user_transform(float)"."""
+    name, parameters = signature(symbol)
+    return name if parameters is None else f"{name}({', '.join(parameters)})"
+
+
+_PLACE = re.compile(r"(?: \(([0-9]{1,9}), ([0-9]{1,9})\))?: (?:parse )?")
+"""What follows the file's name: lines count from 1, and columns from 0, in bytes."""
+
+_SEVERITY = re.compile(r"(?:libnvvm : )?(?:(?:[Ee]rror|([Ww]arning))?: )*(?:<unknown>:0:0: )?")
+
+_NOISE = re.compile(
+    r"incompatible IR detected|Consider inserting/updating|!\w|Example valid data layout|(?:32|64)-bit: |nvgpu-\*"
+)
+"""Starts of messages that only comment on the message before; the hints contain their advice."""
+
+_OPENING = re.compile(r"(?:, must be one of:|(?<=\.)Error: ?)$")
+
+_NEWER_WORDS = "ptr freeze fneg poison callbr noundef nofree nosync willreturn mustprogress memory nocallback immarg"
+"""Words that were added to LLVM's assembly language after LLVM 7."""
+
+
+def read_nvvm_result(request: NvvmRequest, result: NvvmResult) -> str:
+    """Return libNVVM's warnings; raises CompileError with its errors, or ConfigError if it rejects an option."""
+    if result["error"] == INVALID_OPTION:
+        reason = _SEVERITY.sub("", result["log"].strip(), count=1)
+        raise ConfigError(f"{request['name']}: libNVVM rejects an option (from architectures or options): {reason}.")
+    log = read_nvvm_log(result["log"], request["name"], request["text"])
+    if result["error"]:
+        text = str(log) or f"{request['name']}: error: {result['error']}"
+        raise CompileError("\n".join([text, *_hints(log.diagnostics, request)]))
+    return str(log)
+
+
+def read_nvvm_log(log: str, name: str, text: bytes) -> Log:
+    """Return the diagnostics in libNVVM's log for a module of a name and text."""
+    lines = [] if is_bitcode(text) else text.decode(errors="replace").split("\n")
+    diagnostics: dict[Diagnostic, None] = {}
+    for head, details in _blocks(log):
+        rest = head.removeprefix(name)
+        place = _PLACE.match(rest) if rest != head else None
+        rest = rest[place.end() :] if place else head
+        severity = _SEVERITY.match(rest)
+        message = _OPENING.sub("", rest[severity.end() :] if severity else rest)
+        if not message or _NOISE.match(message):
+            continue
+        kind = "warning" if severity and severity[1] else "error"
+        if place and place[1]:
+            line, column = int(place[1]), int(place[2])
+            diagnostics[_with_source_line(Diagnostic(name, line, None, kind, message), lines, column)] = None
+        else:
+            found = _line_of(details, lines)
+            diagnostics[Diagnostic(name, found, None, kind, message, details=tuple(details))] = None
+    return Log(tuple(sorted(diagnostics, key=lambda each: each.severity != "error")), ())
+
+
+def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the first line of each message, and the indented lines below it."""
+    head, details = "", list[str]()
+    for line in filter(str.strip, log.replace("\0", "\n").split("\n")):
+        if line.startswith((" ", "\t")):
+            details.append(line)
+            continue
+        if head:
+            yield head, details
+        head, details = line, []
+    if head:
+        yield head, details
+
+
+def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int) -> Diagnostic:
+    """Return a diagnostic with its source line and a caret below it; `column` counts bytes from 0."""
+    if diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
+        return diagnostic
+    line = lines[diagnostic.line - 1].rstrip("\r")
+    before = line.encode()[:column].decode(errors="ignore")
+    return diagnostic._replace(column=len(before) + 1, details=(f"  {line}", f"  {caret_below(before)}"))
+
+
+def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
+    """Return the number of the source line with an instruction that the verifier prints; None if it is not unique.
+
+    The verifier reports no line numbers. It prints instructions in its own format.
+    """
+    code = [line.partition(";")[0].strip() for line in lines]
+    unique = {line for line, count in Counter(code).items() if count == 1}
+    return next((code.index(each.strip()) + 1 for each in details if each.strip() in unique), None)
+
+
+# --- hints --------------------------------------------------------------------------------------------
+
+
+def _hints(diagnostics: Sequence[Diagnostic], request: NvvmRequest) -> list[str]:
+    """Return the hints for errors, without duplicates: "help: ..."."""
+    found = (_hint(each, request) for each in diagnostics if each.severity == "error")
+    return list(dict.fromkeys(f"help: {each}" for each in found if each is not None))
+
+
+def _hint(diagnostic: Diagnostic, request: NvvmRequest) -> str | None:
+    message = diagnostic.message
+    if "IR version" in message:
+        return "the metadata must contain the IR version: !nvvmir.version = !{!0} and !0 = !{i32 2, i32 0}"
+    if re.search(r"data ?layout", message, re.IGNORECASE):
+        return f'this data layout works for every target: target datalayout = "{DATA_LAYOUT}"'
+    if "triple" in message:
+        return f'this triple works for every target: target triple = "{TRIPLE}"'
+    if "non-void entry function" in message:
+        return "a kernel must return void: store its results through a pointer parameter"
+    if _reads_llvm_7(request):
+        word = _word_at_caret(diagnostic)
+        reads = f"for compute_{request['arch']}, libNVVM reads the IR of LLVM 7"
+        if word == "ptr":
+            return f"{reads}, which has no `ptr`: use typed pointers such as `float*`, which work for every target"
+        if word in _NEWER_WORDS.split():
+            return f"{reads}, which has no `{word}`; for compute_100 and later it reads the IR of a newer LLVM"
+        if "Reader: 'LLVM 7" in message:
+            return f"{reads}, which has no opaque pointers: write the bitcode with LLVM 7, or use IR as text"
+    return None
+
+
+def _reads_llvm_7(request: NvvmRequest) -> bool:
+    # Source: nvvm.h, nvvmLLVMVersion and -nvvm-latest. libNVVM 12.9 has neither, but behaves the same.
+    return int(request["arch"].rstrip("af")) < 100 and "-nvvm-latest" not in request["options"]
+
+
+def _word_at_caret(diagnostic: Diagnostic) -> str:
+    if diagnostic.column is None:
+        return ""
+    match = re.match(r"[\w.]+", diagnostic.details[0][2 + diagnostic.column - 1 :])
+    return match[0] if match else ""

@@ -1,0 +1,248 @@
+"""Rewrite constants with dynamic initializers, which NVRTC takes for device variables.
+
+NVRTC makes every constant at namespace scope a device variable, and these have no dynamic initializers. For nvcc, as
+for GCC, `const float b = -a;` is a constant if `a` is one; for NVRTC it is one if both are `constexpr`. A constant that
+cannot be `constexpr` becomes a reference to a temporary, which is the same for all host code that uses it, but for
+`decltype`: a constant that may be named there stays as it is, and the compiler's error.
+
+The kernels and functions of a project's files, and which definitions are host code, by names and markers.
+
+A text does not tell what a macro of a library stands for: what is decided by this is checked by the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, takewhile
+from typing import NamedTuple
+
+from cuda_wheel.builder.cxx.tokens import MARKERS, Token, before_template_arguments, macro_of, words
+from cuda_wheel.builder.rewriting.blocks import CodeBlock, SourceBlocks
+
+__all__ = ["DEVICE_WORDS", "Constants", "ProjectCode", "Replacement", "is_initializer_error", "project_code"]
+
+
+DEVICE_WORDS = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
+"""The markers of code that device code may use."""
+
+
+class ProjectCode(NamedTuple):
+    """The functions and macros of a source and of the project's headers that it includes."""
+
+    device_words: frozenset[str]
+    """The markers of device code, and the macros that contain one."""
+    kernels: frozenset[str]
+    functions: frozenset[str]
+    """The names that are only functions."""
+
+    def is_host(self, definition: CodeBlock) -> bool:
+        """Return whether no marker of device code is in the heading of a definition."""
+        return not definition.words & self.device_words
+
+    def launched_functions(self, tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
+        """Yield each `<<<` in tokens that launches a function without `__global__`, with the function's name.
+
+        nvcc refuses that; NVRTC generates nothing for it.
+        """
+        local = {token.text for token, after in pairwise(tokens) if after.text == "="}
+        for index, token in enumerate(tokens):
+            name = _launched(tokens, index) if token.text == "<<<" else ""
+            if name not in local and name in self.functions and name not in self.kernels:
+                yield token, name
+
+
+def _launched(tokens: Sequence[Token], index: int) -> str:
+    """Return the name before `<<<`, without its template arguments; empty if it is no name."""
+    index = before_template_arguments(tokens, index)
+    return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
+
+
+def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
+    """Return the code of these files together."""
+    files = list(files)
+    macros = [macro for file in files for directive in file.directives if (macro := macro_of(directive))]
+    device_words, global_words = set(DEVICE_WORDS), {"__global__"}
+    for known in (device_words, global_words):
+        while new := {macro.name for macro in macros if words(macro.body) & known} - known:
+            known |= new
+    kernels: set[str] = set()
+    functions: set[str] = set()
+    others = {macro.name for macro in macros}
+    for definition in (each for file in files for each in file.definitions):
+        (functions if definition.is_function else others).add(definition.name)
+        if definition.words & global_words:
+            kernels.add(definition.name)
+    return ProjectCode(frozenset(device_words), frozenset(kernels), frozenset(functions - others))
+
+
+Replacement = tuple[int, int, bytes]
+"""A span of a text, as offsets in bytes, and the text to put in its place."""
+
+_SPECIFIERS = frozenset({"static", "inline", "extern"})
+
+_ARITHMETIC = frozenset(
+    ("bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "size_t", "std", "::")
+)
+
+
+def is_initializer_error(message: str) -> bool:
+    """Return whether an error may be about a constant with a dynamic initializer."""
+    return message.startswith("dynamic initialization is not supported for a")
+
+
+class Constants:
+    """The constants of a project's files, and how those that NVRTC refuses are rewritten."""
+
+    def __init__(self, files: Mapping[str, SourceBlocks], code: ProjectCode) -> None:
+        self._files = files
+        self._code = code
+        self._deduced = _deduced_words(files.values())
+        self._named: dict[str, list[tuple[str, CodeBlock]]] = {}
+        for file, blocks in files.items():
+            for block in blocks.definitions:
+                if code.is_host(block) and _may_be_constexpr(block):
+                    for name in block.names:
+                        self._named.setdefault(name, []).append((file, block))
+        self._constexpr: dict[CodeBlock, str] = {}
+        self._references: dict[CodeBlock, str] = {}
+        self._refused: set[CodeBlock] = set()
+        """Those that the compiler refused as they are."""
+        self._kept: dict[CodeBlock, set[str]] = {}
+        """Those that it refused as `constexpr`, and what it said."""
+
+    def rewrite(self, file: str, line: int, column: int | None, message: str) -> bool:
+        """Rewrite the constant that an error is about; return False if it is about no host constant, or if there is no
+        other way to write it."""
+        blocks = self._files.get(file)
+        if blocks is None:
+            return False
+        if not is_initializer_error(message):
+            return self._is_not_constant(file, blocks, line, message)
+        around = blocks.definition_at(blocks.offset(line, column))
+        if around in self._constexpr:  # by an error about another variable of the same declaration
+            return True
+        if around is None or not self._code.is_host(around) or around in self._references:
+            return False
+        self._refused.add(around)
+        if around in self._kept or not _may_be_constexpr(around):
+            return self._make_reference(file, around)
+        self._make_constexpr(file, around)
+        return True
+
+    def _is_not_constant(self, file: str, blocks: SourceBlocks, line: int, message: str) -> bool:
+        """Rewrite a constant at a line again that the compiler refuses as `constexpr`; return False if there is none.
+
+        The longer word moves what follows it, so that columns tell nothing. One compilation may refuse it more than
+        once, each time with another message.
+        """
+        for block, where in self._constexpr.items():
+            if where == file and _is_at(block, blocks, line):
+                del self._constexpr[block]
+                self._kept[block] = {message}
+                return block not in self._refused or self._make_reference(file, block)
+        for block in blocks.definitions:
+            if block in self._kept and message not in self._kept[block] and _is_at(block, blocks, line):
+                self._kept[block].add(message)
+                return True
+        return False
+
+    def replacements(self) -> dict[str, list[Replacement]]:
+        """Return what to replace in each file."""
+        found: dict[str, list[Replacement]] = {}
+        for block, file in self._constexpr.items():
+            found.setdefault(file, []).extend(
+                (token.start, token.end, b"constexpr") for token in block.tokens if token.text == "const"
+            )
+        for block, file in self._references.items():
+            found.setdefault(file, []).extend(_as_reference(block) or ())
+        return found
+
+    def _make_constexpr(self, file: str, block: CodeBlock) -> None:
+        """Make a constant `constexpr`, and the constants that its initializer names."""
+        self._constexpr[block] = file
+        for name in words(block.tokens) - block.names:
+            for where, other in self._named.get(name, ()):
+                if other not in self._constexpr and other not in self._references and other not in self._kept:
+                    self._make_constexpr(where, other)
+
+    def _make_reference(self, file: str, block: CodeBlock) -> bool:
+        if _as_reference(block) is None or block.names & self._deduced:
+            return False
+        self._references[block] = file
+        return True
+
+
+def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
+    """Return the words of which `decltype` may ask for the declared type, which a reference would change.
+
+    These are names that are all of its operand, as in `decltype(ns::limit)`; of other expressions it tells the type and
+    value category, which stay. Where `decltype(auto)` or a macro with `decltype` stands, all words of the definition.
+    """
+    blocks = list(files)
+    macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
+    deducing: set[str] = set()
+    while new := {macro.name for macro in macros if words(macro.body) & (deducing | {"decltype"})} - deducing:
+        deducing |= new
+    found: set[str] = set()
+    for definition in (each for file in blocks for each in file.definitions):
+        operands = list(_operands_of_decltype(definition.tokens))
+        if words(definition.tokens) & deducing or "auto" in operands:
+            found |= words(definition.tokens)
+        found.update(operands)
+    return frozenset(found)
+
+
+def _operands_of_decltype(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the last word of each operand of `decltype` that is a name alone."""
+    for index, token in enumerate(tokens):
+        if token.text != "decltype":
+            continue
+        operand = list(takewhile(lambda each: each.kind == "word" or each.text == "::", tokens[index + 2 :]))
+        end = index + 2 + len(operand)
+        if operand and end < len(tokens) and tokens[end].text == ")":
+            yield operand[-1].text
+
+
+def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:
+    return blocks.line(block.start) <= line <= blocks.line(block.end - 1)
+
+
+def _may_be_constexpr(block: CodeBlock) -> bool:
+    """Return whether a block is `const TYPE name = VALUE;` and looks like a number: it may be one that is computed at
+    run time."""
+    texts = [token.text for token in block.tokens]
+    if block.in_class or block.body or texts.count("const") != 1 or "=" not in texts:
+        return False
+    equals = texts.index("=")
+    head, value = block.tokens[:equals], block.tokens[equals:]
+    if any(token.kind != "word" and token.text != "::" for token in head) or texts.index("const") > equals:
+        return False
+    if {"template", "volatile", "using", "typedef", "constexpr"} & set(texts[:equals]):
+        return False
+    if any(token.text in "{}[]" or token.kind == "text" for token in value):
+        return False
+    calls = any(one.kind == "word" and after.text == "(" for one, after in pairwise(value))
+    return not calls or set(texts[: equals - 1]) <= _ARITHMETIC | _SPECIFIERS | {"const"}
+
+
+def _as_reference(block: CodeBlock) -> list[Replacement] | None:
+    """Return the replacements that make a constant a reference; None if the block is no constant."""
+    tokens = block.tokens
+    texts = [token.text for token in tokens]
+    if "const" not in texts or texts[0] == "template":
+        return None
+    ends = (index for index, text in enumerate(texts) if text in ("=", "(", "{", "[") and index > 0)
+    end = next(ends, None)
+    if end is None or tokens[end - 1].kind != "word":
+        return None
+    name = tokens[end - 1]
+    if texts[end - 2] == "::":  # the definition of a member, which the class declares
+        return [(block.start, block.end, b"")]
+    if texts[end] == "[":  # a reference would need the bounds
+        return [(token.start, token.end, b"") for token in tokens[:end] if token.text == "const"]
+    gap = 1 if tokens[end - 2].end < name.start else 0  # a space makes room, so that columns stay the same
+    edits = [(name.start - gap, name.start, b"&")]
+    if texts[end] != "=":
+        type_ = " ".join(text for text in texts[: end - 1] if text not in _SPECIFIERS | {"const"})
+        edits.append((name.end, name.end, f" = {type_}".encode(errors="surrogateescape")))
+    return edits

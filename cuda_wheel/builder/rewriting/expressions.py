@@ -1,0 +1,397 @@
+"""Rewrite arithmetic on `void*`, `p + 4`, as that on `char*`: with GCC and nvcc, `void` has the size 1.
+
+A cast before the pointer takes nothing but a `void*`. The result is a `char*`, which converts to `void*`; where it
+cannot stand for one, the compiler's own error stays. The compiler does not point into a macro: all its operands that
+may be such a pointer go through a function that changes nothing but a `void*`.
+
+Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads.
+
+In place of an array's type, as in `(T[2]){1, 2}`, stands a name for it. nvcc reads them as GCC does; NVRTC has no GNU
+mode. In C++ without it, a type in parentheses before a brace is an error, so that nothing else can be meant where the
+compiler expects an expression.
+
+Rewrite assembly of the host, `asm volatile ("cpuid" : "=a"(x))`, which NVRTC reads in device functions only.
+
+nvcc leaves it to GCC. Nothing of a host function is in an image, but what its operands name may instantiate kernels:
+the operands stay, as expressions. Of a macro with assembly, the call is rewritten, and its arguments stay.
+
+Write a narrowing conversion in braces as a cast: `k<<<{static_cast<unsigned int>(n), 1}, 32>>>`.
+
+nvcc with GCC only warns about the arguments of a constructor that narrow. An option of NVRTC's front end does the same,
+but then narrowing is no reason any more for a template not to be chosen, and with nvcc it is one.
+
+Have `pow(x, 2)` call `pow(double, double)`, as nvcc does: NVRTC has functions for an exponent of type int.
+
+They are no templates, so that nothing is preferred to them. <math.h> makes such calls ambiguous, and declares the
+function that then stands around the exponent: by the type of the base, it makes an int another number.
+
+Rewrite macros that stand for a pragma, `#define UNROLL #pragma unroll`, with the operator `_Pragma`.
+
+nvcc preprocesses a text before it compiles it, and then finds a pragma in the middle of a line. NVRTC does both at
+once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from cuda_wheel.builder.cxx.tokens import Token, balanced, end_of_argument
+from cuda_wheel.builder.rewriting.blocks import SourceBlocks
+from cuda_wheel.builder.rewriting.constants import Replacement
+from cuda_wheel.builder.rewriting.project_texts import RefusedCode
+from cuda_wheel.builder.rewriting.rewriter import FileEdit, Rewriter, around, definitions_of, macro_tokens
+
+__all__ = ["CompoundLiterals", "HostAssembly", "NarrowingArguments", "Powers", "PragmaMacros", "VoidPointers"]
+
+
+_ERRORS = ("expected an expression", "type name is not allowed")
+"""The second is about a type that depends on a template's parameters."""
+
+_ARRAY = (b"typename ::cuda_wheel_detail::without_reference<", b">::type")
+"""What stands for the parentheses around an array's type. The preamble declares it."""
+
+_NO_NAMES = frozenset(("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short"))
+"""Words of types that `T{...}` cannot begin with."""
+
+
+class CompoundLiterals(Rewriter):
+    """The compound literals of a type, once the compiler refuses one of them: in the code, and in macros, into which
+    the compiler does not point."""
+
+    @staticmethod
+    def is_about(message: str) -> bool:
+        # For an array there are two errors.
+        return message in _ERRORS or re.match(r'cast to type ".*\]" is not allowed', message) is not None
+
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        types = frozenset().union(*map(self._types_at, errors))
+        for file, blocks in self.files.items() if types else ():
+            for tokens in (blocks.tokens, *(macro_tokens(blocks, each) for each in blocks.directives)):
+                for start, end in _literals(tokens):
+                    if _spelled(tokens[start + 1 : end]) in types:
+                        # Both parentheses become spaces, or make a name of an array's type.
+                        written = _ARRAY if tokens[end - 1].text == "]" else (b"", b"")
+                        opening, closing = tokens[start], tokens[end]
+                        yield (
+                            file,
+                            [
+                                (opening.start, opening.end, written[0]),
+                                (closing.start, closing.end, written[1]),
+                            ],
+                        )
+
+    def _types_at(self, error: RefusedCode) -> set[str]:
+        """Return the types of the literal at an error, or of those in the macro that is used there."""
+        place = self.token_at(error)
+        if place is None:
+            return set()
+        tokens, index = place[0].tokens, place[1]
+        here = {_spelled(tokens[start + 1 : end]) for start, end in _literals(tokens) if index in (start + 1, end + 1)}
+        if here or tokens[index].text == "{":
+            return here
+        name = tokens[index].text
+        return {
+            _spelled(body[start + 1 : end])
+            for each in self.files.values()
+            for directive in each.directives
+            if len(body := macro_tokens(each, directive)) > 1 and body[1].text == name
+            for start, end in _literals(body)
+        }
+
+
+def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the indices of the parentheses of each `(T) {` that may be a compound literal."""
+    for index, token in enumerate(tokens):
+        if token.text != "{" or not index or tokens[index - 1].text != ")":
+            continue
+        start = index - 2
+        while start > 2 and tokens[start].text == "]" and tokens[start - 2].text == "[":
+            start -= 3
+        while start >= 0 and (tokens[start].kind == "word" or tokens[start].text == "::"):
+            start -= 1
+        begin = start + 2 if tokens[start + 1].text == "typename" else start + 1
+        first = tokens[begin]
+        is_type = first.kind == "word" and first.text not in _NO_NAMES and tokens[begin + 1].text in ("::", "[", ")")
+        if start < 0 or tokens[start].text != "(" or not is_type:
+            continue
+        before = tokens[start - 1] if start else None
+        is_call = before is not None and (before.kind == "word" or before.text in (")", "]", ">"))
+        if before is None or not is_call or before.text == "return" or _begins_a_macro(tokens, start):
+            yield start, index - 1
+
+
+def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether a token is the first of a macro's text: after `define NAME` or `define NAME(...)`."""
+    if tokens[0].text != "define":
+        return False
+    has_parameters = tokens[2].text == "(" and tokens[1].end == tokens[2].start
+    return index == (balanced(tokens, 2) if has_parameters else 2)
+
+
+def _spelled(tokens: Iterable[Token]) -> str:
+    return " ".join(token.text for token in tokens)
+
+
+_ASM = frozenset({"asm", "__asm", "__asm__"})
+_VOLATILE = frozenset({"volatile", "__volatile", "__volatile__", "inline", "__inline__", "goto"})
+
+
+class HostAssembly(Rewriter):
+    """Assembly, and uses of macros with assembly."""
+
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return message in ('expected a "("', 'expected a ")"')
+
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            place = self.token_at(error)
+            replacement = None if place is None else self._replacement(*place)
+            if replacement is not None:
+                yield error.file, [replacement]
+
+    def _replacement(self, blocks: SourceBlocks, index: int) -> Replacement | None:
+        """Return what to write in place of the assembly, or of the use of a macro with assembly, at a token.
+
+        The compiler may point to what follows `asm`. None if there is no assembly.
+        """
+        tokens = blocks.tokens
+        first = next((i for i in (index, index - 1) if i >= 0 and self._is_assembly(tokens[i])), None)
+        if first is None:
+            return None
+        opening = first + 1
+        while opening < len(tokens) and tokens[opening].text in _VOLATILE:
+            opening += 1
+        end = balanced(tokens, opening)
+        if opening == len(tokens) or tokens[opening].text != "(" or tokens[end - 1].text != ")":
+            return None
+        inside = tokens[opening + 1 : end - 1]
+        parts = _operands(inside) if tokens[first].text in _ASM else _arguments(inside)
+        texts = [blocks.content[each[0].start : each[-1].end] for each in parts if each]
+        kept = b", ".join(b"(void)(" + text + b")" for text in texts) or b"(void)0"
+        return tokens[first].start, tokens[end - 1].end, kept
+
+    def _is_assembly(self, token: Token) -> bool:
+        if token.text in _ASM:
+            return True
+        bodies = (each.body for each in definitions_of(token.text, self.files)) if token.kind == "word" else ()
+        return any(word.text in _ASM for body in bodies for word in body)
+
+
+def _arguments(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yield the arguments of a macro."""
+    start = 0
+    while start < len(tokens):
+        end = end_of_argument(tokens, start)
+        yield tokens[start:end]
+        start = end + 1
+
+
+def _operands(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yield the expression of each operand: what follows a constraint, in parentheses."""
+    for index in range(1, len(tokens)):
+        if tokens[index].text == "(" and tokens[index - 1].kind == "text":
+            yield tokens[index + 1 : balanced(tokens, index) - 1]
+
+
+_ERROR = re.compile(
+    r'invalid narrowing conversion from "[^"]*"(?: \(aka "[^"]*"\))? to "([^"]*)"(?: \(aka "([^"]*)"\))?'
+)
+
+_BUILT_IN = re.compile(r"(?:bool|char|short|int|long|float|double|unsigned|signed| )+")
+
+
+class NarrowingArguments(Rewriter):
+    """The arguments whose narrowing the compiler refuses."""
+
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return _ERROR.match(message) is not None
+
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            match, place = _ERROR.match(error.message), self.token_at(error)
+            if match is None or place is None:
+                continue
+            span = _argument(place[0].tokens, place[1], of_dimensions=error.in_instance)
+            type_ = match[2] or match[1]
+            if span is not None and _BUILT_IN.fullmatch(type_):
+                yield error.file, around(*span, f"static_cast<{type_}>(".encode())
+
+
+def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple[int, int] | None:
+    """Return the span of the argument in braces that begins at a token; None if there is none.
+
+    With `of_dimensions` it must be one of `dim3`, whatever the arguments of the templates around it are.
+    """
+    if not index or tokens[index - 1].text not in ("{", ","):
+        return None
+    end = end_of_argument(tokens, index)
+    if end == len(tokens) or tokens[end].text not in (",", "}"):
+        return None
+    if of_dimensions and not _is_of_dimensions(tokens, index):
+        return None
+    return tokens[index].start, tokens[end - 1].end
+
+
+def _is_of_dimensions(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether the braces around a token are those of `<<<{...}` or `dim3 name{...}`."""
+    depth = 0
+    while index > 2:
+        index -= 1
+        text = tokens[index].text
+        depth += (text in (")", "}", "]")) - (text in ("(", "{", "["))
+        if depth < 0:
+            break
+        if text == ";":
+            return False
+    words = [token.text for token in tokens[max(0, index - 3) : index]]
+    if words[-1:] == ["="]:
+        words.pop()
+    return words[-1:] == ["<<<"] or words[-1:] == ["dim3"] or words[-2:-1] == ["dim3"] or _ends_launch(tokens, index)
+
+
+def _ends_launch(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether an opening brace begins the second argument of a launch, which the first precedes."""
+    while index > 1 and tokens[index].text not in (";", "<<<", ">>>"):
+        index -= 1
+    return tokens[index].text == "<<<"
+
+
+_ERROR_POWERS = re.compile(r'more than one instance of overloaded function "(?:\w+::)*pow" matches the argument list')
+
+_EXPONENT = b"::cuda_wheel_detail::exponent<decltype(%s)>("
+"""What stands before the exponent, with the base."""
+
+
+class Powers(Rewriter):
+    """The calls of `pow` that the compiler finds ambiguous."""
+
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return _ERROR_POWERS.match(message) is not None
+
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for error in errors:
+            place = self.token_at(error)
+            if place is None:
+                continue
+            tokens, index = place[0].tokens, place[1]
+            index += tokens[index].text == "::" and index + 1 < len(tokens)
+            call = _call(tokens, index)
+            if call is not None:
+                yield error.file, call
+            else:
+                yield from self._in_macro(tokens[index].text, set())
+
+    def _in_macro(self, name: str, seen: set[str]) -> Iterator[FileEdit]:
+        """Yield the calls in a macro, and in the macros that it uses."""
+        seen.add(name)
+        for definition in definitions_of(name, self.files):
+            for index, token in enumerate(definition.body):
+                if token.text == "pow":
+                    call = _call(definition.body, index)
+                    if call is not None:
+                        yield definition.file, call
+                elif token.kind == "word" and token.text not in seen:
+                    yield from self._in_macro(token.text, seen)
+
+
+def _call(tokens: Sequence[Token], index: int) -> list[Replacement] | None:
+    """Return the replacements around the exponent of the call of `pow` at a token; None if there is none."""
+    if index + 1 >= len(tokens) or tokens[index].text != "pow" or tokens[index + 1].text != "(":
+        return None
+    end = balanced(tokens, index + 1) - 1
+    comma = end_of_argument(tokens, index + 2)
+    if comma + 1 >= end:
+        return None
+    base = b" ".join(token.text.encode(errors="surrogateescape") for token in tokens[index + 2 : comma])
+    return around(tokens[comma + 1].start, tokens[end - 1].end, _EXPONENT % (b"(%s)" % base))
+
+
+_DEFINITION = re.compile(r"([A-Za-z_]\w*)\s+#\s*pragma\s+(.+)", re.DOTALL)
+"""Matches what follows `#define`. In a macro with parameters, "#" would make a string."""
+
+
+class PragmaMacros(Rewriter):
+    """The macros that stand for a pragma. All are rewritten when the compiler refuses one."""
+
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return message == '"#" not expected here'
+
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        for file, blocks in self.files.items():
+            for directive in blocks.directives:
+                match = _DEFINITION.fullmatch(directive.rest.strip()) if directive.word == "define" else None
+                if match:
+                    pragma = " ".join(match[2].split()).replace("\\", "\\\\").replace('"', '\\"')
+                    text = f'#define {match[1]} _Pragma("{pragma}")'.encode()
+                    yield file, [(directive.start, directive.end, text)]
+
+
+_CAST = b"(::cuda_wheel_detail::void_pointer)"
+_VARIABLE_CAST = b"(::cuda_wheel_detail::void_variable)"
+"""The preamble declares them: of a pointer, and of a variable that the operator changes."""
+
+_IN_MACRO = (b"::cuda_wheel_detail::bytes(", b")")
+"""What stands around an operand in a macro. The preamble declares it."""
+
+_OPERAND = re.compile(rb"[A-Za-z_(*]")
+_ASSIGNMENT = re.compile(rb"[\w.>\[\]-]*?\s*[+-]=")
+"""Matches the rest of a variable, and the operator that changes it."""
+
+
+class VoidPointers(Rewriter):
+    """The pointers in arithmetic that the compiler refuses."""
+
+    @staticmethod
+    def is_about(message: str) -> bool:
+        return message == "expression must be a pointer to a complete object type"
+
+    def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
+        macros: list[str] = []
+        for error in errors:
+            if error.file not in self.files or error.column is None:
+                continue
+            blocks = self.files[error.file]
+            offset = blocks.offset(error.line, error.column)
+            index = blocks.token_at(offset)
+            name = blocks.tokens[index].text if index < len(blocks.tokens) else ""
+            if any(True for _ in definitions_of(name, self.files)):
+                macros.append(name)
+            elif _OPERAND.match(blocks.content, offset):
+                cast = _VARIABLE_CAST if _ASSIGNMENT.match(blocks.content, offset) else _CAST
+                yield error.file, [(offset, offset, cast)]
+        yield from self._in_macros(macros)
+
+    def _in_macros(self, names: list[str]) -> Iterator[FileEdit]:
+        """Yield the operands in macros, and in the macros that they use."""
+        waiting, seen = list(names), set()
+        while waiting:
+            name = waiting.pop()
+            for definition in definitions_of(name, self.files) if name not in seen else ():
+                waiting += [token.text for token in definition.body if token.kind == "word"]
+                for start, end in _operands_void_pointers(definition.body):
+                    yield definition.file, around(start, end, _IN_MACRO[0], _IN_MACRO[1])
+            seen.add(name)
+
+
+def _operands_void_pointers(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the span of each name or expression in parentheses before a `+` or `-`, `+=`, `-=`."""
+    for index in range(1, len(tokens)):
+        before = tokens[index - 1]
+        if tokens[index].text not in ("+", "-") or (tokens[index].start == before.end and before.text in ("+", "-")):
+            continue
+        if before.text == ")":
+            opening = index - 1
+            depth = 1
+            while opening > 0 and depth:
+                opening -= 1
+                depth += (tokens[opening].text == ")") - (tokens[opening].text == "(")
+            is_call = opening > 0 and (tokens[opening - 1].kind == "word" or tokens[opening - 1].text in (">", "]"))
+            if not is_call:
+                yield tokens[opening].start, before.end
+        elif before.kind == "word" and (index < 2 or tokens[index - 2].text not in ("#", "##", ".", "->", "::")):
+            yield before.start, before.end

@@ -1,0 +1,319 @@
+"""Find attributes that change the layout of a type with GCC, and that NVRTC ignores.
+
+These are those behind the closing bracket of a class or an enumeration, as in
+`struct A { char a; int b; } __attribute__((packed));`, and `[[gnu::packed]]`.
+
+NVRTC 12.9, 13.0 and 13.5 warn about some and say nothing about others. They are found in the preprocessed text, where
+macros are expanded; only texts that may have them are preprocessed for this.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from cuda_wheel.builder.cxx.tokens import Token, balanced, scan
+from cuda_wheel.builder.rewriting.blocks import parameters
+from cuda_wheel.builder.rewriting.preprocessed import segments, template_arguments_end
+
+__all__ = [
+    "BEHIND_BRACKET",
+    "LOWERED",
+    "LayoutError",
+    "PreprocessedCode",
+    "may_have_layout_attributes",
+    "type_brackets",
+]
+
+
+BEHIND_BRACKET = (
+    "NVRTC ignores an attribute behind the closing bracket of a type, which changes the type's layout: write it behind "
+    "the keyword, as in struct __attribute__((packed)) name {...}"
+)
+
+_GNU_NAME = (
+    "NVRTC ignores [[gnu::packed]] and [[gnu::aligned]], which change the layout of a type: write __attribute__((...))"
+)
+
+LOWERED = (
+    "this lowers the alignment of a type, which the attribute does with NVRTC and does not with GCC and nvcc, so that "
+    "layouts differ: leave it out, or write packed too"
+)
+
+_LAYOUT_WORDS = frozenset(("packed", "aligned", "align"))
+
+_ATTRIBUTES = frozenset(("__attribute__", "__attribute", "__declspec"))
+
+_ALIGNMENTS = frozenset(("alignas", "aligned", "__aligned__"))
+
+_ALIGNMENT = re.compile(rb"\b(?:alignas|aligned|__aligned__)\s*\(([^()]*)")
+
+_NAMED = re.compile(rb"\b_*(?:packed|aligned|align)_*\b")
+
+_NAMED_IN_PACK = re.compile(rb"\b_*(?:packed|aligned|align)_*\b|\balignas\b")
+
+_WITH_ARGUMENTS = frozenset((*_ATTRIBUTES, "alignas", "__align__", "decltype"))
+
+_MENTION = re.compile(rb"\b(?:(?:__)?(?:packed|aligned)(?:__)?|align|__align__|__builtin_align__|__CUDA_ALIGN__)\b")
+
+_ATTRIBUTE = re.compile(rb"\b__attribute|\b__declspec\b|\bgnu\b|__align__|__builtin_align__|__CUDA_ALIGN__")
+
+_BEHIND_KEYWORD = re.compile(
+    rb"(?:\b(?:struct|class|union|extern\s+__shared__)|[;{]\s*__shared__)\s+"
+    rb"(?:(?:__align__|__builtin_align__)\s*\(\s*(?:16|32|64|128|256|512|1024)\s*\)|__attribute__\s*\(\(\s*(?:__)?packed)"
+)
+"""Matches the most frequent places of such an attribute, where NVRTC honours it, with alignments that most types do not
+exceed."""
+
+_SUSPECT = re.compile(
+    rb"\}(?:\s|\#[^\n]*\n)*(?:__attribute|__declspec)[^;{}]*?(?:packed|align)|\[\s*\[[^;{}]*?\bgnu\b[^;{}]*?(?:packed|align)"
+)
+"""Matches what an ignored attribute looks like in preprocessed text, and more."""
+
+
+def _text_may_have(text: bytes) -> bool:
+    """Return whether a text names an attribute about layouts elsewhere than behind `struct` and the like."""
+    if b"packed" not in text and b"align" not in text:
+        return False
+    if b"alignas" in text and _PACK.search(text):
+        return True
+    rest = _BEHIND_KEYWORD.sub(b"", text)
+    return _MENTION.search(rest) is not None and _ATTRIBUTE.search(rest) is not None
+
+
+def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -> bool:
+    """Return whether one of these texts, or of the files with these absolute paths, names such an attribute."""
+    return any(map(_text_may_have, texts)) or any(
+        _version_may_have(path, (found := os.stat(path)).st_mtime_ns, found.st_size) for path in headers
+    )
+
+
+@lru_cache(maxsize=4096)  # sources have most of their headers in common
+def _version_may_have(header: str, changed: int, size: int) -> bool:
+    return _text_may_have(Path(header).read_bytes())
+
+
+class LayoutError(NamedTuple):
+    """A file and line, as the compiler names them, and what is wrong there."""
+
+    file: str
+    line: int
+    reason: str
+
+
+_WITHIN_PACK = (
+    "within #pragma pack, NVRTC gives a member with an alignment of its own another place than GCC and nvcc: write "
+    "__attribute__((packed)) behind the keyword in place of the pragma, or leave the alignment out"
+)
+
+_PACK = re.compile(rb"\bpragma\s+pack\s*\(([^)\n]*)\)|_Pragma\s*\(\s*\"\s*pack\s*\(([^)\n]*)\)")
+
+
+class PreprocessedCode:
+    """The code of a project and of its libraries, but for the toolchain's own, in a preprocessed text."""
+
+    def __init__(self, text: bytes, toolchain: tuple[str, ...]) -> None:
+        self._text = text
+        parts = segments(text)
+        self._segments = [part for part in parts if not part.file.startswith((*toolchain, "__nv_"))]
+        self._builtin = [(part.start, part.end) for part in parts if part.file.startswith("__nv_")]
+        own = [(each, text[each.start : each.end]) for each in self._segments]
+        self._may_be_ignored = _SUSPECT.search(b"".join(part for _, part in own)) is not None
+        packs = ((segment.start + match.start(), match) for segment, part in own for match in _PACK.finditer(part))
+        self._packs = [(at, (match[1] or match[2] or b"").strip()) for at, match in packs]
+        self._largest = _largest_alignment(b"".join(part for _, part in own))
+        # Of other files, none begins or ends within a class that has such an attribute.
+        named = _NAMED_IN_PACK if self._packs else _NAMED
+        named_in = {segment.file for segment, part in own if named.search(part)}
+        self.tokens = [
+            token._replace(start=token.start + segment.start)
+            for segment, part in own
+            if segment.file in named_in
+            for token in scan(part)[0]
+        ]
+
+    def place(self, offset: int) -> tuple[str, int]:
+        """Return the file, as the compiler names it, and the line of an offset."""
+        index = bisect_right(self._segments, offset, key=lambda segment: segment.start) - 1
+        segment = self._segments[index]
+        return segment.file, segment.line + self._text.count(b"\n", segment.start, offset)
+
+    def ignored(self) -> Iterator[LayoutError]:
+        """Yield an error for each ignored attribute."""
+        tokens = self.tokens
+        for keyword, _, last in type_brackets(tokens) if self._may_be_ignored else ():
+            words = {token.text.strip("_") for token in tokens[last + 1 : _attributes_end(tokens, last + 1)]}
+            # GCC does not align enumerations by such an attribute either.
+            if "packed" in words or (tokens[keyword].text != "enum" and not _LAYOUT_WORDS.isdisjoint(words)):
+                yield LayoutError(*self.place(tokens[last + 1].start), BEHIND_BRACKET)
+        for token in self._within_pack():
+            yield LayoutError(*self.place(token.start), _WITHIN_PACK)
+        for index, token in enumerate(tokens) if self._may_be_ignored else ():
+            if token.text == "[" and index + 1 < len(tokens) and tokens[index + 1].text == "[":
+                words = {each.text.strip("_") for each in tokens[index : balanced(tokens, index)]}
+                if "gnu" in words and not _LAYOUT_WORDS.isdisjoint(words):
+                    yield LayoutError(*self.place(token.start), _GNU_NAME)
+
+    def _within_pack(self) -> Iterator[Token]:
+        """Yield the alignments of members of classes that `#pragma pack` packs."""
+        for keyword, first, last in type_brackets(self.tokens) if self._packs else ():
+            depth = 0
+            for at, argument in self._packs:
+                if at < self.tokens[first].start:
+                    depth = 0 if not argument else depth - 1 if argument.startswith(b"pop") else depth + 1
+            if depth > 0 and self.tokens[keyword].text != "enum":
+                yield from (each for each in self.tokens[first:last] if each.text in _ALIGNMENTS)
+
+    def with_alignas(self) -> tuple[bytes, set[tuple[str, int]]]:
+        """Return the text with `alignas(N)` in place of attributes that may lower an alignment, and where these are.
+
+        The compiler refuses `alignas` where it lowers an alignment. The text is empty if no attribute may.
+        """
+        edits: list[tuple[int, int, bytes]] = []
+        places = set()
+        for attribute, written, place in self._alignments():
+            places |= {self.place(attribute[0].start), self.place(place)}
+            edits += [(attribute[0].start, attribute[-1].end, b""), (place, place, written)]
+        if not edits:
+            return b"", places
+        edits += [(start, end, b"\n" * self._text.count(b"\n", start, end)) for start, end in self._builtin]
+        parts, at = [], 0
+        for start, end, new in sorted(edits):
+            parts += [self._text[at:start], new]
+            at = end
+        return b"".join([*parts, self._text[at:]]), places
+
+    def _alignments(self) -> Iterator[tuple[Sequence[Token], bytes, int]]:
+        """Yield the tokens of each attribute that may lower an alignment, the `alignas` for it, and its offset."""
+        tokens = self.tokens
+        for keyword, first, last in type_brackets(tokens):
+            if tokens[keyword].text == "enum":
+                continue
+            end = _attributes_end(tokens, keyword + 1)
+            if any(token.text.strip("_") == "packed" for token in tokens[keyword + 1 : end]):
+                continue
+            places = [(keyword + 1, end, tokens[keyword].end)]
+            places += _member_attributes(tokens, first, last)
+            for begin, stop, place in places:
+                for start, after in _single_attributes(tokens, begin, stop):
+                    written = _alignas(tokens[start:after], self._largest)
+                    if written:
+                        yield tokens[start:after], written, place
+
+
+def _largest_alignment(text: bytes) -> int:
+    """Return an alignment that no type exceeds; a very large one if it is unknown."""
+    numbers = [match[1].strip() for match in _ALIGNMENT.finditer(text)]
+    if not all(map(bytes.isdigit, numbers)):
+        return 1 << 30
+    return max([32 if b"_32a" in text else 16, *map(int, numbers)])
+
+
+def _number(tokens: Sequence[Token]) -> int | None:
+    """Return the value of tokens that are one decimal number; None otherwise."""
+    return int(tokens[0].text) if len(tokens) == 1 and tokens[0].text.isdecimal() else None
+
+
+def _single_attributes(tokens: Sequence[Token], begin: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of each `__attribute__((...))` between two indices that are a run of them."""
+    while begin < stop:
+        after = balanced(tokens, begin + 1)
+        yield begin, after
+        begin = after
+
+
+def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the bounds of each run of attributes of a class's data members, and the offset where the member begins."""
+    index = head = first + 1
+    while index < last:
+        text = tokens[index].text
+        if text in _ATTRIBUTES and tokens[index + 1].text == "(":
+            end = _attributes_end(tokens, index)
+            before = tokens[head:index]
+            is_member = _NO_MEMBERS.isdisjoint(token.text for token in before) and parameters(before) is None
+            is_behind = tokens[index - 1].text in ("class", "struct", "union", "enum", "}")
+            is_packed = any(token.text.strip("_") == "packed" for token in tokens[index:end])
+            if is_member and not is_behind and not is_packed:
+                yield index, end, tokens[head].start
+            index = end
+        elif text in ("(", "[", "{"):
+            is_body = text == "{" and parameters(tokens[head:index]) is not None
+            index = balanced(tokens, index)
+            head = index if is_body else head
+        else:
+            index += 1
+            if text == ";" or (text == ":" and tokens[index - 2].text in ("public", "private", "protected")):
+                head = index
+
+
+_NO_MEMBERS = frozenset(("typedef", "using", "friend", "static", "operator"))
+
+
+def _alignas(attribute: Sequence[Token], largest: int) -> bytes:
+    """Return `alignas(N)` for `__attribute__((aligned(N)))`; nothing for one that lowers no alignment."""
+    for index, token in enumerate(attribute):
+        if token.text.strip("_") == "aligned" and attribute[index + 1].text == "(":
+            inside = attribute[index + 1 : balanced(attribute, index + 1)]
+            number = _number(inside[1:-1])
+            if number is None or number < largest:
+                return f" alignas{' '.join(each.text for each in inside)} ".encode(errors="surrogateescape")
+    return b""
+
+
+def type_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
+    """Yield the indices of the keyword and of both brackets of each class and enumeration that tokens define."""
+    opened: list[
+        tuple[int, int | None, int]
+    ] = []  # where the declaration begins, its keyword if it is a type's, bracket
+    head = 0
+    for index, token in enumerate(tokens):
+        text = token.text
+        if text in ("(", "[", "{"):
+            opened.append((head, _type_keyword(tokens, head, index) if text == "{" else None, index))
+            head = index + 1
+        elif text in (")", "]", "}"):
+            head, keyword, first = opened.pop() if opened else (index + 1, None, index)
+            if text == "}":
+                head = index + 1
+            if keyword is not None:
+                yield keyword, first, index
+        elif text == ";":
+            head = index + 1
+
+
+def _type_keyword(tokens: Sequence[Token], head: int, bracket: int) -> int | None:
+    """Return the index of the keyword of the type whose definition has its opening bracket at an index; None if the
+    bracket is another. The declaration begins at `head`."""
+    keyword = None
+    index = head
+    while index < bracket:
+        text = tokens[index].text
+        if text == "<":
+            index = template_arguments_end(tokens, index) or index + 1
+            continue
+        if text == "(":
+            is_attribute = tokens[index - 1].text in _WITH_ARGUMENTS or index - 2 == keyword  # a macro: struct ALIGN(8)
+            if not is_attribute:
+                return None
+            index = balanced(tokens, index)
+            continue
+        if text == ":" and keyword is not None:  # bases follow, or the type of an enumeration
+            return keyword
+        if text == "=":
+            return None
+        if text in ("class", "struct", "union", "enum"):
+            keyword = index
+        index += 1
+    return keyword
+
+
+def _attributes_end(tokens: Sequence[Token], index: int) -> int:
+    """Return the index after all attributes from an index on."""
+    while index + 1 < len(tokens) and tokens[index].text in _ATTRIBUTES and tokens[index + 1].text == "(":
+        index = balanced(tokens, index + 1)
+    return index

@@ -1,0 +1,282 @@
+"""Read a source's text and those of the headers that it includes, but for those of the toolkit and of this package.
+
+PyTorch's own headers are read like the project's: they name what they use of the stand-ins.
+
+Write the changed text of a source and of the project's headers.
+
+A changed header reaches the compiler in memory, under its project-relative path; each file that includes it is changed
+to name that path. Line numbers stay the same.
+
+PyTorch's header for each operator, `<ATen/ops/zeros.h>`: a line that includes the stand-in for all operators.
+
+PyTorch has over a thousand such files. Here they are text in memory, which NVRTC finds before it searches for files.
+So is the list of the operators that a source names: declaring all of them takes longer than compiling a small kernel.
+
+The files of a job's project as a compilation reads them, and the compiler's errors in them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from cuda_wheel.builder.cxx.tokens import Directive
+from cuda_wheel.builder.rewriting.blocks import CodeBlock, SourceBlocks
+from cuda_wheel.builder.rewriting.constants import Replacement
+from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header, visit
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS
+
+__all__ = [
+    "LocatedError",
+    "Project",
+    "RefusedCode",
+    "changed_files",
+    "definition_at",
+    "holds_toolkit",
+    "included_name",
+    "operator_headers",
+    "operator_names_header",
+    "project_files",
+    "project_texts",
+    "some_project_texts",
+]
+
+
+_INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
+
+
+def included_name(directive: Directive) -> tuple[str, bool] | None:
+    """Return the name of the header that a directive includes, and whether the name is quoted.
+
+    None if it includes none, or one that a macro names.
+    """
+    match = _INCLUDE.match(directive.rest) if directive.word == "include" else None
+    return None if match is None else (match[1] or match[2], match[1] is not None)
+
+
+def changed_files(
+    files: Mapping[str, SourceBlocks],
+    source: str,
+    edits: Mapping[str, Iterable[Replacement]],
+    find: Callable[[str, bool, str], str | None],
+) -> dict[str, bytes]:
+    """Return the new text of the source and of each header that changes, by project-relative path.
+
+    `edits` are the replacements, by file. `find` returns the project-relative path of the header of
+    `#include "name"` (True) or `<name>` in a file; None if it is no file of the project.
+    """
+    spans: dict[str, list[Replacement]] = {name: list(each) for name, each in edits.items()}
+    spans.setdefault(source, [])
+    includes = [
+        (name, directive, header)
+        for name, blocks in files.items()
+        for directive in blocks.directives
+        if (header := _header(directive, name, find)) is not None
+    ]
+    changed = set(spans)
+    while new := {name for name, _, header in includes if header in changed} - changed:
+        changed |= new
+    for name, directive, header in includes:
+        if name in changed and header in changed:
+            spans.setdefault(name, []).append(
+                (directive.start, directive.end, b'#include "' + os.fsencode(header) + b'"')
+            )
+    return {name: _replaced(files[name].content, edits) for name, edits in spans.items()}
+
+
+def _header(directive: Directive, name: str, find: Callable[[str, bool, str], str | None]) -> str | None:
+    asked = included_name(directive)
+    return None if asked is None else find(*asked, name)
+
+
+def _replaced(content: bytes, edits: Sequence[Replacement]) -> bytes:
+    """Return a text with new texts in place of spans. A span without a new one becomes blank; all lines stay."""
+    pieces: list[bytes] = []
+    position = 0
+    for start, end, new in sorted(edits):
+        if start < position:  # inside a span that was replaced as a whole
+            continue
+        old = content[start:end]
+        pieces += [content[position:start], new + b"\n" * old.count(b"\n") if new else re.sub(rb"[^\r\n]", b" ", old)]
+        position = end
+    return b"".join([*pieces, content[position:]])
+
+
+_HEADER = "cuda_wheel_detail/pytorch/operator_names.h"
+_NAMES = INCLUDE.parent / "pytorch" / _HEADER
+_NAMED_ELSEWHERE = (
+    "from_blob",
+    "index",
+    "index_put",
+    "max",
+    "median",
+    "min",
+    "nanmedian",
+    "svd",
+    "tensor",
+    "to",
+    "where",
+)
+"""Operators that have declarations of their own, and so are not in the lists of names."""
+
+
+_LISTED = re.compile(rb"\bX\((\w+)\)")
+
+
+@cache
+def _lists() -> bytes:
+    return _NAMES.read_bytes()
+
+
+@cache
+def operator_headers() -> dict[str, bytes]:
+    """Return the text of each operator's header, by the name that `#include` names."""
+    names = {match.decode().removesuffix("_") for match in _LISTED.findall(_lists())}
+    return {f"ATen/ops/{name}.h": b"#include <ATen/Functions.h>\n" for name in names.union(_NAMED_ELSEWHERE)}
+
+
+def operator_names_header(names: Set[bytes]) -> dict[str, bytes]:
+    """Return the header that lists PyTorch's operators, with only those that have one of these names."""
+    return {_HEADER: _LISTED.sub(lambda each: each[0] if names & {each[1], each[1] + b"_out"} else b"", _lists())}
+
+
+class LocatedError(NamedTuple):
+    """An error of the compiler. `places` are the project's files and lines with columns where it is, the innermost
+    first: for an error in a library's template, where the project uses that."""
+
+    places: tuple[tuple[str, int, int | None], ...]
+    message: str
+    key: tuple[object, ...] = ()
+    """Equal for the same error of different results."""
+
+    @property
+    def is_missing_header(self) -> bool:
+        """Whether the compiler did not find a header."""
+        return self.message.startswith("cannot open source file")
+
+
+class RefusedCode(NamedTuple):
+    """An error, at a place in one of the project's files."""
+
+    file: str
+    line: int
+    column: int | None
+    """In characters, from 1."""
+    message: str
+    in_instance: bool = False
+    """Whether it is about one instance of a template: another instance may compile."""
+
+
+class Project(NamedTuple):
+    """How to read a job's files. Paths are project-relative; those of libraries outside the project are absolute."""
+
+    source: str
+    text: bytes
+    read: Callable[[str], bytes]
+    """Returns the content of one of the project's files."""
+    find: Callable[[str, bool, str], str | None]
+    """Returns the path of the header of `#include "name"` (True) or `<name>` in a file; None if it is not its own."""
+    is_own: Callable[[str], bool]
+    """Returns whether a path is that of a file of the project, and not of a library in its folder."""
+    with_library: Callable[[str], Project | None]
+    """Returns this project extended by the headers of the library that contains a path. None if the project has them
+    already, if no library contains the path, or if the headers of that library are not rewritten."""
+    instantiate: tuple[str, ...]
+
+    def content(self, file: str) -> bytes:
+        """Return the content of a file, which may be the source."""
+        return self.text if file == self.source else self.read(file)
+
+
+def project_files(project: Project) -> dict[str, SourceBlocks]:
+    """Return the source and the headers that it includes, directly or not, by path: the project's, and those of its
+    libraries that count as the project's."""
+    files: dict[str, SourceBlocks] = {}
+    waiting = [project.source]
+    while waiting:
+        name = waiting.pop()
+        if name in files:
+            continue
+        files[name] = blocks = SourceBlocks(project.content(name))
+        for directive in blocks.directives:
+            asked = included_name(directive)
+            header = None if asked is None else project.find(*asked, name)
+            waiting += [] if header is None else [header]
+    return files
+
+
+def definition_at(files: Mapping[str, SourceBlocks], file: str, line: int, column: int | None) -> CodeBlock | None:
+    """Return the definition around a place; None if there is none, or if the file is not among these."""
+    blocks = files.get(file)
+    return None if blocks is None else blocks.definition_at(blocks.offset(line, column))
+
+
+_INCLUDE_PROJECT_TEXTS = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(?:[<"]([^>"\n]+)[>"])?', re.MULTILINE)
+
+_LIMIT = 1 << 20
+"""The size in bytes of texts above which compiling them takes longer than what the names in them could save."""
+
+
+def project_texts(
+    text: bytes, source: str, root: str, folders: Sequence[str], limit: int = _LIMIT
+) -> list[bytes] | None:
+    """Return a source's text and those of its headers, directly or not; None if they have more than `limit` bytes or
+    cannot be told.
+
+    `folders` are the include folders in search order; relative ones start from `root`. Every file of a name in any of
+    the folders counts, also those that the compiler skips or finds elsewhere first; but not one that has a stand-in,
+    which the compiler finds before it.
+    """
+    texts, is_known = _read(text, source, root, folders, limit)
+    return texts if is_known else None
+
+
+def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -> list[bytes]:
+    """Return the texts of `project_texts`, or some of them if they are too long or cannot be told."""
+    return _read(text, source, root, folders, _LIMIT)[0]
+
+
+def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: int) -> tuple[list[bytes], bool]:
+    """Return texts, and whether they are all."""
+    texts: list[bytes] = []
+    is_known = True
+    own = [folder for folder in folders if not holds_toolkit(os.path.join(root, folder))]
+    after = folders[folders.index(STAND_INS[0]) :] if STAND_INS[0] in folders else ()
+    first = [folder for folder in own if folder not in after]
+
+    def included(path: str) -> Iterator[str]:
+        nonlocal is_known
+        texts.append(Path(path).read_bytes() if texts else text)
+        if sum(map(len, texts)) > limit:
+            is_known = False
+        for name in _INCLUDE_PROJECT_TEXTS.findall(texts[-1]) if is_known else ():
+            if not name:  # a macro gives the header's name
+                is_known = False
+            header = os.fsdecode(name)
+            for folder in dict.fromkeys((os.path.dirname(path), *(first if _has_stand_in(header) else own))):
+                place = os.path.normpath(os.path.join(root, folder, header))
+                if name and os.path.isfile(place):
+                    yield place
+
+    visit([os.path.join(root, source)], included)
+    return texts, is_known
+
+
+@lru_cache(maxsize=4096)
+def _has_stand_in(header: str) -> bool:
+    return header in operator_headers() or any(os.path.isfile(os.path.join(folder, header)) for folder in STAND_INS)
+
+
+@lru_cache(maxsize=64)
+def holds_toolkit(folder: str) -> bool:
+    """Return whether a folder holds headers of the toolkit, of CCCL or of this package."""
+    marks = ("cuda_fp16.h", "curand_kernel.h", "crt/host_defines.h")
+    return (
+        folder in (str(INCLUDE), *STAND_INS)
+        or is_toolkit_header(os.path.join(folder, "any"))
+        or any(os.path.isfile(os.path.join(folder, mark)) for mark in marks)
+    )

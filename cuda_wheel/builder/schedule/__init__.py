@@ -1,1 +1,0 @@
-"""Decide the order of jobs, and remember how long they take."""

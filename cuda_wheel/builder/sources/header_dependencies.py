@@ -1,0 +1,482 @@
+"""Find the `.cu` files that other sources include: they are headers, and no modules of their own.
+
+Expand macros that name headers: `#include NAME(x)`.
+
+Which definitions of a macro hold is unknown, because conditions are not evaluated. So the result contains the
+expansions by each of them, and those that leave the macro as it is.
+
+Find the headers that a source may include, directly or not, without a compiler.
+
+An sdist must contain them all, and the cache needs them where the compiler does not list the headers that it reads.
+More are found than a compiler opens, and never fewer; what only a compiler could determine is reported as uncertain.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from cuda_wheel.builder.config.compiler_options import macro_definitions
+from cuda_wheel.builder.sources.include_directives import (
+    HEADER_NAME,
+    TEST,
+    Definition,
+    Include,
+    IncludeScan,
+    header_name,
+    includes,
+    scan_includes,
+    until_closing,
+)
+
+__all__ = [
+    "Definitions",
+    "IncludedFile",
+    "Reach",
+    "definitions_in",
+    "header_bytes",
+    "included_sources",
+    "is_toolkit_header",
+    "named_headers",
+    "opaque_options",
+    "option_folders",
+    "pre_includes",
+    "reachable",
+    "reached",
+    "read_at_most",
+    "scanned_file",
+    "search_folders",
+    "tested_headers",
+    "visit",
+]
+
+
+Definitions = Mapping[str, Iterable[Definition]]
+
+_WORD = re.compile(r"[A-Za-z_]\w*|[^A-Za-z_]+")
+
+_PARAMETER = re.compile(r"(?<!#)#\s*(\w+)|\b([A-Za-z_]\w*)")
+
+_MAX_WORK = 500_000
+"""Maximum number of characters to write while one spelling is expanded; beyond it, the result is unknown."""
+
+_MAX_SPELLING = 4096
+"""Maximum number of characters of a spelling; the expansion of a longer one is unknown."""
+
+
+def definitions_in(scans: Iterable[IncludeScan], options: Iterable[str]) -> dict[str, set[Definition]]:
+    """Return the macros that texts and options define, by name. An option is "NAME", "NAME=BODY" or "NAME(X)=BODY"."""
+    definitions: dict[str, set[Definition]] = {}
+    for option in options:
+        head, equals, body = option.partition("=")
+        name, parenthesis, parameters = head.partition("(")
+        listed = tuple(map(str.strip, parameters.rstrip(") ").split(","))) if parenthesis else None
+        definitions.setdefault(name.strip(), set()).add(Definition(listed, body if equals else "1"))
+    for scan in scans:
+        for name, definition in scan.definitions:
+            definitions.setdefault(name, set()).add(definition)
+    return definitions
+
+
+def named_headers(spelling: str, definitions: Definitions) -> set[tuple[str, bool]] | None:
+    """Return the header names that a spelling may expand to, and whether each is quoted; None if that is unknown."""
+    names = set()
+    try:
+        texts = _Expansion(definitions).expand(spelling) if len(spelling) <= _MAX_SPELLING else set()
+    except (LookupError, RecursionError):
+        return None
+    for text in map(str.strip, texts):
+        name = HEADER_NAME.fullmatch(text)
+        if name:
+            names.add((header_name(name) or "", name[1] is not None))
+        elif re.split(r"\W", text, maxsplit=1)[0] not in definitions:
+            return None
+    return names or None
+
+
+def tested_headers(condition: str, definitions: Definitions) -> set[tuple[str, bool]] | None:
+    """Return the headers that a condition may test for, as `named_headers` does; None if they are unknown."""
+    names = set()
+    try:
+        texts = _Expansion(definitions).expand(condition) if len(condition) <= _MAX_SPELLING else None
+    except (LookupError, RecursionError):
+        texts = None
+    for text in texts or ():
+        for test in TEST.finditer(text):
+            operand = until_closing(text, test.end()).strip()
+            if name := HEADER_NAME.fullmatch(operand):
+                names.add((header_name(name) or "", name[1] is not None))
+            elif re.split(r"\W", operand, maxsplit=1)[0] not in definitions:
+                return None
+    return None if texts is None else names
+
+
+class _Expansion:
+    """The expansions of one text. Its methods raise LookupError if they are too many or a call does not fit."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self._definitions = definitions
+        self._work = 0
+
+    def _count_work(self, characters: int) -> None:
+        self._work += characters
+        if self._work > _MAX_WORK:
+            raise LookupError
+
+    def expand(self, text: str, active: frozenset[str] = frozenset()) -> set[str]:
+        """Return the possible expansions of a text, without expanding the macros in `active`."""
+        results = {""}
+        position = 0
+        while position < len(text):
+            token = _WORD.match(text, position)
+            assert token is not None
+            name, position = token[0], token.end()
+            if name in self._definitions and name not in active:
+                self._count_work(len(text) - position)
+                alternatives, position = self._call(name, text, position, active | {name})
+            else:
+                alternatives = {name}
+            self._count_work(
+                len(results) * sum(map(len, alternatives)) + len(alternatives) * sum(map(len, results)),
+            )
+            results = {before + alternative for before in results for alternative in alternatives}
+        return results
+
+    def _call(self, name: str, text: str, position: int, active: frozenset[str]) -> tuple[set[str], int]:
+        """Return the possible expansions of the macro whose name ends at `position`, and where its arguments end."""
+        arguments, end = _arguments(text, position)
+        written = text[position:end]
+        alternatives = {name}
+        for macro in self._definitions[name]:
+            if macro.parameters is None:
+                alternatives |= {body + written for body in self._body(macro, (), active)}
+            elif end > position:
+                alternatives |= self._body(macro, arguments, active)
+        # The name alone stands for the call that is left as it is, whichever definition produced it.
+        return {each + (written if each == name else "") for each in alternatives}, end
+
+    def _body(self, macro: Definition, arguments: Sequence[str], active: frozenset[str]) -> set[str]:
+        """Return the possible expansions of a macro's body with these arguments."""
+        parameters = macro.parameters or ()
+        if len(parameters) != len(arguments):
+            raise LookupError
+        written = dict(zip(parameters, arguments, strict=True))
+        results = set()
+        for expanded in product(*({each, *self.expand(each, active)} for each in arguments)):
+            values = dict(zip(parameters, expanded, strict=True))
+            self._count_work(100 + len(macro.body) * (1 + max(map(len, (*expanded, *arguments)), default=0)))
+
+            def substitute(place: re.Match[str], values: dict[str, str] = values) -> str:
+                return f'"{written[place[1]]}"' if place[1] in written else values.get(place[2], place[0])
+
+            results |= self.expand(re.sub(r"\s*##\s*", "", _PARAMETER.sub(substitute, macro.body)), active)
+        return results
+
+
+def _arguments(text: str, position: int) -> tuple[list[str], int]:
+    """Return the arguments in the parentheses at a position of a text, and where they end; `position` without any."""
+    opening = re.compile(r"\s*\(").match(text, position)
+    if opening is None:
+        return [], position
+    arguments, depth, start = [], 1, opening.end()
+    for end in range(start, len(text)):
+        character = text[end]
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0 or (depth == 1 and character == ","):
+            arguments.append(text[start:end].strip())
+            start = end + 1
+        if depth == 0:
+            return arguments, end + 1
+    return [], position
+
+
+T = TypeVar("T", bound=Hashable)
+
+
+def visit(starts: Iterable[T], included: Callable[[T], Iterable[T]]) -> list[T]:
+    """Visit files and all that they include, directly or not, each once; return them in the order of the visits.
+
+    `included` returns the files that a file includes; it is called when the file is visited.
+    """
+    visited: dict[T, None] = {}
+    waiting = list(starts)
+    while waiting:
+        current = waiting.pop()
+        if current not in visited:
+            visited[current] = None
+            waiting += included(current)
+    return list(visited)
+
+
+# --- all headers of a source ------------------------------------------------------------------------
+
+
+class IncludedFile(NamedTuple):
+    """A file that a source may include."""
+
+    path: str
+    """Absolute."""
+    included_at: str
+    """Where it is included: "file:line"."""
+    conditional: bool
+    """Whether the compiler may skip that include."""
+
+
+class Reach(NamedTuple):
+    """The headers that a source may include, by path."""
+
+    headers: list[IncludedFile]
+    certain: bool
+    """Whether there can be no others, because all names that macros give are known."""
+
+
+def search_folders(root: str, source: str, folders: Iterable[str]) -> list[str]:
+    """Return the absolute folders that a project-relative source's includes are searched in, its own first."""
+    return list(
+        dict.fromkeys(os.path.normpath(os.path.join(root, each)) for each in (os.path.dirname(source), *folders))
+    )
+
+
+def reachable(
+    root: Path, source: str, folders: Iterable[str], text: bytes | None = None, defines: Iterable[str] = ()
+) -> Reach:
+    """Return the files that a project-relative source may include, directly or not.
+
+    `folders` are the include folders, project-relative or absolute. A header in none of them is missing or the
+    toolchain's, and left to the compiler. `text` is the source's content if it differs from the file, and `defines` are
+    macros from options ("NAME=VALUE"). If a macro gives a header's name and its expansion is unknown, every file in the
+    folder of the including file counts.
+    """
+    search = _HeaderSearch(root, source, folders, text, defines)
+    waiting = [IncludedFile(search.source_path, source, False)]
+    while waiting:
+        visit(waiting, search.included)
+        waiting = list(search.included_by_macros())
+    search.found.pop(search.source_path, None)
+    return Reach(sorted(search.found.values()), search.is_certain)
+
+
+class _HeaderSearch:
+    """The state of one search for headers."""
+
+    def __init__(
+        self, root: Path, source: str, folders: Iterable[str], text: bytes | None, defines: Iterable[str]
+    ) -> None:
+        self.source_path = os.path.join(root, source)
+        self.found: dict[str, IncludedFile] = {}
+        self.is_certain = True
+        self._root = root
+        self._text = text
+        self._folders = search_folders(str(root), source, folders)
+        self._definitions = definitions_in((), defines)
+        self._macro_includes: dict[tuple[IncludedFile, Include], None] = {}
+        self._paths: dict[tuple[str, str], list[str]] = {}
+
+    def included(self, current: IncludedFile) -> Iterator[IncludedFile]:
+        """Yield the files that a file includes by name, and note its macros and the includes that need them."""
+        if self._text is not None and current.path == self.source_path:
+            scan = scan_includes(self._text)
+        else:
+            scan = scanned_file(current.path)
+        for name, definition in scan.definitions:
+            self._definitions.setdefault(name, set()).add(definition)
+        for include in scan.includes:
+            if include.name is None:
+                self._macro_includes[current, include] = None
+            else:
+                yield from self._new(current, include, self._find(include.name, current, include.quoted))
+
+    def included_by_macros(self) -> Iterator[IncludedFile]:
+        """Yield the further files that macros name. Any file may define such a macro, also the one found last."""
+        self.is_certain = True
+        for current, include in self._macro_includes:
+            names = named_headers(include.spelling, self._definitions)
+            if names is None:
+                self.is_certain = False
+                folder = os.path.dirname(current.path)
+                yield from self._new(current, include, (entry.path for entry in os.scandir(folder) if entry.is_file()))
+            for name, quoted in sorted(names or ()):
+                yield from self._new(current, include, self._find(name, current, quoted))
+
+    def _new(self, current: IncludedFile, include: Include, paths: Iterable[str]) -> Iterator[IncludedFile]:
+        """Yield those of the paths that were not found yet, or only conditionally."""
+        conditional = current.conditional or include.conditional
+        for path in paths:
+            known = self.found.get(path)
+            if known is None or known.conditional > conditional:
+                place = f"{os.path.relpath(current.path, self._root)}:{include.line}".replace(os.sep, "/")
+                self.found[path] = IncludedFile(path, place, conditional)
+                yield self.found[path]
+
+    def _find(self, name: str, current: IncludedFile, quoted: bool) -> list[str]:
+        """Return the files of a name in all folders that the compiler may search."""
+        own = os.path.dirname(current.path) if quoted else ""
+        if (name, own) not in self._paths:
+            places = [own, *self._folders] if own else self._folders
+            paths = dict.fromkeys(os.path.normpath(os.path.join(place, name)) for place in places)
+            self._paths[name, own] = [path for path in paths if os.path.isfile(path)]
+        return self._paths[name, own]
+
+
+def scanned_file(path: str) -> IncludeScan:
+    """Return the scan of a file; an empty one if it cannot be read."""
+    try:
+        status = os.stat(path)
+        return _scanned_version(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return IncludeScan((), ())
+
+
+@lru_cache(maxsize=4096)  # sources have most of their headers in common
+def _scanned_version(path: str, changed: int, size: int) -> IncludeScan:
+    return scan_includes(Path(path).read_bytes())
+
+
+# --- the headers of a compilation -------------------------------------------------------------------
+
+# Options of NVRTC that add include folders and read files. Source: NVRTC, "Supported Compile Options".
+_FOLDER_OPTION = re.compile(r"(?:--include-path|-I)=?(.*)")
+
+_PRE_INCLUDE_OPTION = re.compile(r"(?:--pre-include|-include)=?(.*)")
+
+_FILE_OPTION = re.compile(r"--?(?:include|pre-include|pch|use-pch|create-pch)(?!-path)")
+
+_OPAQUE_OPTION = re.compile(r"--?(?:[\w-]*pch[\w-]*|X?cudafe[\w-]*|X?cicc[\w-]*)(?:=(.*))?", re.IGNORECASE)
+"""Options that read precompiled headers, or pass options to a compiler inside NVRTC, which may be any."""
+
+_HARMLESS_VALUE = re.compile(
+    r"--?(?:diag_\w+|display_error_number|no_warnings|extended-lambda|relaxed_constexpr)(?:=.*)?"
+)
+"""Options of NVRTC's front end that read no files: those that `config.compiler_options` lets through."""
+
+
+def option_folders(options: Sequence[str]) -> list[str]:
+    """Return the include folders in the compiler's options, in their order: absolute, or relative to the project."""
+    return _option_values(_FOLDER_OPTION, options)
+
+
+def pre_includes(options: Sequence[str]) -> list[str]:
+    """Return the names of the headers that the compiler's options include before a source."""
+    return _option_values(_PRE_INCLUDE_OPTION, options)
+
+
+def opaque_options(options: Sequence[str]) -> list[str]:
+    """Return those of the compiler's options that may read files that nobody lists."""
+    values = zip(options, [*options[1:], ""], strict=False)
+    matches = ((option, _OPAQUE_OPTION.fullmatch(option), following) for option, following in values)
+    return [
+        option
+        for option, match, following in matches
+        if match and not _HARMLESS_VALUE.fullmatch(following if match[1] is None else match[1])
+    ]
+
+
+def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) -> list[str] | None:
+    """Return the absolute paths of all files that NVRTC may read besides a source's text, with these options.
+
+    None if that is unknown.
+    """
+    if any(map(_FILE_OPTION.match, options)):
+        return None
+    folders = option_folders(options)
+    reach = reachable(Path(root), source, folders, text, macro_definitions(options))
+    paths = [header.path for header in reach.headers]
+    known = tuple(f"{folder}{os.sep}" for folder in (root, *search_folders(root, source, folders)))
+    # A header elsewhere may be for other compilers only; if it is not, NVRTC fails.
+    return paths if reach.certain and all(path.startswith(known) for path in paths) else None
+
+
+def _option_values(option: re.Pattern[str], options: Sequence[str]) -> list[str]:
+    """Return the values of an option, whether in the same argument or in the following one."""
+    values = []
+    for index, argument in enumerate(options):
+        if match := option.fullmatch(argument):
+            values.append(match[1] or "".join(options[index + 1 : index + 2]))
+    return values
+
+
+# --- estimates --------------------------------------------------------------------------------------
+
+_INCLUDE_LINE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
+
+
+def header_bytes(text: bytes, root: str, folders: Sequence[str], limit: int) -> int:
+    """Return about how many bytes of headers a text includes, `limit` if they are more.
+
+    A quick estimate: includes are those that begin a line, also in comments, and the first file of a name counts.
+    """
+    sizes: dict[str, int] = {}
+
+    def included(path: str) -> Iterator[str]:
+        if sum(sizes.values()) >= limit:
+            return
+        own = os.path.dirname(path) or root
+        for name in map(os.fsdecode, _INCLUDE_LINE.findall(Path(path).read_bytes() if path else text)):
+            places = (os.path.join(root, folder, name) for folder in (own, *folders))
+            found = next((place for place in places if place != path and os.path.isfile(place)), None)  # #include_next
+            if found is not None and found not in sizes:
+                sizes[found] = os.path.getsize(found)
+                yield found
+
+    visit([""], included)  # "" is the text itself
+    return min(sum(sizes.values()), limit)
+
+
+def is_toolkit_header(path: str) -> bool:
+    """Return whether a header belongs to the CUDA toolkit or CCCL, from the files in the folders above it."""
+    marks = ("cuda_runtime_api.h", "cuda/std/version")
+    return any((parent / mark).is_file() for parent in Path(path).parents for mark in marks)
+
+
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULTILINE)
+_SOURCE = re.compile(rb'\.cu[>"]')
+
+
+def included_sources(root: Path, sources: Mapping[str, Sequence[str]], note: Callable[[str], object]) -> dict[str, str]:
+    """Return those of the sources that another one includes, directly or through headers, with the first that does.
+
+    `sources` are project-relative paths with their include folders. `note` gets each path where a header was looked
+    for, existing or not. Of sources that include each other, the first by name counts as including, so that one
+    remains.
+    """
+    found = {source: set(reached(root, source, folders, note)) & sources.keys() for source, folders in sources.items()}
+    others_of = {source: others - {source} for source, others in found.items()}
+    everything = set().union(*others_of.values())
+    tops = [source for source in sorted(sources) if source not in everything]
+    covered = set(tops).union(*(others_of[source] for source in tops))
+    for source in sorted(sources):  # what is left includes each other
+        if source not in covered:
+            tops.append(source)
+            covered |= {source, *others_of[source]}
+    includers = {other: source for source in sorted(others_of, reverse=True) for other in others_of[source]}
+    return {other: source for other, source in sorted(includers.items()) if other not in tops}
+
+
+def reached(root: Path, source: str, folders: Sequence[str], note: Callable[[str], object]) -> Iterator[str]:
+    """Yield the project-relative paths of all files that a source includes and that are found in the project."""
+
+    def is_file(path: str) -> bool:
+        note(path)
+        return (root / path).is_file()
+
+    def included(path: str) -> Iterator[str]:
+        try:
+            text = (root / path).read_bytes() if (root / path).is_file() else b""
+        except OSError:  # reading the source raises the error
+            text = b""
+        names = list(map(os.fsdecode, _INCLUDE.findall(text)))
+        if _SOURCE.search(text):  # rare; and only what is no comment may turn a source into a header
+            certain = {each.name for each in includes(text) if not each.is_test}
+            names = [name for name in names if not name.endswith(".cu") or name in certain]
+        for name in names:
+            places = (os.path.normpath(os.path.join(folder, name)) for folder in (os.path.dirname(path), *folders))
+            found = next((place for place in places if not os.path.isabs(place) and is_file(place)), None)
+            if found is not None:
+                yield found.replace(os.sep, "/")
+
+    yield from visit([source], included)

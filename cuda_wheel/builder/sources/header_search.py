@@ -1,0 +1,428 @@
+"""Find the headers that a source includes and that are in no folder, without a compiler.
+
+Say where a job's compiler looks for headers: what it finds, and what it would find first, decides its result.
+
+The compiler lists the files that it read, and not those that it looked for in vain. A file that appears there later
+changes what a job reads, so these paths are computed here, from the texts that the compiler read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from cuda_wheel.builder.config.compiler_options import defined_macros, macro_definitions
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.sources.header_dependencies import (
+    Definitions,
+    definitions_in,
+    named_headers,
+    opaque_options,
+    option_folders,
+    pre_includes,
+    scanned_file,
+    search_folders,
+    tested_headers,
+    visit,
+)
+from cuda_wheel.builder.sources.include_directives import Include, IncludeScan, scan_includes, until_closing
+from cuda_wheel.builder.sources.paths import below
+
+__all__ = [
+    "MISSING_HEADER",
+    "MissingHeader",
+    "finds_the_same",
+    "including_line",
+    "is_listed",
+    "missing_headers",
+    "optional_headers",
+    "own_texts",
+    "searched_paths",
+    "tested_names",
+    "unsafe_names",
+]
+
+
+Name = tuple[str, bool]
+"""The name of a header as it is written, and whether it is quoted."""
+
+Lookup = tuple[str | None, str, bool]
+"""What a compiler looks for: the folder of the including file if the name is quoted, the name, and whether it is only
+tested for."""
+
+
+def own_texts(job: Job, headers: Iterable[str]) -> list[tuple[str, bytes]]:
+    """Return the absolute path and the content of the project's files among those that a job read, its source first.
+
+    These are all files that are not in the toolchain's folders: the toolchain may be installed inside the project's
+    folder, and options may lead to headers outside of it.
+    """
+    libraries = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
+    own = [path for path in headers if not path.startswith(libraries)]
+    return [(os.path.join(job.root, job.source), job.text), *((path, Path(path).read_bytes()) for path in own)]
+
+
+def searched_paths(job: Job, headers: Sequence[str]) -> list[str] | None:
+    """Return the absolute paths, besides the headers that a job read, that decide what it reads; None if unknown.
+
+    These are the paths where the compiler looks before it finds a header, those of includes that it skipped, and those
+    that a text tests with `__has_include`. They are unknown if an option reads files that cannot be followed, or if a
+    macro names a header and its expansion is unknown.
+    """
+    if job.kind != "cuda":
+        return []
+    first, folders = _first_folders(job), _folders(job)
+    lookups = _lookups(job, headers)
+    if lookups is None:
+        return None
+    paths = dict.fromkeys(_earlier(headers, first, folders))
+    for beside, name, is_test in lookups:
+        places = folders if beside is None else [beside, *folders]
+        candidates = [os.path.normpath(os.path.join(place, name)) for place in places]
+        paths |= dict.fromkeys(each for each in candidates if is_test or not os.path.isfile(each))
+    return list(paths)
+
+
+def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
+    """Return whether two jobs that differ only in the project's include folders read the same files.
+
+    `headers` are those that `other` read. Each name is compared that a text includes or tests for, and that another
+    header was found by, also where the compiler skipped it.
+    """
+    lookups = _lookups(job, headers)
+    if lookups is None:
+        return False
+    own, others = (list(dict.fromkeys(each.include_dirs)) for each in (job, other))
+    absolute = {folder: os.path.normpath(os.path.join(job.root, folder)) for folder in (*own, *others)}
+    is_same_order = [each for each in own if each in others] == [each for each in others if each in own]
+    changed = {*own} ^ {*others} if is_same_order else {*own, *others}
+    names = {name for beside, name, _ in lookups if beside is None or not os.path.isfile(os.path.join(beside, name))}
+    prefixes = [absolute[folder] + os.sep for folder in others]
+    names |= {header[len(prefix) :] for header in headers for prefix in prefixes if header.startswith(prefix)}
+
+    def found(name: str, folders: Iterable[str]) -> str | None:
+        return next((folder for folder in folders if os.path.isfile(os.path.join(absolute[folder], name))), None)
+
+    # What is in the first folders, which both jobs have, is not looked for in the others.
+    first = _first_folders(job)
+    touched = (name for name in names if found(name, changed) is not None)
+    sought = (name for name in touched if not any(os.path.isfile(os.path.join(folder, name)) for folder in first))
+    return all(found(name, own) == found(name, others) for name in sought)
+
+
+def tested_names(job: Job, headers: Sequence[str]) -> set[str] | None:
+    """Return the names of the headers that the texts which a job read test for with `__has_include`; None if they are
+    unknown. `headers` are the absolute paths of these texts besides the source."""
+    lookups = _lookups(job, headers)
+    if lookups is not None:
+        return {name for _, name, is_test in lookups if is_test}
+    texts = [job.text, *(Path(path).read_bytes() for path in headers)]
+    return None if any(re.search(rb"has_include", text, re.IGNORECASE) for text in texts) else set()
+
+
+def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
+    """Return what the texts that a job read include or test for, by name; None if it is unknown."""
+    if opaque_options(job.options):
+        return None
+    texts = own_texts(job, headers)
+    if any(b"??/" in text or b"??=" in text for _, text in texts):  # trigraphs, which only C++14 and earlier has
+        return None
+    scans = [(os.path.dirname(path), _scanned(text)) for path, text in texts]
+    definitions = definitions_in((scan for _, scan in scans), macro_definitions(job.options))
+    scans.append((job.root, IncludeScan(tuple(map(_pre_include, pre_includes(job.options))), ())))
+    own = {path for path, _ in texts}
+    libraries = [header for header in headers if header not in own]
+    lookups: dict[Lookup, None] = {}
+    for beside, scan in scans:
+        names = _names(scan, definitions, libraries)
+        if names is None:
+            return None
+        lookups |= dict.fromkeys((beside if quoted else None, name, is_test) for name, quoted, is_test in names)
+    for header in libraries:
+        tested = _library_tests(header, *_stamp(header))
+        if tested is None:
+            return None
+        beside = os.path.dirname(header)
+        lookups |= dict.fromkeys((beside if quoted else None, name, True) for name, quoted in tested)
+    return list(lookups)
+
+
+def _first_folders(job: Job) -> list[str]:
+    """Return the absolute folders that are searched first: which of them comes first depends on how a header is
+    included."""
+    return _absolute(job, [os.path.dirname(job.source), *option_folders(job.options)])
+
+
+def _folders(job: Job) -> list[str]:
+    """Return the absolute folders that are searched, in their order."""
+    return list(dict.fromkeys([*_first_folders(job), *_absolute(job, job.include_dirs)]))
+
+
+def _absolute(job: Job, folders: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(os.path.normpath(os.path.join(job.root, folder)) for folder in folders))
+
+
+def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
+    """Yield the paths of headers in the folders that are searched before those that they were found in.
+
+    A header below two folders may have been found in either.
+    """
+    prefixes = [(folder, folder + os.sep) for folder in folders]
+    for header in headers:
+        for index, (folder, prefix) in enumerate(prefixes):
+            if header.startswith(prefix):
+                others = folders[:index] if index >= len(first) else first
+                yield from (other + header[len(folder) :] for other in others if other != folder)
+
+
+def _pre_include(name: str) -> Include:
+    """Return the include that an option such as `--pre-include=NAME` stands for."""
+    return Include(name, True, 1, False)
+
+
+def _names(
+    scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]
+) -> list[tuple[str, bool, bool]] | None:
+    """Return the headers that a text includes or tests for: name, whether it is quoted, and whether it is only tested.
+
+    None if a name is unknown. `libraries` are the other headers that were read.
+    """
+    found: list[tuple[str, bool, bool]] = []
+    for include in scan.includes:
+        if include.name is not None:
+            found.append((include.name, include.quoted, include.is_test))
+            continue
+        named = named_headers(include.spelling, definitions)
+        if named is None and _is_undefined(include.spelling, definitions, libraries):
+            continue  # the compiler skipped it: `#ifdef NAME`
+        if named is None:
+            return None
+        found += [(name, quoted, include.is_test) for name, quoted in named]
+    testers = _testers(definitions)
+    for condition in scan.conditions:
+        tests = _tests(condition, definitions, testers)
+        if tests is None:
+            return None
+        found += [(name, quoted, True) for name, quoted in tests]
+    return found
+
+
+def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[Name] | None:
+    """Return the headers that the macros in a condition test for; None if they are unknown."""
+    words = re.findall(r"[A-Za-z_]\w*", condition)
+    found = tested_headers(condition, definitions) if testers.intersection(words) else set()
+    for call in re.finditer(r"\b([A-Za-z_]\w*HAS_INCLUDE\w*)[ \t]*\(", condition):  # as libraries name such macros
+        if found is None:
+            return None
+        named = named_headers(until_closing(condition, call.end()).strip(), definitions)
+        found = None if named is None else found | named
+    return found
+
+
+def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[str]) -> bool:
+    """Return whether a spelling begins with a name that neither a text nor the compiler has defined as a macro."""
+    word = re.match(r"[A-Za-z]\w*", spelling)
+    if word is None or word[0] in definitions:
+        return False
+    return not any(word[0].encode() in Path(path).read_bytes() for path in libraries)
+
+
+def _testers(definitions: Definitions) -> set[str]:
+    """Return the names of the macros that may test for a header, by themselves or by other macros."""
+    bodies = {name: " ".join(each.body for each in alternatives) for name, alternatives in definitions.items()}
+    testers = {name for name, body in bodies.items() if re.search("has_include", body, re.IGNORECASE)}
+    while more := {
+        name for name, body in bodies.items() if name not in testers and testers.intersection(re.findall(r"\w+", body))
+    }:
+        testers |= more
+    return testers
+
+
+@lru_cache(maxsize=4096)  # jobs have most of their texts in common
+def _scanned(text: bytes) -> IncludeScan:
+    return scan_includes(text)
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=16384)
+def _library_tests(path: str, changed: int, size: int) -> tuple[Name, ...] | None:
+    """Return the headers that a library's header tests for; None if a macro names one."""
+    text = Path(path).read_bytes()
+    if b"has_include" not in text and b"HAS_INCLUDE" not in text:
+        return ()
+    tests = [include for include in scan_includes(text).includes if include.is_test]
+    if any(include.name is None for include in tests):
+        return None
+    return tuple({(include.name or "", include.quoted): None for include in tests})
+
+
+MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"')
+"""NVRTC's error about a header that it does not find."""
+
+
+class MissingHeader(NamedTuple):
+    """A header that is not found, and the include that names it: the path of the file, relative to the project if it is
+    below that, and the line."""
+
+    file: str
+    line: int
+    name: str
+    quoted: bool
+
+
+def is_listed(name: str, patterns: Iterable[str]) -> str | None:
+    """Return the first of the patterns of `missing-headers` that a header's name matches; None if there is none."""
+    return next((pattern for pattern in patterns if fnmatchcase(name, pattern)), None)
+
+
+def missing_headers(job: Job) -> list[MissingHeader]:
+    """Return the headers that a job's compiler looks for, for certain, that are in no folder, and that may not be
+    missing.
+
+    An include counts if no condition is around it, nor around those that lead to it, and if it is in a file of the
+    project.
+    """
+    if job.kind != "cuda" or b"include" not in job.text or opaque_options(job.options):
+        return []
+    return [each for each in _Search(job).missing() if not is_listed(each.name, job.missing_headers)]
+
+
+def optional_headers(job: Job) -> set[str]:
+    """Return the names of headers that the project's files include, perhaps in a condition, that are in no folder, and
+    that may be missing."""
+    if not job.missing_headers:
+        return set()
+    search = _Search(job)
+    names = {name for name in search.included_names() if is_listed(name, job.missing_headers)}
+    return {name for name in names if not search.is_anywhere(name)}
+
+
+def unsafe_names(job: Job, headers: Sequence[str], names: Collection[str]) -> set[str]:
+    """Return those of some names of headers that cannot be empty files in memory, given the headers that a job read.
+
+    A test with `__has_include` would find such a file, and so would an include that finds another file of the name.
+    """
+    if not names:
+        return set()
+    places = (*_Search(job).folders, *dict.fromkeys(map(os.path.dirname, headers)))
+    found = {name for name in names if any(os.path.isfile(os.path.join(place, name)) for place in places)}
+    tested = tested_names(job, headers)
+    return found | ({*names} if tested is None else tested & {*names})
+
+
+def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, int]:
+    """Return the first file that includes a header by its name, and the line.
+
+    The source is the first file; `headers` are the absolute paths of the others. Those of libraries are shown as they
+    are included. If a macro names the header, the first include of a macro in a file of the project.
+    """
+    libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
+    texts = [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]
+    of_macros = []
+    for path, scan in texts:
+        folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
+        shown = Path(below(path, folder) or path if os.path.isabs(path) else path).as_posix()
+        for include in scan.includes:
+            if include.name == name and not include.is_test:
+                return shown, include.line
+            if include.name is None and not include.is_test and folder == job.root and not os.path.isabs(shown):
+                of_macros.append((shown, include.line))
+    return of_macros[0] if of_macros else (job.source, 1)
+
+
+class _Search:
+    """The search for what one job includes."""
+
+    def __init__(self, job: Job) -> None:
+        self._root = job.root
+        self._source = os.path.normpath(os.path.join(job.root, job.source))
+        self._text = scan_includes(job.text)
+        self._macros = defined_macros(job.options)
+        self.folders = search_folders(job.root, job.source, (*option_folders(job.options), *job.include_dirs))
+        """The absolute folders that are searched."""
+        self._libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
+        self._is_library = cache(self._is_in_library)
+        self._found = cache(self._first_file)
+        self._skipped: set[str] = set()
+        """The macros of guards by which the compiler may skip a file."""
+        self._further: list[str] = []
+        """Folders in which names in quotes may be found too."""
+
+    def included_names(self) -> set[str]:
+        """Return the names that the project's files include, whether or not a condition is around the include."""
+        visited = visit([self._source], self._possibly_included)
+        self._further = list(dict.fromkeys(map(os.path.dirname, visited)))
+        scans = map(self._scan, visited)
+        return {each.name for scan in scans for each in scan.includes if each.name and not each.is_test}
+
+    def is_anywhere(self, name: str) -> bool:
+        """Return whether a header is in a folder that is searched, or beside a file of the project that was read."""
+        places = (*self.folders, *self._further)
+        return any(os.path.isfile(os.path.join(place, name)) for place in places)
+
+    def missing(self) -> list[MissingHeader]:
+        """Return the missing headers. What makes one uncertain is examined only if there is one."""
+        if not self._missing():
+            return []
+        visited = visit([self._source], self._possibly_included)
+        defined = Counter(self._macros)
+        for path in visited:
+            defined.update({name for name, _ in self._scan(path).definitions})
+        self._skipped = {name for name, files in defined.items() if files > 1}
+        # Some compilers look beside all files that lead to the including one.
+        self._further = list(dict.fromkeys(map(os.path.dirname, visited)))
+        self._found.cache_clear()
+        return self._missing()
+
+    def _missing(self) -> list[MissingHeader]:
+        return [
+            MissingHeader((below(path, self._root) or path).replace(os.sep, "/"), include.line, name, include.quoted)
+            for path in visit([self._source], self._certainly_included)
+            for name, include in self._certain(path)
+            if self._find(name, include, path) is None
+        ]
+
+    def _scan(self, path: str) -> IncludeScan:
+        return self._text if path == self._source else scanned_file(path)
+
+    def _possibly_included(self, path: str) -> Iterator[str]:
+        """Yield the project's files that a file includes, whether or not a condition is around the include."""
+        return self._own(path, ((each.name, each) for each in self._scan(path).includes if each.name))
+
+    def _certainly_included(self, path: str) -> Iterator[str]:
+        return self._own(path, self._certain(path))
+
+    def _certain(self, path: str) -> list[tuple[str, Include]]:
+        """Return the includes of a file that have no condition, by name; none if the compiler may skip the file."""
+        scan = self._scan(path)
+        if scan.guard in self._skipped:
+            return []
+        return [(each.name, each) for each in scan.includes if each.name and not each.conditional and not each.is_test]
+
+    def _own(self, path: str, includes: Iterable[tuple[str, Include]]) -> Iterator[str]:
+        for name, include in includes:
+            # NVRTC defines the guards of some of the toolkit's headers, also for a copy in the project.
+            if not self._is_library(name) and (found := self._find(name, include, path)) is not None:
+                yield found
+
+    def _is_in_library(self, name: str) -> bool:
+        return any(os.path.isfile(os.path.join(folder, name)) for folder in self._libraries)
+
+    def _find(self, name: str, include: Include, path: str) -> str | None:
+        return self._found(name, os.path.dirname(path) if include.quoted else None)
+
+    def _first_file(self, name: str, beside: str | None) -> str | None:
+        """Return the path of a header; `beside` is the folder of the file that includes it in quotes."""
+        places = self.folders if beside is None else [beside, *self.folders, *self._further]
+        paths = (os.path.normpath(os.path.join(place, name)) for place in places)
+        return next(filter(os.path.isfile, paths), None)

@@ -1,1 +1,0 @@
-"""Tables and reports that several commands print."""

@@ -1,0 +1,486 @@
+"""Register the handlers with JAX, once in a process; keep the operators that programs may name.
+
+Let the `try` of a function cover its first instruction too, so that a callback of C never raises.
+
+What a callback raises, ctypes only prints; the C function that called it then gets any number. Python runs signal
+handlers, so raises KeyboardInterrupt, at the first instruction of a function (RESUME), which no `try` in the source
+covers. In a function that C calls while the main thread waits for it, that is where Ctrl-C is most likely to be raised.
+
+Run a launch that a compiled program's text describes, with the arrays that XLA passes.
+
+A text is read and checked once for each GPU; later calls compare the arrays with it, and launch.
+
+The handler that XLA calls to run operators: a callback of ctypes.
+
+It raises nothing, since C cannot take an exception: it returns XLA's error objects.
+
+At exit, Python ends a daemon thread as soon as that asks for Python's lock. Inside XLA's C++ code, this ends the
+process with an error. So a handler holds the thread that calls it before: there it waits without the lock.
+"""
+
+import atexit
+import ctypes
+import os
+import struct
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from cuda_wheel.jax.call_frames import (
+    DATA_TYPES,
+    Api,
+    BufferType,
+    CallFrame,
+    HandlerError,
+    answered_metadata,
+    api_at,
+    frame_base,
+    header_version,
+    read_frame,
+)
+from cuda_wheel.jax.tracing import ArrayType, Launch, base_name, unique_name
+from cuda_wheel.operators.declarations import KernelInstances
+from cuda_wheel.runtime.driver import check_result, cuda_driver, device_count, driver_function
+from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError
+from cuda_wheel.runtime.module import Kernel
+
+__all__ = [
+    "TARGET",
+    "GpuLaunches",
+    "ProgramLaunches",
+    "close",
+    "guarded",
+    "handler",
+    "imported_jax",
+    "launches",
+    "register",
+]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def guarded(function: F) -> F:
+    """Return a function whose body is one `try`, changed so that this covers the function from its start.
+
+    Source: CPython, "InternalDocs/exception_handling.md": from Python 3.11 on, a table says which instructions each
+    `try` covers. In Python 3.10, the instruction that begins a `try` is never interrupted.
+    """
+    if sys.version_info < (3, 11):
+        return function
+    code: Any = function.__code__
+    entries = list(_entries(code.co_exceptiontable))
+    start, length, target, depth = entries[0]
+    if depth >> 1:  # not the outermost `try`: a later Python has another format
+        return function
+    entries[0] = (0, start + length, target, depth)
+    function.__code__ = code.replace(co_exceptiontable=b"".join(map(_encoded, entries)))
+    return function
+
+
+def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the entries of a table: start, length and handler in code units; and the stack's depth, with a flag."""
+    position = 0
+    while position < len(table):
+        numbers = []
+        for _ in range(4):
+            number = table[position] & 0x3F
+            while table[position] & 0x40:
+                position += 1
+                number = number << 6 | table[position] & 0x3F
+            position += 1
+            numbers.append(number)
+        yield numbers[0], numbers[1], numbers[2], numbers[3]
+
+
+def _encoded(entry: tuple[int, int, int, int]) -> bytes:
+    """Return an entry as bytes: numbers of 6 bits a byte, high ones first, of which all but the last have 0x40."""
+    encoded = bytearray()
+    for number in entry:
+        digits = [number & 0x3F]
+        while number := number >> 6:
+            digits.append(number & 0x3F | 0x40)
+        encoded += bytes(reversed(digits))
+    encoded[0] |= 0x80  # where an entry begins
+    return bytes(encoded)
+
+
+ALIGNMENT = 16
+"""Bytes. XLA aligns arrays at least so, and kernels may read vectors of 16 bytes."""
+
+MOST_LAUNCHES = 10_000
+"""The number of texts to keep ready."""
+
+
+class ReadyLaunch(NamedTuple):
+    """A launch that was read and checked, on one GPU."""
+
+    launch: Launch
+    kernel: Kernel
+    inputs: list[BufferType]
+    outputs: list[BufferType]
+    arguments: list[Any]
+    """The kernel's arguments, but for the addresses."""
+    input_places: list[tuple[int, int]]
+    """The index of an argument of the kernel, and of the input whose address it is."""
+    output_places: list[tuple[int, int]]
+
+
+class ProgramLaunches:
+    """The launches of a process. `operators` has the kernels of each operator, by its name in programs."""
+
+    def __init__(self, operators: dict[str, KernelInstances]) -> None:
+        self._operators = operators
+        self._ready: dict[tuple[bytes, int], ReadyLaunch] = {}
+        self.are_used = False
+        """Whether anything was launched, or is about to be."""
+
+    def is_ready(self, text: bytes, device: int) -> bool:
+        """Return whether this launch needs no preparation on the GPU."""
+        return (text, device) in self._ready
+
+    def run(self, frame: CallFrame, device: int, stream: int) -> None:
+        """Launch what the frame says on this stream of this GPU, whose context is current.
+
+        Raises ArgumentError for arrays that are not those of the text, and what loading and launching raise.
+        """
+        key = frame.attribute, device
+        ready = self._ready.get(key) or self._prepare(frame.attribute, device)
+        launch = ready.launch
+        if frame.argument_types != ready.inputs:
+            raise _mismatch(launch, "input", frame.argument_types, launch.inputs)
+        if frame.result_types != ready.outputs:
+            raise _mismatch(launch, "output", frame.result_types, launch.outputs)
+        arguments = ready.arguments.copy()
+        for place, index in ready.input_places:
+            arguments[place] = frame.arguments[index]
+        for place, index in ready.output_places:
+            arguments[place] = frame.results[index]
+        for address in (*frame.arguments, *frame.results):
+            if address % ALIGNMENT:
+                raise ArgumentError(
+                    f"{launch.operator}: XLA passed an array at {address:#x}, which is not a multiple of {ALIGNMENT}"
+                )
+        for source, target in launch.aliases:
+            if frame.arguments[source] != frame.results[target]:
+                raise ArgumentError(
+                    f"{launch.operator}: the kernel changes input {source} in place to make output {target}, but XLA "
+                    "gave them different memory"
+                )
+        ready.kernel.launch(launch.grid, launch.block, *arguments, stream=stream, **launch.settings)
+        self._ready.setdefault(key, ready)
+
+    def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
+        self.are_used = True
+        launch = Launch.read(text)
+        kernels = self._kernels(launch)
+        info = kernels.infos.get(launch.dtypes)
+        if info is None or info.parameter_list != launch.parameters:
+            raise ArgumentError(
+                f"the program was made for another version of {launch.operator}, whose kernel for "
+                f"({', '.join(launch.dtypes)}) takes ({launch.parameters}): make the program again"
+            )
+        if len(self._ready) >= MOST_LAUNCHES:
+            self._ready.clear()
+        places: dict[str, list[tuple[int, int]]] = {"input": [], "output": []}
+        arguments: list[Any] = []
+        types = {"input": launch.inputs, "output": launch.outputs}
+        for parameter, (kind, value) in zip(info.parameters, launch.arguments, strict=True):
+            if kind in places:
+                accepted = kernels.element_types(parameter)
+                if accepted is not None and types[kind][value].dtype not in accepted:
+                    raise ArgumentError(
+                        f"{launch.operator}: the program passes {types[kind][value]} for {parameter.cpp_or_ptx_type}"
+                    )
+                places[kind].append((len(arguments), value))
+            arguments.append(bytes.fromhex(value) if kind == "bytes" else value)
+        kernel = kernels.loaded(launch.dtypes, device)
+        inputs, outputs = map(_expected, (launch.inputs, launch.outputs))
+        return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
+
+    def _kernels(self, launch: Launch) -> KernelInstances:
+        """Return the kernels of the operator that a program was made with.
+
+        In this process, operators of one name may have been made in another order than where the program comes from.
+        """
+        named = [kernels for name, kernels in self._operators.items() if base_name(name) == base_name(launch.operator)]
+        if not named:
+            raise ArgumentError(f"the program needs the operator {launch.operator}, which this process has not made")
+        own = self._operators.get(launch.operator)
+        for kernels in ([own] if own else []) + named:
+            if kernels.identities.get(launch.dtypes) == launch.kernel:
+                return kernels
+        kernel, here = launch.kernel, (own or named[0]).identities.get(launch.dtypes)
+        found = f"{here.symbol} of {here.module}, {here.digest}" if here else "none"
+        raise ArgumentError(
+            f"the program was made for another version of {launch.operator}, whose kernel for "
+            f"({', '.join(launch.dtypes)}) is {kernel.symbol} of {kernel.module}, with images of the digest "
+            f"{kernel.digest}; here it is {found}: make the program again, or install the modules that it was made with"
+        )
+
+
+class GpuLaunches:
+    """Launch on the stream that XLA names, on whichever GPU that is."""
+
+    def __init__(self, launches: ProgramLaunches) -> None:
+        self._launches = launches
+        self._several = device_count() > 1
+        pointer = ctypes.c_void_p
+        self._stream_context = driver_function("cuStreamGetCtx", pointer, pointer)
+        self._current_context = driver_function("cuCtxGetCurrent", pointer)
+        self._push_context = driver_function("cuCtxPushCurrent", pointer)
+        self._pop_context = driver_function("cuCtxPopCurrent", pointer)
+        self._context_device = driver_function("cuCtxGetDevice", pointer)
+        self._exchange_capture_mode = driver_function("cuThreadExchangeStreamCaptureMode", pointer)
+
+    def run(self, api: Api, frame: CallFrame) -> None:
+        """Launch what a call frame says; raise what `ProgramLaunches.run` raises, and DriverError."""
+        stream = api.stream(frame.context)
+        context, current = ctypes.c_void_p(), ctypes.c_void_p()
+        _checked(self._stream_context(stream, ctypes.byref(context)), "finding the context of XLA's stream")
+        _checked(self._current_context(ctypes.byref(current)), "getting the current context")
+        if context.value == current.value:
+            self._run_there(frame, stream)
+            return
+        _checked(self._push_context(context), "making the context of XLA's stream current")
+        try:
+            self._run_there(frame, stream)
+        finally:
+            self._pop_context(ctypes.byref(current))
+
+    def _run_there(self, frame: CallFrame, stream: int) -> None:
+        """Launch on a stream whose context is current."""
+        device = 0
+        if self._several:
+            number = ctypes.c_int()
+            _checked(self._context_device(ctypes.byref(number)), "getting the GPU of XLA's stream")
+            device = number.value
+        if self._launches.is_ready(frame.attribute, device):
+            self._launches.run(frame, device, stream)
+            return
+        # XLA may be capturing the stream for a CUDA graph, which would forbid this thread to load modules.
+        # Source: CUDA Driver API, cuThreadExchangeStreamCaptureMode.
+        mode = ctypes.c_int(2)  # CU_STREAM_CAPTURE_MODE_RELAXED
+        _checked(self._exchange_capture_mode(ctypes.byref(mode)), "preparing to load a module")
+        try:
+            self._launches.run(frame, device, stream)
+        finally:
+            self._exchange_capture_mode(ctypes.byref(mode))
+
+
+def _checked(code: int, doing: str) -> None:
+    if code:
+        check_result((cuda_driver().CUresult(code),), doing)
+
+
+def _expected(types: Sequence[ArrayType]) -> list[BufferType]:
+    """Return types as XLA has them."""
+    return [
+        (DATA_TYPES[each.dtype], len(each.shape), struct.pack(f"={len(each.shape)}q", *each.shape)) for each in types
+    ]
+
+
+def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Sequence[ArrayType]) -> ArgumentError:
+    names = {number: name for name, number in DATA_TYPES.items()}
+    found = [
+        str(ArrayType(names.get(data_type, f"type {data_type}"), struct.unpack(f"={rank}q", shape)))
+        for data_type, rank, shape in passed
+    ]
+    return ArgumentError(
+        f"{launch.operator}: XLA passed {what}s ({', '.join(found)}), but the program says "
+        f"({', '.join(map(str, types))})"
+    )
+
+
+CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 9, 13, 14
+"""Values of XLA_FFI_Error_Code."""
+
+LONGEST_HOLD = 10.0
+"""Seconds that a thread is held at exit. If XLA waits for it, the exit takes so long."""
+
+_kept: list[Any] = []
+"""The callbacks: XLA may call them as long as the process lives."""
+
+_state = {"closed": False}
+"""Whether the interpreter is ending."""
+
+_held: list[int] = []
+"""The threads that wait in a handler for the process to end."""
+
+_never = threading.Lock()
+_never.acquire()
+
+
+def close(seconds: float = 0.25) -> None:
+    """Let handlers launch nothing from now on, because the interpreter is ending, and hold the threads that call them.
+
+    Daemon threads may still run programs. Waits until as many are held, or none came for so long.
+    """
+    _state["closed"] = True
+    daemons = len([each for each in threading.enumerate() if each.daemon])
+    held, end = 0, time.monotonic() + seconds
+    while held < daemons and time.monotonic() < end:
+        time.sleep(0.001)
+        if len(_held) > held:
+            held, end = len(_held), time.monotonic() + seconds
+
+
+def _refuse_at_exit(api: Api) -> int:
+    """Return an error object of XLA; in all threads but the main one, only after time enough for the process to end."""
+    if threading.get_ident() != threading.main_thread().ident:
+        _held.append(threading.get_ident())
+        _never.acquire(timeout=LONGEST_HOLD)
+    return api.error("the Python interpreter is ending: cuda-wheel launches no kernels any more", UNAVAILABLE)
+
+
+def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> Any:
+    """Return a function for XLA, as a ctypes pointer, that calls `run` and returns what it raises as an error object.
+
+    `version` is that of XLA's FFI: the handler says that it is of this version, because JAX 0.5 accepts no other. XLA
+    may call it in any of its threads, and in several at a time. It is never freed.
+    """
+    apis: dict[int, Api] = {}  # by address: XLA's functions do not move
+
+    def call(frame: int) -> int | None:
+        extension, address = frame_base(frame)
+        if extension and answered_metadata(extension, version):
+            return None
+        api = apis.get(address) or _api(address, apis)
+        if _state["closed"]:
+            return _refuse_at_exit(api)
+        run(api, read_frame(frame))
+        return None
+
+    def callback(frame: int) -> int | None:
+        try:
+            return call(frame)
+        except BaseException as error:
+            try:
+                return _returned(error, frame, apis)
+            except BaseException:  # such as a second Ctrl-C
+                return _returned(RuntimeError("an error while an error was reported"), frame, apis)
+
+    pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(guarded(callback))
+    # One reference more than Python will ever release: at exit, it would free the function before XLA's threads end.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(pointer))
+    _kept.append(pointer)
+    return pointer
+
+
+def _api(address: int, apis: dict[int, Api]) -> Api:
+    """Return XLA's functions; end the process if they are not known, since no error can be returned."""
+    api = api_at(address)
+    if api is None:
+        print("cuda_wheel.jax does not know this version of XLA, and cannot return an error to it", file=sys.stderr)
+        os.abort()
+    apis[address] = api
+    return api
+
+
+def _returned(error: BaseException, frame: int, apis: dict[int, Api]) -> int:
+    """Return the error object of XLA for an exception."""
+    if isinstance(error, HandlerError):
+        return error.address
+    api = _api(frame_base(frame)[1], apis)
+    if isinstance(error, ArgumentError):
+        return api.error(str(error), INVALID_ARGUMENT)
+    if isinstance(error, CudaWheelError):
+        return api.error(f"{type(error).__name__}: {error}", FAILED_PRECONDITION)
+    if isinstance(error, KeyboardInterrupt):
+        return api.error("KeyboardInterrupt", CANCELLED)
+    place = "".join(traceback.format_exception(error)[-2:])
+    return api.error(f"internal error in cuda-wheel; please report it: {place}", INTERNAL)
+
+
+TARGET = "cuda_wheel_launch"
+"""The name of the handlers in programs."""
+
+_operators: dict[str, KernelInstances] = {}
+_lock = threading.Lock()
+launches = ProgramLaunches(_operators)
+
+
+def imported_jax() -> Any:
+    """Return JAX; raise ImportError where it is not installed, or has no `jax.ffi`."""
+    try:
+        import jax  # optional
+    except ImportError as error:
+        raise ImportError(f"cuda_wheel.jax makes operators of JAX, which cannot be imported ({error})") from error
+    try:
+        import jax.ffi
+    except ImportError:
+        raise ImportError(
+            f"cuda_wheel.jax needs JAX 0.5.0 or later, not {jax.__version__}: it has no jax.ffi"
+        ) from None
+    return jax
+
+
+def register(jax: Any, name: str, kernels: KernelInstances) -> str:
+    """Let programs run an operator; return its name in programs, which no other operator of the process has.
+
+    A name that is used again gets a number, so that programs that were compiled before run what they were compiled for.
+    """
+    with _lock:
+        if not _operators:
+            _register_handlers(jax)
+        unique = unique_name(name, _operators)
+        _operators[unique] = kernels
+    return unique
+
+
+def _register_handlers(jax: Any) -> None:
+    version = header_version((Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h").read_text())
+    if not (0, 1) <= version < (1, 0):
+        raise ImportError(
+            f"cuda_wheel.jax knows version 0 of XLA's FFI, and JAX {jax.__version__} has {version[0]}.{version[1]}: it "
+            "was tested with JAX 0.5.0 to 0.12.0"
+        )
+    for platform in PLATFORMS:
+        pointer = ctypes.cast(handler(partial(_run, platform), version), ctypes.c_void_p)
+        jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(pointer), platform=platform, api_version=1)
+    # JAX's own functions for exit were registered before, so run later.
+    atexit.register(_finish, jax)
+
+
+def _run(platform: str, api: Api, frame: CallFrame) -> None:
+    PLATFORMS[platform](api, frame)
+
+
+def _run_on_gpu(api: Api, frame: CallFrame) -> None:
+    _gpu_launches().run(api, frame)
+
+
+@cache
+def _gpu_launches() -> GpuLaunches:
+    return GpuLaunches(launches)
+
+
+def _refuse_cpu(api: Api, frame: CallFrame) -> NoReturn:
+    operator = Launch.read(frame.attribute).operator
+    raise ArgumentError(f"{operator} takes arrays on a GPU of CUDA, but this program runs on the CPU")
+
+
+PLATFORMS: dict[str, Callable[[Api, CallFrame], None]] = {"CUDA": _run_on_gpu, "cpu": _refuse_cpu}
+"""What runs a program's launches, by JAX's names of platforms. Tests let host memory take the place of a GPU's."""
+
+
+def _finish(jax: Any) -> None:
+    """Wait for the programs that run, and let handlers launch nothing from now on.
+
+    A thread that calls a handler after the interpreter has ended would end the process with an error. Each GPU runs
+    programs in the order of their calls, so one more program tells when those before it have run.
+    """
+    try:
+        for device in jax.local_devices(backend="cuda") if launches.are_used else ():
+            with suppress(Exception):  # the programs' own errors, which have been reported
+                jax.jit(lambda x: x + 1)(jax.device_put(0, device)).block_until_ready()
+    except RuntimeError:  # JAX has no such GPUs any more
+        pass
+    finally:
+        close()

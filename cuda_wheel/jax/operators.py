@@ -1,0 +1,236 @@
+"""Make a JAX function of a kernel: `operator`.
+
+Give an operator's results the type that `jax.shard_map` checks: over which axes of the mesh their values differ.
+
+JAX 0.6.1 to 0.9 call it `vma`; later ones keep it in a `ManualAxisType`. What a kernel computes differs wherever one of
+its inputs does.
+
+Make a traced operator differentiable in reverse mode, by a function of named arrays.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
+from typing import Any
+
+from cuda_wheel.jax.handler import TARGET, imported_jax, register
+from cuda_wheel.jax.tracing import Launch, TracedOperator
+from cuda_wheel.operators.declarations import (
+    InputArgument,
+    KernelInstances,
+    OperatorArguments,
+    bound,
+    gradient_names,
+    launch_settings,
+    operator_arguments,
+)
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.module import Kernel
+
+__all__ = ["alike", "differentiable", "operator", "varying"]
+
+
+def varying(jax: Any, array: Any) -> frozenset[str]:
+    """Return the axes over which an array differs; none outside of `shard_map`, or where that does not check."""
+    type_ = jax.typeof(array) if hasattr(jax, "typeof") else None
+    found: Iterable[str] = getattr(getattr(type_, "mat", type_), "varying", None) or getattr(type_, "vma", None) or ()
+    return frozenset(found)
+
+
+def alike(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = frozenset()) -> list[Any]:
+    """Return the arrays as ones that all differ over the same axes: those of any of them, and `axes`.
+
+    None stays None. The gradient of an array that was the same on all devices is summed over them, as JAX does.
+    """
+    axes = axes.union(*(varying(jax, each) for each in arrays if each is not None))
+    found = []
+    for each in arrays:
+        missing = tuple(sorted(axes - varying(jax, each))) if axes and each is not None else ()
+        if missing and hasattr(jax.lax, "pcast"):
+            each = jax.lax.pcast(each, missing, to="varying")
+        elif missing:
+            each = jax.lax.pvary(each, missing)
+        found.append(each)
+    return found
+
+
+def differentiable(
+    jax: Any,
+    operator: str,
+    kernels: KernelInstances,
+    roles: OperatorArguments,
+    traced: TracedOperator,
+    backward: Callable[..., Any],
+) -> Callable[..., Any]:
+    """Return `traced.run`, a function of the numbers and of each array, with a gradient.
+
+    `cuda_wheel.jax` describes `backward`. Only the arrays that it names are kept until it runs. Raises ArgumentError
+    for an operator that changes inputs, whose names would mean two arrays, and for an output whose gradient `backward`
+    does not name.
+    """
+    arrays = [each.name for each in roles.tensors]
+    written = [each.name for each in roles.tensors if each.written]
+    if written:
+        raise ArgumentError(
+            f"{operator} cannot have a gradient, because it changes {' and '.join(written)}: wrap it in a function "
+            "with jax.custom_vjp"
+        )
+    inputs = [each.name for each in roles.inputs]
+    gradients = gradient_names(operator, roles)
+    wanted = bound(f"{operator}: backward", backward, {*inputs, *roles.outputs, *gradients}).names or ()
+
+    needed = [f"grad_{name}" for name in roles.outputs if not _has_integers(kernels, roles.names.index(name))]
+    missing = [name for name in needed or gradients if name not in wanted]
+    if missing:
+        raise ArgumentError(
+            f"{operator}: backward must be a function of {' and '.join(missing)} too, which would count as zero: JAX "
+            "knows no output without a gradient but those of integers"
+        )
+
+    def named_outputs(names: Any, result: Any) -> dict[str, Any]:
+        return dict(zip(names, result if len(roles.outputs) > 1 else (result,), strict=True))
+
+    def forward(numbers: tuple[Any, ...], *given: Any) -> tuple[Any, dict[str, Any]]:
+        result = traced.run(numbers, *given)
+        known = {**dict(zip(arrays, given, strict=True)), **named_outputs(roles.outputs, result)}
+        return result, {name: known[name] for name in wanted if name in known}
+
+    def differentiate(numbers: tuple[Any, ...], kept: dict[str, Any], cotangent: Any) -> tuple[Any, ...]:
+        known = {**kept, **traced.numbers(numbers), **named_outputs(gradients, cotangent)}
+        found = backward(*(known[name] for name in wanted))
+        found = found if isinstance(found, (tuple, list)) else (found,)
+        if len(found) != len(arrays):
+            raise ArgumentError(
+                f"{operator}: backward returned {len(found)} gradients for {len(arrays)} arrays: {', '.join(arrays)}"
+            )
+        return tuple(found)
+
+    function = jax.custom_vjp(traced.run, nondiff_argnums=(0,))
+    function.defvjp(forward, differentiate)
+    return function  # type: ignore[no-any-return]
+
+
+def _has_integers(kernels: KernelInstances, place: int) -> bool:
+    """Return whether the kernels' parameter in this place points to integers, whose gradients are nothing."""
+    types = [kernels.element_types(info.parameters[place]) for info in kernels.infos.values()]
+    return all(found and all(name.startswith(("int", "uint", "bool")) for name in found) for found in types)
+
+
+def operator(
+    name: str,
+    *,
+    kernel: Any,
+    arguments: str | Sequence[str],
+    grid: Any,
+    block: Any,
+    module: str | None = None,
+    outputs: Mapping[str, Any] = {},
+    values: Mapping[str, Any] = {},
+    defaults: Mapping[str, Any] = {},
+    backward: Callable[..., Any] | None = None,
+    read_only: Iterable[str] = (),
+    shared_memory: Any = 0,
+    cluster: Any = None,
+    cooperative: bool = False,
+) -> Callable[..., Any]:
+    """Return a function of JAX arrays that launches a kernel.
+
+    `name` is in error messages and in compiled programs. `kernel` is a kernel or its name in `module`, or maps the
+    element type of the first array to one, or the element types of the first few arrays (a tuple). `arguments` names
+    the kernel's parameters in their order; `outputs`, `values` and `defaults` say what they are. `grid`, `block`,
+    `shared_memory`, `cluster` and `cooperative` are what `Kernel.launch` takes, or functions. The documentation of
+    `cuda_wheel.jax` has an example and describes all of them.
+
+    Raises ArgumentError for a declaration that does not fit the kernel, ImageError if the module or a kernel is
+    missing, and ImportError if JAX is not installed or older than 0.5.0. A call raises ArgumentError for arrays and
+    numbers that the kernel does not take; what fails when the program runs is an error of JAX.
+    """
+    jax = imported_jax()
+    kernels = KernelInstances(name, _by_type_names(jax, name, kernel), module)
+    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, tuple(read_only))
+    settings = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
+    launching = launch_settings(name, roles, settings | {"cooperative": cooperative})
+    program_name = ""
+
+    def call_handler(launch: Launch, inputs: list[Any], results: list[Any]) -> Sequence[Any]:
+        text = launch._replace(operator=program_name).text()
+        axes = frozenset[str]().union(*(varying(jax, each) for each in inputs))
+        if axes:  # only an array tells its axes to all versions of JAX; XLA removes it, since nothing reads it
+            inputs = alike(jax, inputs)
+            results = alike(jax, [jax.numpy.zeros(each.shape, each.dtype) for each in results], axes)
+        call = jax.ffi.ffi_call(
+            TARGET, results, vmap_method="sequential", input_output_aliases=dict(launch.aliases) or None
+        )
+        found: Sequence[Any] = call(*inputs, launch=text)
+        if any(varying(jax, each) != axes for each in found):
+            raise ArgumentError(
+                f"{name}: JAX {jax.__version__} cannot tell shard_map that the results differ over the axes "
+                f"{', '.join(sorted(axes))}: use a later version, or check_vma=False"
+            )
+        return found
+
+    traced = TracedOperator(jax, name, kernels, roles, launching, call_handler)
+    run = traced.run if backward is None else differentiable(jax, name, kernels, roles, traced, backward)
+    # The numbers are static: each of their values makes a program. Inlined, an operator adds no level to a program.
+    jitted = jax.jit(lambda static, *arrays: run(static, *alike(jax, arrays)), static_argnums=0, inline=True)
+    program_name = register(jax, name, kernels)
+    return _function(jax, name, roles, jitted)
+
+
+def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
+    """Return the kernels by the names of element types, such as "float32"."""
+    if not isinstance(kernel, Mapping) or isinstance(kernel, Kernel):
+        return kernel
+    try:
+        return {
+            tuple(jax.numpy.dtype(each).name for each in (key if isinstance(key, tuple) else (key,))): value
+            for key, value in kernel.items()
+        }
+    except TypeError as error:
+        raise ArgumentError(f"{operator}: kernel must map element types of JAX to kernels: {error}") from None
+
+
+def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that users call; `jitted` takes the numbers, and then the arrays."""
+    inputs = roles.inputs
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(each.name, kind, default=each.default if each.has_default else inspect.Parameter.empty)
+            for each in inputs
+        ]
+    )
+    numbers = [(place, each) for place, each in enumerate(inputs) if each.type != "Pointer"]
+    arrays = [place for place, each in enumerate(inputs) if each.type == "Pointer"]
+
+    defaults = tuple(each.default for each in inputs)
+    required = len([each for each in inputs if not each.has_default])
+
+    def call(*args: Any, **more: Any) -> Any:
+        if not more and required <= len(args) <= len(inputs):
+            args += defaults[len(args) :]  # what binding does, which takes longer than all else here
+        else:
+            given = signature.bind(*args, **more)
+            given.apply_defaults()
+            args = given.args
+        static = tuple([_static(jax, operator, each, args[place]) for place, each in numbers])
+        return jitted(static, *[args[place] for place in arrays])
+
+    call.__name__ = call.__qualname__ = operator
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
+def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any:
+    """Return a number as `TracedOperator.numbers` reads it."""
+    try:
+        if argument.type == "Real":
+            return float(value).hex()
+        return bool(value) if argument.type == "bool" else int(index(value))
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(value, jax.core.Tracer):
+            raise ArgumentError(
+                f"{operator}: {argument.name} is a number that the kernel takes by value, so it is a part of the "
+                "program and cannot be traced: pass a Python number, which jax.jit takes by static_argnames"
+            ) from None
+        raise ArgumentError(f"{operator}: {argument.name}: {error}") from None

@@ -1,0 +1,357 @@
+"""`cuda-wheel import`: read CUDA sources, a setup.py or a program with kernels in strings, and propose modules.
+
+Find the CUDA texts that a Python file compiles at run time, and the lines that change with a module for each.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cuda_wheel.builder.cxx.kernel_scan import kernels_in
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.migrate.module_tables import (
+    ModuleTrial,
+    ProposedModule,
+    extension_modules,
+    options_table,
+    source_modules,
+    try_module,
+)
+from cuda_wheel.migrate.pyproject_edit import Imported, read_text, relative_path
+from cuda_wheel.migrate.script_reader import ScriptCall, calls_in, known, parsed, readable
+from cuda_wheel.migrate.seen_project import BUILD_EXTENSION, Extension, SeenProject, extensions_in, see_project
+from cuda_wheel.migrate.start import TABLE_PATH, read_project
+
+__all__ = ["Import", "KernelText", "changed_lines", "hoisted", "project_root", "read_import", "texts_in"]
+
+
+_TEXTS = {"RawModule": "code", "RawKernel": "code", "SourceModule": "source", "load_inline": "cuda_sources"}
+"""The functions of CuPy, PyCUDA and PyTorch that compile a text, and the argument that has it."""
+
+
+class KernelText(NamedTuple):
+    """A text that a Python file compiles."""
+
+    text: str | None
+    """What a file of it has; None if it is composed at run time."""
+    options: tuple[str, ...]
+    instantiate: tuple[str, ...]
+    name: str
+    """Of a file and a module for it: that of its first kernel."""
+    call: ScriptCall
+
+
+def texts_in(path: Path) -> list[KernelText]:
+    """Return the texts that a Python file compiles, in their order. Raises ConfigError."""
+    return [_text(call, path) for call in calls_in(path, _TEXTS) if not call.keywords.get("path")]
+
+
+_INLINE_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
+"""What load_inline writes before a text (torch.utils.cpp_extension)."""
+
+
+def _text(call: ScriptCall, path: Path) -> KernelText:
+    is_inline = call.function == "load_inline"
+    value = call.argument(2 if is_inline else 0, _TEXTS[call.function])
+    parts = [each for each in ([value] if isinstance(value, str) else known(value)) if isinstance(each, str)]
+    headers = _INLINE_HEADERS if is_inline and not call.keywords.get("no_implicit_headers") else ""
+    text = headers + "\n".join(parts).strip("\n") + "\n" if parts else None
+    has_options = call.function in ("RawKernel", "SourceModule")
+    given = call.argument(2 if has_options else 99, "options", "extra_cuda_cflags")
+    options = [each for each in known(given) if isinstance(each, str)]
+    for name in ("include_dirs", "extra_include_paths"):
+        options += [f"-I{each}" for each in known(call.keywords.get(name)) if isinstance(each, str)]
+    kernel = call.argument(1, "name") if call.function == "RawKernel" else None
+    names = [each.name for each in kernels_in(text or "")]
+    instances = [kernel] if isinstance(kernel, str) and "<" in kernel else known(call.keywords.get("name_expressions"))
+    if not isinstance(kernel, str) or "<" in kernel:
+        kernel = names[0] if names else path.stem
+    return KernelText(text, tuple(options), tuple(map(str, instances)), kernel, call)
+
+
+# --- the lines that change ----------------------------------------------------------------------------
+
+
+def changed_lines(path: Path, modules: Mapping[ast.Call, str]) -> Iterator[tuple[int, str, str]]:
+    """Yield what changes in a Python file whose texts become modules: the line, the expression, and the new one.
+
+    `modules` are the names of the modules by the calls that compile the texts.
+    """
+    names = {(call.lineno, call.col_offset): name for call, name in modules.items()}
+    reader = _ChangedLines(names)
+    with readable(path):
+        reader.visit(parsed(path))
+    yield from sorted(reader.found)
+
+
+class _ChangedLines(ast.NodeVisitor):
+    """Follows modules and kernels through variables."""
+
+    def __init__(self, names: Mapping[tuple[int, int], str]) -> None:
+        self._names = names
+        self._kinds: dict[str, str] = {}
+        """Variables, and whether each is a "module" or a "kernel"."""
+        self.found: list[tuple[int, str, str]] = []
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        kind = self._kind(node.value)
+        if kind:
+            self._kinds |= {ast.unparse(target): kind for target in node.targets}
+
+    def visit_Call(self, node: ast.Call) -> None:
+        self.generic_visit(node)
+        name = self._names.get((node.lineno, node.col_offset))
+        if name is not None and self._function(node) in _TEXTS:
+            arguments = [ast.unparse(each) for each in node.args[1:2]]
+            load = f'cuda_wheel.load("{name}")'
+            is_kernel = self._function(node) == "RawKernel"
+            new = f"{load}[{arguments[0]}]" if is_kernel and arguments else load
+            self._add(node, f"{ast.unparse(node.func)}(...)", new)
+        elif isinstance(node.func, ast.Attribute) and self._kind(node.func.value) == "module" and node.args:
+            form = {"get_function": "{}[{}]", "get_global": "{}.globals[{}]"}.get(node.func.attr)
+            if form:
+                owner, key = ast.unparse(node.func.value), ast.unparse(node.args[0])
+                self._add(node, ast.unparse(node), form.format(owner if len(owner) < 60 else "module", key))
+        elif self._kind(node.func) == "kernel" and (node.args or node.keywords):
+            self._add(node, ast.unparse(node), _launch(node))
+
+    def _add(self, node: ast.Call, old: str, new: str) -> None:
+        self.found.append((node.lineno, old, new))
+
+    @staticmethod
+    def _function(node: ast.Call) -> str:
+        return ast.unparse(node.func).rpartition(".")[2]
+
+    def _kind(self, node: ast.expr) -> str | None:
+        """Return whether an expression is a module or a kernel; None if it is neither."""
+        if isinstance(node, ast.Call):
+            function = self._function(node)
+            if (node.lineno, node.col_offset) in self._names and function in _TEXTS:
+                return "kernel" if function == "RawKernel" else "module"
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+            is_kernel = function == "get_function" and owner is not None and self._kind(owner) == "module"
+            return "kernel" if is_kernel else None
+        return self._kinds.get(ast.unparse(node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
+
+
+_KEYWORDS = {"shared_mem": "shared_memory", "shared": "shared_memory", "stream": "stream"}
+
+
+def _launch(node: ast.Call) -> str:
+    """Return a launch as one of cuda-wheel: CuPy's is kernel(grid, block, arguments), PyCUDA's has keywords."""
+    keywords = {each.arg: ast.unparse(each.value) for each in node.keywords if each.arg}
+    arguments: Sequence[ast.expr] = node.args
+    if "block" in keywords:
+        grid, block = keywords.get("grid", "1"), keywords["block"]
+    else:
+        grid, block = (ast.unparse(each) for each in (*node.args[:2], *[ast.Constant(1)] * (2 - len(node.args[:2]))))
+        packed = node.args[2] if len(node.args) > 2 else ast.Tuple([], ast.Load())
+        arguments = packed.elts if isinstance(packed, ast.Tuple) else [ast.Starred(packed, ast.Load())]
+    written = [grid, block, *map(ast.unparse, arguments)]
+    written += [f"{_KEYWORDS[name]}={value}" for name, value in keywords.items() if name in _KEYWORDS]
+    return f"{ast.unparse(node.func)}.launch({', '.join(written)})"
+
+
+@dataclass
+class Import:
+    """What files that other tools compile become."""
+
+    project: SeenProject
+    modules: list[ProposedModule] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    """New sources, by path relative to the project."""
+    lines: list[str] = field(default_factory=list)
+    """What changes in Python files, and what stays as it is; one line each."""
+    extension_lines: set[tuple[Path, int]] = field(default_factory=set)
+    """The Python files and lines of the extensions whose sources are modules now."""
+
+    def imported(self, trials: Iterable[ModuleTrial]) -> Imported:
+        """Return what a project with these modules needs for its builds."""
+        trials = list(trials)
+        return Imported(
+            lines=frozenset(self.extension_lines),
+            failed=sum(bool(trial.error) for trial in trials),
+            architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
+            standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
+            pytorch=tuple(trial.module.name for trial in trials if trial.includes_pytorch),
+        )
+
+    def try_modules(self, architecture: str) -> Iterable[ModuleTrial]:
+        """Compile the modules one after the other, and yield what each gives. Raises ToolchainError."""
+        root = self.project.root
+        for module in self.modules:
+            if self.files.keys().isdisjoint(module.table["sources"]):
+                yield try_module(root, module, architecture)
+                continue
+            with scratch() as folder:  # nothing is written into the project yet
+                for path in module.table["sources"]:
+                    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / path).write_text(self.files[path], encoding="utf-8")
+                for path in module.table.get("include-dirs", ()):
+                    shutil.copytree(root / path, folder / path, dirs_exist_ok=True)
+                yield try_module(folder, module, architecture)
+
+
+def project_root(files: Sequence[Path]) -> Path:
+    """Return the folder of the project that the files belong to: the nearest with a pyproject.toml or a setup.py."""
+    first = Path(os.path.realpath(files[0]))  # of a link to itself too
+    for folder in first.parents:
+        if any((folder / name).is_file() for name in ("pyproject.toml", "setup.py")):
+            return folder
+    return first.parent
+
+
+def read_import(root: Path, files: Sequence[Path], package: str = "", options: Sequence[str] = ()) -> Import:
+    """Return what files become in the project in `root`. Nothing is compiled or written. Raises ConfigError.
+
+    `options` are those that nvcc gets for the `.cu` files.
+    """
+    extensions: list[tuple[Path, Extension]] = []
+    texts: list[tuple[Path, KernelText]] = []
+    for path in files:
+        if path.suffix == ".py":
+            extensions += [(path, each) for each in extensions_in(path)]
+            texts += [(path, each) for each in texts_in(path)]
+            if not any(path == other for other, _ in (*extensions, *texts)):
+                raise ConfigError(
+                    f"{path} has neither a CUDAExtension with .cu files, nor a RawModule, RawKernel, SourceModule, "
+                    "load or load_inline."
+                )
+        elif path.suffix != ".cu":
+            raise ConfigError(f"{path} is neither a .cu file nor a Python file.")
+    package = package or _extension_package(root, [extension for _, extension in extensions])
+    done = Import(see_project(root, read_project(root)[0].content, package))
+    sources = [_shown(path, root) for path in files if path.suffix == ".cu"]
+    outside = [path for path in sources if path.startswith("../") or not (root / path).is_file()]
+    if outside:
+        raise ConfigError(f"{outside[0]} is no file of the project in {root}: copy it into the project first.")
+    done.modules += source_modules(done.project, sources, options)
+    for path, extension in extensions:
+        modules = extension_modules(done.project, extension)
+        done.modules += modules
+        if not modules:
+            done.lines.append(f"{_shown(path, root)}:{extension.line}: no source of {extension.name} exists")
+        done.extension_lines.add((Path(os.path.realpath(path)), extension.line))
+        done.lines.append(
+            f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
+        )
+    _add_texts(done, texts)
+    _name_apart(done.modules)
+    return done
+
+
+def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
+    """Return the top package of the first extension whose name says one that exists."""
+    tops = (each.name.partition(".")[0] for each in extensions if "." in each.name)
+    return next((top for top in tops for parent in (".", "src") if (root / parent / top / "__init__.py").is_file()), "")
+
+
+def _shown(path: Path, root: Path) -> str:
+    return relative_path(os.path.realpath(path), root)
+
+
+def _name_apart(modules: Iterable[ProposedModule]) -> None:
+    """Give modules of the same name the names of their folders too."""
+    taken: set[str] = set()
+    for module in modules:
+        package, _, stem = module.name.rpartition(".")
+        for folder in reversed(module.table["sources"][0].split("/")[:-1]):
+            if module.name not in taken:
+                break
+            stem = f"{folder}_{stem}"
+            module.table["name"] = f"{package}.{stem}"
+        taken.add(module.name)
+
+
+# --- texts ------------------------------------------------------------------------------------------
+
+
+def _add_texts(done: Import, texts: Sequence[tuple[Path, KernelText]]) -> None:
+    """Add a file and a module for each text; equal ones become one module."""
+    modules: dict[tuple[Any, ...], str] = {}
+    calls: dict[Path, dict[ast.Call, str]] = {}
+    for path, text in texts:
+        where = f"{_shown(path, done.project.root)}:{text.call.node.lineno}"
+        if text.text is None:
+            done.lines.append(f"{where}: the text is composed at run time: cuda_wheel.compile(text) takes it as it is")
+            continue
+        key = (text.text, text.options)
+        if key not in modules:
+            modules[key] = _add_text(done, path, text)
+        elif text.instantiate:
+            table = next(each.table for each in done.modules if each.name == modules[key])
+            table["instantiate"] = list(dict.fromkeys((*table.get("instantiate", ()), *text.instantiate)))
+        calls.setdefault(path, {})[text.call.node] = modules[key]
+    for path, named in calls.items():
+        shown, content = _shown(path, done.project.root), path.read_bytes()
+        if b"import cuda_wheel" not in content:
+            done.lines.append(f"{shown}: add: import cuda_wheel")
+        done.lines += [f"{shown}:{line}: {old}  ->  {new}" for line, old, new in changed_lines(path, named)]
+        if re.search(rb"\b(In|Out|InOut|memcpy_htod|memcpy_dtoh)\(", content):  # PyCUDA's
+            done.lines.append(
+                f"{shown}: copy what In, Out, InOut and memcpy_htod copy with an array library, such as CuPy; a "
+                "module's variable has write and read"
+            )
+        if not shown.startswith(f"{done.project.folder}/"):
+            done.lines.append(f"{shown}: is not in {done.project.folder}, so that the wheel does not contain it")
+
+
+def _add_text(done: Import, path: Path, text: KernelText) -> str:
+    """Add the file and the module of a text, and return the module's name."""
+    project = done.project
+    beside = _shown(path.parent, project.root)
+    folder = beside if f"{beside}/".startswith(f"{project.folder}/") else project.folder
+    content = text.text or ""
+    stem, count = text.name, 1
+    while done.files.get(f"{folder}/{stem}.cu", read_text(project.root / folder / f"{stem}.cu")) not in (None, content):
+        count += 1
+        stem = f"{text.name}_{count}"
+    options = (*BUILD_EXTENSION, *text.options) if text.call.function == "load_inline" else text.options
+    table, notes = options_table(options, project.root)
+    within = folder.removeprefix(project.folder).strip("/").replace("/", ".")
+    name = ".".join(filter(None, (project.package, within, stem)))
+    instances = {"instantiate": list(text.instantiate)} if text.instantiate else {}
+    done.files[f"{folder}/{stem}.cu"] = content
+    done.modules.append(ProposedModule({"name": name, "sources": [f"{folder}/{stem}.cu"], **table, **instances}, notes))
+    return name
+
+
+# --- the tables -------------------------------------------------------------------------------------
+
+_OWN = frozenset({"name", "sources", "instantiate", "link"})
+"""The keys that only modules have, or that are never those of all modules."""
+
+
+def hoisted(
+    project: SeenProject, content: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the table of all modules, and those of each, which lack what all have in common.
+
+    A table that the project has already stays as it is. With CMake, each call has everything.
+    """
+    if TABLE_PATH[-1] in content.get("tool", {}) or project.backend == "scikit_build_core.build":
+        return {}, [dict(each) for each in modules]
+    common: dict[str, Any] = {}
+    if len(modules) > 1:
+        first, *others = modules
+        common = {
+            key: value
+            for key, value in first.items()
+            if key not in _OWN and all(json.dumps(each.get(key)) == json.dumps(value) for each in others)
+        }
+    own = [{key: value for key, value in each.items() if key not in common} for each in modules]
+    listed = {path for each in modules for path in each["sources"]}
+    named = listed.intersection(project.inside)
+    if named and not listed.issuperset(project.inside):  # the others in the package would be compiled too
+        common = {"sources": sorted(named), **common}
+    return common, own

@@ -1,0 +1,424 @@
+"""Propose the tables of modules for CUDA sources, from their includes and from the options that nvcc gets.
+
+Compile proposed modules for one target, and say which kernels they have, or what would help.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.builder.config.compiler_options import defined_macros, read_options, takes_value
+from cuda_wheel.builder.cxx.kernel_scan import kernels_in
+from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.manifest_writer.coverage import gaps
+from cuda_wheel.builder.manifest_writer.missing_kernels import plain_name, suggested_instances
+from cuda_wheel.builder.messages.hint_rules import header_pattern
+from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.sources.header_search import MISSING_HEADER
+from cuda_wheel.builder.sources.include_directives import includes
+from cuda_wheel.builder.sources.paths import below, is_installed_toolkit
+from cuda_wheel.builder.sources.pytorch_options import BUILD_MACROS, PYTORCH_MACROS, includes_pytorch
+from cuda_wheel.builder.sources.source_files import Source
+from cuda_wheel.builder.toolchain.toolchain import INCLUDE
+from cuda_wheel.migrate.pyproject_edit import relative_path
+from cuda_wheel.migrate.seen_project import Extension, SeenProject, project_files
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, KernelInfo
+from cuda_wheel.runtime.parts.variants import all_manifests
+
+__all__ = [
+    "ModuleTrial",
+    "ProposedModule",
+    "Table",
+    "extension_modules",
+    "library_folder",
+    "missing_folders",
+    "options_table",
+    "source_modules",
+    "try_module",
+]
+
+
+Table = dict[str, Any]
+
+
+@dataclass
+class ProposedModule:
+    """A module to add to a project, as a table of `[[tool.cuda-wheel.module]]`."""
+
+    table: Table
+    notes: list[str] = field(default_factory=list)
+    """What of the sources' own build was left out, and why; one line each."""
+    architectures: tuple[str, ...] = ()
+    """Those that the options of the sources' own build name, as entries of that key."""
+
+    @property
+    def name(self) -> str:
+        return str(self.table["name"])
+
+
+def extension_modules(project: SeenProject, extension: Extension) -> list[ProposedModule]:
+    """Return a module for each CUDA source of an extension, or one for all if its device code is linked."""
+    root = project.root
+    settings, notes = options_table(extension.options, root, extension.folders)
+    notes += [f"{what}: what depends on the machine was not read" for what in extension.unread]
+    paths = [relative_path(path, root) for path in extension.sources]
+    lost = [path for path in paths if not (root / path).is_file()]
+    notes += [f"{path} does not exist" for path in lost]
+    paths = [path for path in paths if path not in lost]
+    if not paths:
+        return []
+    package = extension.name.rpartition(".")[0] or project.package
+    if extension.is_linked or "link" in settings:
+        name = f"{package}.{extension.name.rpartition('.')[2].lstrip('_') or 'kernels'}"
+        table = {"name": name, "sources": paths, **_without_pytorch_options(project, paths, settings), "link": "lto"}
+        return [ProposedModule(table, notes, _architectures(extension.options))]
+    modules = [_module(project, path, settings, package) for path in paths]
+    if modules:
+        modules[0].notes += notes
+        modules[0].architectures = _architectures(extension.options)
+    return modules
+
+
+def source_modules(project: SeenProject, paths: Sequence[str], options: Sequence[str] = ()) -> list[ProposedModule]:
+    """Return a module for each CUDA source, given by its path relative to the project.
+
+    `options` are those that nvcc gets for them; if it makes device code that is linked, all are one module.
+    """
+    given, notes = options_table(options, project.root)
+    if "link" in given and paths:
+        module = _module(project, paths[0], given, project.package)
+        return [ProposedModule(module.table | {"sources": list(paths)}, notes, _architectures(options))]
+    modules: list[ProposedModule] = []
+    for path in paths:
+        settings, _ = options_table(options, project.root)
+        modules.append(_module(project, path, settings, project.package))
+    if modules:
+        modules[0].notes += notes
+        modules[0].architectures = _architectures(options)
+    return modules
+
+
+def _module(project: SeenProject, path: str, settings: Table, package: str) -> ProposedModule:
+    name = project.module_name(path)
+    if not path.startswith(f"{project.folder}/"):
+        name = f"{package}.{name.rpartition('.')[2]}"
+    return ProposedModule({"name": name, "sources": [path], **_without_pytorch_options(project, [path], settings)})
+
+
+def _without_pytorch_options(project: SeenProject, paths: Sequence[str], settings: Table) -> Table:
+    """Return the keys without the macros that a build defines by itself, if one of the sources includes PyTorch."""
+    folders = settings.get("include-dirs", ())
+    sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
+    if not any(includes_pytorch(each, project.root, folders) for each in sources):
+        return settings
+    defines = {name: value for name, value in settings.get("defines", {}).items() if name not in BUILD_MACROS}
+    options = [option for option in settings.get("options", ()) if option != "--expt-relaxed-constexpr"]
+    kept = {**settings, "defines": defines, "options": options}
+    return {key: value for key, value in kept.items() if value not in ([], {})}
+
+
+# --- options ----------------------------------------------------------------------------------------
+
+
+def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = ()) -> tuple[Table, list[str]]:
+    """Return the keys of a module's table for options of nvcc and include folders, and notes about the others.
+
+    Targets are left out: a wheel is for every GPU.
+    """
+    notes: list[str] = []
+    keys: Table = {}
+    arguments: list[str] = []
+    for option in _separate(options, notes):
+        read = read_options(option, "nvcc's options")
+        keys |= read.keys
+        notes += [f"{', '.join(texts)}: {reason}" for reason, texts in read.ignored.items()]
+        is_macro = any(re.match(r"-[DUI]", each) for each in read.arguments)
+        # An option that only has another name with NVRTC stays as it is: the key takes nvcc's.
+        arguments += read.arguments if is_macro or read.ignored or not read.arguments else option
+    if keys.pop("architectures", None):
+        notes.append("the options that name architectures: by default a wheel is for every GPU (key architectures)")
+    defines, others, named = _macros(arguments)
+    inside: dict[str, None] = {}
+    for folder in (*folders, *named):
+        place = below(os.path.abspath(os.path.join(root, folder)), str(root))
+        if place is None or not (root / place).is_dir():
+            notes.append(f"include folder {folder}: not a folder of the project")
+        else:
+            inside[place.replace(os.sep, "/")] = None
+    if keys.get("std") in ("c++11", "c++14", "c++17"):  # PyTorch's headers, Thrust and CUB of today need the default
+        del keys["std"]
+    others = list(dict.fromkeys(others))
+    table = {"include-dirs": list(inside), "defines": defines, "options": others, **keys}
+    if any(re.fullmatch(r"-(dc|rdc=true)|--(device-c|relocatable-device-code=true)", option) for option in options):
+        table["link"] = "lto"
+    return {key: value for key, value in table.items() if value not in ([], {})}, list(dict.fromkeys(notes))
+
+
+def _architectures(options: Sequence[str]) -> tuple[str, ...]:
+    """Return the architectures that options of nvcc name, as entries of `architectures`."""
+    found = (read_options(option, "nvcc's options").keys.get("architectures", ()) for option in _separate(options, []))
+    return tuple(dict.fromkeys(str(each) for entries in found for each in entries))  # type: ignore[attr-defined]
+
+
+def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
+    """Yield each option, with the entry that has its value; of those that are errors, `notes` gets the reasons."""
+    waiting = list(options)
+    while waiting:
+        count = 2 if takes_value(waiting[0]) and len(waiting) > 1 else 1
+        option, following = waiting[:count], waiting[count:]
+        try:
+            read_options(option, "nvcc's options")
+        except ConfigError as error:
+            notes.append(str(error))
+            if count == 2 and option[1].startswith("-"):  # its value was not read
+                following.insert(0, option[1])
+        else:
+            yield option
+        waiting = following
+
+
+def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[str]]:
+    """Return the macros that options leave defined, the options that are about no macro and no folder, and the include
+    folders."""
+    defines: dict[str, Any] = {}
+    undefined: dict[str, None] = {}
+    others: list[str] = []
+    folders: list[str] = []
+    entries = iter(arguments)
+    for entry in entries:
+        match = re.match(r"(-[DUI]|--(?:define-macro|undefine-macro|include-path)=?)(.*)", entry, re.DOTALL)
+        if match is None:
+            others.append(entry)
+            continue
+        kind = {"d": "D", "u": "U", "i": "I"}.get(match[1].lstrip("-")[0].lower())
+        text = match[2].strip() or next(entries, "")
+        name, equals, value = text.partition("=")
+        if kind == "D":
+            defines[name] = _number(value) if equals else True
+            undefined.pop(name, None)
+        elif kind == "U":
+            if defines.pop(name, None) is None or name in PYTORCH_MACROS:
+                undefined[name] = None
+        else:
+            folders.append(text)
+    # Only what is defined without the project's options: by PyTorch's build or by the compiler.
+    others += [f"-U{name}" for name in undefined if name in PYTORCH_MACROS or name.startswith("__")]
+    return defines, others, folders
+
+
+def _number(value: str) -> str | int:
+    return int(value) if re.fullmatch(r"0|[1-9][0-9]{0,17}", value) else value
+
+
+# --- include folders --------------------------------------------------------------------------------
+
+
+def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the folders of the project in which includes of sources are found that are not found without them.
+
+    Only where exactly one folder of the project has the header. A header of the toolkit may be among them.
+    """
+    headers: list[str] | None = None
+    found: list[str] = []
+    reached, waiting = set(sources), list(sources)
+    while waiting and len(reached) < 2000:
+        path = waiting.pop()
+        try:
+            named = list(includes((root / path).read_bytes()))
+        except OSError:  # the compile reports it
+            continue
+        for each in named:
+            name = each.name
+            if not name or each.is_test or (not each.quoted and (INCLUDE / name).exists()):
+                continue  # <math.h> is the system's, also where the project has a file of that name
+            places = (os.path.normpath(os.path.join(start, name)) for start in (os.path.dirname(path), *known, *found))
+            inside = (place for place in places if not place.startswith(".."))
+            place = next((place for place in inside if (root / place).is_file()), None)
+            if place is None:
+                headers = project_files(root, (".h", ".cuh", ".hpp", ".cu", ".inl")) if headers is None else headers
+                matches = [header for header in headers if f"/{header}".endswith(f"/{name}")]
+                if len(matches) != 1:
+                    continue
+                place = matches[0]
+                found.append(place.removesuffix(name).rstrip("/") or ".")
+            if place not in reached:
+                reached.add(place)
+                waiting.append(place)
+    return found
+
+
+@dataclass
+class ModuleTrial:
+    """What compiling a proposed module gave."""
+
+    module: ProposedModule
+    """With the instances of templates that nothing launches, if they compile."""
+    kernels: tuple[KernelInfo, ...] = ()
+    warnings: list[str] = field(default_factory=list)
+    error: str = ""
+    """Why it does not compile, and what would help; empty if it does."""
+    unnamed_instances: tuple[str, ...] = ()
+    """Those of the CompileError."""
+    is_host_code: bool = False
+    """Whether the sources have no kernel, so that they need no module."""
+    includes_pytorch: bool = False
+    """Whether it includes headers of the installed PyTorch."""
+
+
+class _CollectedWarnings(SilentReporter):
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def warning(self, text: str) -> None:
+        self.texts.append(text)
+
+
+def try_module(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
+    """Compile a module for one architecture, as a build would.
+
+    If it does not compile, settings are tried that may help; see `_next_table`. If nothing launches a kernel template,
+    it is compiled with an instance of it. Raises ToolchainError.
+    """
+    trial = _with_settings(root, _compiled(root, module, architecture), architecture)
+    if _lacks_instances(trial) and not any("__global__" in text for text in _texts(root, module)):
+        return ModuleTrial(module, is_host_code=True)
+    if "instantiate" in trial.module.table or (trial.error and not _lacks_instances(trial)):
+        return trial
+    instances = _unlaunched(root, module, trial.kernels)
+    if not instances:
+        return trial
+    second = _compiled(
+        root, ProposedModule(trial.module.table | {"instantiate": instances}, module.notes), architecture
+    )
+    if second.error and not trial.error:
+        module.notes.append(
+            f"nothing launches these templates, and no instance of them compiles: {', '.join(instances)}"
+        )
+        return trial
+    return second
+
+
+# --- settings that help -------------------------------------------------------------------------------
+
+_ATTEMPTS = 30
+"""The most compilations to find settings with which a module compiles."""
+
+
+def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleTrial:
+    """Return the trial of a module with the settings that it needs to compile.
+
+    If none help, that with the include folders of the project alone, whose error is about the sources as they are.
+    """
+    last = trial
+    for _ in range(_ATTEMPTS):
+        table = last.error and not _lacks_instances(last) and _next_table(root, last)
+        if not table:
+            break
+        last = _compiled(root, ProposedModule(table, trial.module.notes), architecture)
+        if table.keys() - {"include-dirs"} == trial.module.table.keys() - {"include-dirs"}:
+            trial = last
+    return trial if last.error and not _lacks_instances(last) else last
+
+
+def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
+    """Return a module's table with one more setting that may help against a trial's error; None without an idea.
+
+    For a header that is not found: folders of the project that have it, the folder of a library outside, and as the
+    last, `missing-headers`. For other errors: leave out what only host code needs, with the instances that it launches.
+    """
+    table = trial.module.table
+    known = table.get("include-dirs", [])
+    names = list(dict.fromkeys(MISSING_HEADER.findall(trial.error)))
+    if names:
+        if found := missing_folders(root, table["sources"], known):
+            return {**table, "include-dirs": [*known, *found]}
+        if folders := [folder for folder in map(partial(library_folder, root), names) if folder]:
+            listed = table.get("system-include-dirs", [])
+            new = [folder for folder in dict.fromkeys(folders) if folder not in listed]
+            return {**table, "system-include-dirs": [*listed, *new]} if new else None
+        if any(name.endswith(_DEVICE_CODE) for name in names):
+            return None
+        listed = table.get("missing-headers", [])
+        new = [pattern for pattern in dict.fromkeys(map(header_pattern, names)) if pattern not in listed]
+        return {**table, "missing-headers": [*listed, *new]} if new else None
+    if "host-code" not in table:
+        return {**table, "host-code": "leave-out"}
+    given = table.get("instantiate", [])
+    launched = [name for name in trial.unnamed_instances if name not in given]
+    return {**table, "instantiate": [*given, *launched]} if launched else None
+
+
+_DEVICE_CODE = (".cuh", ".cu", ".inl", ".inc")
+"""How headers are called that probably have device code, and are never empty."""
+
+_PLACES = ("include", "", "include/eigen3", "include/opencv4")
+"""Where below a library's folder its headers are."""
+
+_WELL_KNOWN = ("/usr/include/eigen3", "/usr/include/opencv4", "/usr/local/include")
+
+
+def library_folder(root: Path, name: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the folder outside a project that has a header, as `system-include-dirs` names it: below the folder that
+    an environment variable names, or a well-known one."""
+    own = os.path.realpath(root)
+    top = re.sub(r"[^a-z]", "", name.partition("/")[0].partition(".")[0].lower())
+    # First the variable that has the library's name.
+    for variable in sorted(environ, key=lambda each: (top not in each.lower(), each)):
+        value = environ[variable]
+        if variable in ("PWD", "OLDPWD", "HOME", "TMPDIR") or not os.path.isabs(value) or os.pathsep in value:
+            continue
+        for place in _PLACES:
+            folder = os.path.normpath(os.path.join(value, place))
+            inside = os.path.isfile(os.path.join(folder, name)) and not own.startswith(os.path.realpath(folder))
+            if inside and not is_installed_toolkit(root, folder):
+                return f"${variable}/{place}".rstrip("/")
+    return next((folder for folder in _WELL_KNOWN if os.path.isfile(os.path.join(folder, name))), None)
+
+
+def _texts(root: Path, module: ProposedModule) -> list[str]:
+    paths = (root / path for path in module.table["sources"])
+    return [path.read_text(encoding="utf-8", errors="surrogateescape") for path in paths]
+
+
+def _lacks_instances(trial: ModuleTrial) -> bool:
+    return "has no kernel" in trial.error
+
+
+def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
+    reporter = _CollectedWarnings()
+    try:
+        files, _ = build_module(root, {**module.table, "architectures": [architecture]}, {}, reporter)
+    except (CompileError, ConfigError) as error:
+        unnamed = error.unnamed_instances if isinstance(error, CompileError) else ()
+        return ModuleTrial(module, warnings=reporter.texts, error=str(error), unnamed_instances=unnamed)
+    text = next(content for path, content in files.items() if path.endswith(MANIFEST_SUFFIX))
+    manifests = all_manifests(text, module.name)
+    one_target = gaps(manifests)  # this is for one, so it says nothing of the wheel
+    warnings = [each for each in reporter.texts if each != one_target]
+    return ModuleTrial(
+        module,
+        tuple(kernel for manifest in manifests for kernel in manifest.kernels),
+        warnings,
+        includes_pytorch=any("pytorch" in manifest.toolchain for manifest in manifests),
+    )
+
+
+def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
+    """Return an instance for each kernel template of the sources of which the compiled module has none."""
+    compiled = {plain_name(kernel.symbol) for kernel in kernels}
+    found: dict[str, None] = {}
+    options = read_options(module.table.get("options", ()), "options").arguments
+    defined = defined_macros(options) | set(module.table.get("defines", ()))
+    for text in _texts(root, module):
+        missing = {each.name for each in kernels_in(text) if each.template} - compiled
+        for instance in suggested_instances(text, defined) if missing else ():
+            if instance.partition("<")[0].rpartition("::")[2] in missing:
+                found[instance] = None
+    return list(found)

@@ -1,0 +1,417 @@
+"""Edit a pyproject.toml and keep its form: comments, order, quotes and line ends.
+
+Items are added to existing arrays with tomlkit. New tables go to the end, as text. What the result means is compared
+with what it should mean before anything is written, because TOML can spell a table in ways to which none can be added.
+
+Changes of a project's files: shown as a diff, or written, all of them or none.
+
+Decide what the builds of a project require after `cuda-wheel import`: the extra that fits, and nothing for C++.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.script_reader import calls_in
+from cuda_wheel.migrate.seen_project import SeenProject, toolchain_extra
+
+__all__ = [
+    "Extra",
+    "FileChange",
+    "Imported",
+    "PyprojectEdit",
+    "chosen_extra",
+    "diff",
+    "needless",
+    "read_text",
+    "relative_path",
+    "requirement_name",
+    "table_lines",
+    "write_changes",
+]
+
+
+class FileChange(NamedTuple):
+    """What a file becomes. Line ends are kept as they are."""
+
+    path: Path
+    before: str | None
+    """None for a new file."""
+    after: str
+
+
+def read_text(path: Path) -> str | None:
+    """Return the text of a file, with its line ends; None if there is no file. Raises ConfigError."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+
+
+def relative_path(path: str | Path, root: Path) -> str:
+    """Return a path relative to `root`, with "/"."""
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def diff(changes: Sequence[FileChange], root: Path) -> str:
+    """Return the changes as a unified diff, with paths relative to `root`."""
+    lines: list[str] = []
+    for change in changes:
+        name = relative_path(change.path, root)
+        before, after = ((text or "").splitlines(keepends=True) for text in (change.before, change.after))
+        old = "/dev/null" if change.before is None else f"a/{name}"
+        lines += difflib.unified_diff(before, after, old, f"b/{name}")
+        if change.before is None and not after:
+            lines += ["--- /dev/null\n", f"+++ b/{name}\n"]  # an empty file, which has no lines to show
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def write_changes(changes: Sequence[FileChange]) -> None:
+    """Write all changes, or none: on an error, every file and folder is as before. Raises ConfigError."""
+    with ExitStack() as undo:
+        for change in changes:
+            try:
+                _write(change, undo)
+            except OSError as error:
+                raise ConfigError(f"{change.path} cannot be written: {error.strerror or error}.") from error
+        undo.pop_all()
+
+
+def _write(change: FileChange, undo: ExitStack) -> None:
+    """Write one change, and add how to undo it."""
+    path = Path(os.path.realpath(change.path))  # a link stays a link
+    for folder in reversed([each for each in path.parents if not each.exists()]):
+        folder.mkdir()
+        undo.callback(folder.rmdir)
+    if change.before is None:
+        with path.open("xb") as stream:  # fails if another process made the file meanwhile
+            undo.callback(path.unlink)
+            stream.write(change.after.encode("utf-8"))
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with ExitStack() as incomplete:
+        incomplete.callback(temporary.unlink, missing_ok=True)
+        temporary.write_bytes(change.after.encode("utf-8"))
+        shutil.copymode(path, temporary)
+        temporary.replace(path)
+        undo.callback(path.write_bytes, change.before.encode("utf-8"))
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+Keys = tuple[str, ...]
+"""The keys that lead to a table or value."""
+
+
+class PyprojectEdit:
+    """A pyproject.toml that is being edited. The text must be valid TOML."""
+
+    def __init__(self, text: str) -> None:
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+        self._text = text.replace("\r\n", "\n")
+        self.content: dict[str, Any] = tomllib.loads(self._text)
+
+    def get(self, path: Keys) -> Any:
+        """Return the value at a path; None if there is none."""
+        value: Any = self.content
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def text(self) -> str:
+        """Return the text as edited, with its own line ends."""
+        return self._text.replace("\n", self._newline)
+
+    def add_item(self, path: Keys, item: str) -> None:
+        """Add a string to the array at a path, which is created in its table if missing. Raises ConfigError."""
+        tomlkit = _tomlkit()
+        document = tomlkit.parse(self._text)
+        table: Any = document
+        for key in path[:-1]:
+            table = table[key]
+        if path[-1] in table:
+            array = table[path[-1]]
+            literal = "'" in array.as_string() and '"' not in array.as_string()
+            array.append(tomlkit.string(item, literal=literal))
+        else:
+            table[path[-1]] = [item]
+        expected = copy.deepcopy(self.content)
+        owner = _table_at(expected, path[:-1])
+        owner[path[-1]] = [*owner.get(path[-1], []), item]
+        self._accept(tomlkit.dumps(document), expected, path, f'"{item}"')
+
+    def remove_item(self, path: Keys, item: str) -> None:
+        """Remove a string from the array at a path. Raises ConfigError."""
+        tomlkit = _tomlkit()
+        document = tomlkit.parse(self._text)
+        table: Any = document
+        for key in path[:-1]:
+            table = table[key]
+        table[path[-1]].remove(item)
+        expected = copy.deepcopy(self.content)
+        _table_at(expected, path[:-1])[path[-1]].remove(item)
+        self._accept(tomlkit.dumps(document), expected, path, f'without "{item}"')
+
+    def add_table(self, path: Keys, values: Mapping[str, Any]) -> None:
+        """Add a table at the end. Raises ConfigError."""
+        self._add(path, f"[{_dotted(path)}]", values, lambda owner: owner.setdefault(path[-1], {}).update(values))
+
+    def add_entry(self, path: Keys, values: Mapping[str, Any]) -> None:
+        """Add an entry to an array of tables, at the end. Raises ConfigError."""
+        self._add(
+            path, f"[[{_dotted(path)}]]", values, lambda owner: owner.setdefault(path[-1], []).append(dict(values))
+        )
+
+    def _add(self, path: Keys, heading: str, values: Mapping[str, Any], change: Any) -> None:
+        lines = "\n".join([heading, *table_lines(values)]) + "\n"
+        expected = copy.deepcopy(self.content)
+        change(_table_at(expected, path[:-1]))
+        body = self._text.rstrip("\n")
+        self._accept(f"{body}\n\n{lines}" if body else lines, expected, path, lines)
+
+    def _accept(self, text: str, expected: Mapping[str, Any], path: Keys, added: str) -> None:
+        """Take the edited text if it means what it should."""
+        try:
+            found = tomllib.loads(text)
+        except ValueError:
+            found = {}
+        if found != expected:
+            raise ConfigError(
+                f"pyproject.toml writes {_dotted(path[:-1])} in a form that cannot be extended. Nothing was written. "
+                f"Add this to {_dotted(path)} yourself:\n{added}"
+            )
+        self._text, self.content = text, found
+
+
+def _table_at(content: dict[str, Any], path: Keys) -> dict[str, Any]:
+    for key in path:
+        content = content.setdefault(key, {})
+    return content
+
+
+def _tomlkit() -> Any:
+    try:
+        import tomlkit  # part of a toolchain's extra; users of a wheel do not have it
+    except ImportError:
+        raise ConfigError(
+            'editing pyproject.toml needs tomlkit, which the extras install: pip install "cuda-wheel[cu12]", or '
+            "pip install tomlkit."
+        ) from None
+    return tomlkit
+
+
+# --- writing TOML -------------------------------------------------------------------------------------
+
+
+def table_lines(values: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a table: a line for each key, or several for a long list."""
+    return [_assignment(key, value) for key, value in values.items()]
+
+
+def _assignment(key: str, value: Any) -> str:
+    line = f"{_key(key)} = {_value(value)}"
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(line) > 100:
+        return "\n".join([f"{_key(key)} = [", *(f"    {_value(each)}," for each in value), "]"])
+    return line
+
+
+def _dotted(path: Keys) -> str:
+    return ".".join(map(_key, path))
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + re.sub(r'[\\"\x00-\x1f\x7f]', _escaped, value) + '"'
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(key)} = {_value(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(_value, value))}]"
+    return str(value)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\{match[0]}" if match[0] in '\\"' else f"\\u{ord(match[0]):04x}"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What of a project was imported."""
+
+    lines: frozenset[tuple[Path, int]] = frozenset()
+    """The Python files and lines of the extensions whose sources were imported."""
+    failed: int = 0
+    """How many of the modules do not compile."""
+    architectures: tuple[str, ...] = ()
+    """Those that nvcc's options name, as entries of `architectures`."""
+    standards: tuple[str, ...] = ()
+    """The C++ standards of the modules."""
+    pytorch: tuple[str, ...] = ()
+    """The modules that include headers of the installed PyTorch."""
+
+
+# --- the extra ----------------------------------------------------------------------------------------
+
+
+class Extra(NamedTuple):
+    """An extra of cuda-wheel, and why it is chosen."""
+
+    name: str
+    reason: str
+
+
+_FIRST_OF_CUDA_13 = 75
+"""The first architecture that CUDA 13 compiles for. Source: CUDA 13.0, release notes, "Deprecated Architectures"."""
+
+_ONLY_CUDA_13 = (88, 107, 110)
+"""Architectures that NVRTC 12.9 does not compile for."""
+
+_CUDA_13_STANDARDS = ("c++23", "c++26")
+"""C++ standards that NVRTC 12.9 does not compile."""
+
+_CLASSIFIER = re.compile(r"Environment :: GPU :: NVIDIA CUDA :: (\d+)")
+
+
+def chosen_extra(content: Mapping[str, Any], imported: Imported) -> Extra:
+    """Return the extra that fits a project, whose pyproject.toml has `content`."""
+    reasons = {"cu12": list(_reasons_for_12(content, imported)), "cu13": list(_reasons_for_13(content, imported))}
+    installed = toolchain_extra()
+    for name, other in (("cu12", "cu13"), ("cu13", "cu12")):
+        if reasons[name] and not reasons[other]:
+            return Extra(name, "; ".join(reasons[name]))
+    if reasons["cu12"]:  # and the other
+        return Extra(installed, f"no extra fits all: {'; '.join((*reasons['cu12'], *reasons['cu13']))}")
+    return Extra(installed, "it compiled these modules here")
+
+
+def _reasons_for_12(content: Mapping[str, Any], imported: Imported) -> Iterator[str]:
+    oldest = min(_numbers(content, imported), default=_FIRST_OF_CUDA_13)
+    if oldest < _FIRST_OF_CUDA_13:
+        yield f"sm_{oldest} is asked for, and CUDA 13 compiles for sm_{_FIRST_OF_CUDA_13} and later"
+    named = [int(match[1]) for match in map(_CLASSIFIER.match, _classifiers(content)) if match]
+    if named and min(named) < 13:
+        yield f"its classifiers name CUDA {min(named)}, whose drivers read no machine code of CUDA 13"
+
+
+def _reasons_for_13(content: Mapping[str, Any], imported: Imported) -> Iterator[str]:
+    for number in sorted({*_numbers(content, imported)} & {*_ONLY_CUDA_13}):
+        yield f"sm_{number} is asked for, and CUDA 12 does not compile for it"
+    table = content.get("tool", {}).get("cuda-wheel", {})
+    for standard in dict.fromkeys([*imported.standards, str(table.get("std", ""))]):
+        if standard in _CUDA_13_STANDARDS:
+            yield f'std = "{standard}", which CUDA 12 does not compile'
+
+
+def _classifiers(content: Mapping[str, Any]) -> list[str]:
+    listed = content.get("project", {}).get("classifiers", [])
+    return [each for each in listed if isinstance(each, str)]
+
+
+def _numbers(content: Mapping[str, Any], imported: Imported) -> list[int]:
+    """Return the architectures that a project names: 80 for "sm_80", "8.0+PTX" and "80-real"."""
+    table = content.get("tool", {}).get("cuda-wheel", {})
+    tables = [table, *(each for each in table.get("module", ()) if isinstance(each, Mapping))]
+    named = [each for own in tables for each in _texts(own.get("architectures"))]
+    matches = (re.match(r"(?:sm_|compute_)?(\d{1,2})\.?(\d)(?!\d)", text) for text in (*named, *imported.architectures))
+    return [int(match[1] + match[2]) for match in matches if match]
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return re.split(r"[;,\s]+", value)
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+# --- what only C++ needs ------------------------------------------------------------------------------
+
+_FOR_CPP = ("torch", "ninja", "pybind11", "nanobind")
+"""Requirements of builds that compile C++ extensions."""
+
+_EXTENSIONS = (
+    *("CppExtension", "CUDAExtension", "SyclExtension", "Extension", "Pybind11Extension", "CMakeExtension"),
+    *("cythonize", "CFFI", "intree_extensions"),
+)
+"""Functions of a setup.py that make extensions."""
+
+_CMAKE = re.compile(
+    r"^\s*(pybind11_add_module|nanobind_add_module|add_library|add_executable|\w*python\w*_add_library|"
+    r"enable_language|find_package\s*\(\s*(?:Torch|pybind11|nanobind))\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Commands of CMake by which a project compiles C++."""
+
+
+def requirement_name(requirement: str) -> str:
+    """Return the normalised name of the distribution that a requirement names."""
+    match = re.match(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)", requirement)
+    return re.sub(r"[-_.]+", "-", match[1]).lower() if match else ""
+
+
+def needless(
+    project: SeenProject, content: Mapping[str, Any], imported: Imported
+) -> tuple[list[str], list[str], list[str]]:
+    """Return which of `build-system.requires` no build needs any more, why the others for C++ stay, and what to remove
+    by hand."""
+    listed = [each for each in content.get("build-system", {}).get("requires", ()) if isinstance(each, str)]
+    own = [each for each in listed if requirement_name(each) in _FOR_CPP]
+    if project.backend == "scikit_build_core.build":
+        own = [each for each in own if requirement_name(each) != "ninja"]  # CMake may use it
+    if not own:
+        return [], [], []
+    reason = _still_compiles(project, content, imported)
+    if reason:
+        return [], [f"build-system.requires: {', '.join(own)}: {reason}"], []
+    removed = [each for each in own if not (requirement_name(each) == "torch" and imported.pytorch)]
+    kept = [f"build-system.requires: {each}: {_reads(imported.pytorch)}" for each in own if each not in removed]
+    return removed, kept, list(_imports(project.root, {requirement_name(each) for each in removed}))
+
+
+def _reads(modules: Sequence[str]) -> str:
+    return f"{', '.join(modules)} include headers with device code of PyTorch, which are those of the build's PyTorch"
+
+
+def _still_compiles(project: SeenProject, content: Mapping[str, Any], imported: Imported) -> str:
+    """Return why a build may still compile C++; empty if it does not."""
+    if imported.failed:
+        return f"{imported.failed} of the modules do not compile, so that their extension stays"
+    script = project.root / "setup.py"
+    for call in calls_in(script, _EXTENSIONS) if script.is_file() else ():
+        if (script, call.node.lineno) not in imported.lines:
+            return f"setup.py:{call.node.lineno} still compiles an extension ({call.function})"
+    lists = read_text(project.root / "CMakeLists.txt") or ""
+    if project.backend == "scikit_build_core.build" and (found := _CMAKE.search(lists)):
+        return f"CMakeLists.txt still compiles C++ ({found[1]})"
+    hatch = content.get("tool", {}).get("hatch", {}).get("build", {})
+    if any("custom" in place.get("hooks", {}) for place in (hatch, hatch.get("targets", {}).get("wheel", {}))):
+        return "the project's own build hook may need it"
+    return ""
+
+
+def _imports(root: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of setup.py that import packages of these names."""
+    pattern = re.compile(rf"\s*(?:import|from)\s+(?:{'|'.join(sorted(names))})\b.*")
+    for number, line in enumerate((read_text(root / "setup.py") or "").splitlines(), 1):
+        if pattern.fullmatch(line):
+            yield f"setup.py:{number}: remove: {line.strip()}"

@@ -1,0 +1,575 @@
+"""Read what a Python file passes to chosen functions, from its syntax tree: nothing of the file is executed.
+
+Values that the text determines are computed: literals, variables, lists that grow, paths, the results of the file's own
+functions. What depends on the machine is taken as on Linux with CUDA. All else is UNKNOWN.
+
+Values in a Python file that is read and not run: what is not known, and what functions return on Linux with CUDA.
+"""
+
+from __future__ import annotations
+
+import ast
+import glob
+import itertools
+import operator
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cuda_wheel.builder.errors import ConfigError
+
+__all__ = [
+    "COMPARISONS",
+    "MACHINE",
+    "UNKNOWN",
+    "ScriptCall",
+    "attempt",
+    "call_function",
+    "call_method",
+    "calls_in",
+    "is_large",
+    "is_wide",
+    "known",
+    "parsed",
+    "readable",
+    "summed",
+]
+
+
+class _Unknown:
+    """A value that the text does not determine."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = _Unknown()
+
+
+def known(value: Any) -> list[Any]:
+    """Return the items of a list that the text determines; none for what is no list."""
+    return [each for each in value if each is not UNKNOWN] if isinstance(value, (list, tuple, set)) else []
+
+
+MACHINE = {
+    "os.name": "posix",
+    "sys.platform": "linux",
+    "os.sep": "/",
+    "CUDA_HOME": "/usr/local/cuda",
+    "ROCM_HOME": None,
+    "torch.version.hip": None,
+    "torch.version.cuda": "12.9",
+    "torch.__version__": "2.11.0",
+    "__name__": "__main__",
+    "True": True,
+}
+"""What expressions are on Linux with CUDA."""
+
+_ANSWERS: dict[str, Any] = {
+    "torch.cuda.is_available": True,
+    "is_available": True,
+    "platform.system": "Linux",
+    "os.getcwd": "",
+    "torch.cuda.get_device_capability": (8, 0),
+}
+"""What calls return there."""
+
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda left, right: left in right,
+    "NotIn": lambda left, right: left not in right,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+}
+"""Operators, by the names of their syntax nodes."""
+
+_MOST_ITEMS = 10_000
+"""Items of a list; a list that is added to itself in a loop ends there."""
+
+
+def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
+    """Return what a function of Python or PyTorch returns; UNKNOWN for all that are not known.
+
+    Relative paths start in `folder`.
+    """
+    if function in _ANSWERS:
+        return _ANSWERS[function]
+    if function in ("os.getenv", "os.environ.get", "getenv"):
+        return arguments[1] if len(arguments) > 1 else None
+    if UNKNOWN in arguments:
+        return UNKNOWN
+    name = function.removeprefix("os.path.").removeprefix("osp.").removeprefix("path.")
+    if name in ("abspath", "realpath"):
+        return os.path.abspath(os.path.join(folder, arguments[0]))
+    if name in ("join", "dirname", "basename", "normpath", "splitext"):
+        return getattr(os.path, name)(*map(os.fspath, arguments))
+    if name in ("exists", "isdir", "isfile"):
+        return getattr(os.path, name)(os.path.join(folder, arguments[0]))
+    if function in ("Path", "pathlib.Path"):
+        return Path(*arguments)
+    if function in ("glob.glob", "glob"):
+        return _globbed(os.path.join(folder, arguments[0]), folder, bool(keywords.get("recursive")))
+    if function in ("list", "sorted", "set", "tuple", "enumerate", "zip", "reversed", "range"):
+        return list(_LISTS[function](*arguments))
+    if name == "product":
+        return list(itertools.product(*arguments))
+    plain: dict[str, Callable[..., Any]] = {"str": str, "int": int, "bool": bool, "len": len, "dict": dict}
+    return plain[function](*arguments, **keywords) if function in plain else UNKNOWN
+
+
+_LISTS: dict[str, Callable[..., Iterable[Any]]] = {
+    "list": list,
+    "sorted": sorted,
+    "set": dict.fromkeys,
+    "tuple": tuple,
+    "enumerate": enumerate,
+    "zip": zip,
+    "reversed": reversed,
+    "range": lambda *bounds: range(*bounds)[:1000],
+}
+"""Functions of Python that return a list, or what becomes one here."""
+
+
+def summed(left: Any, right: Any) -> Any:
+    """Return a sum. What is known of a list counts, also if the other part is not."""
+    if isinstance(left, list) or isinstance(right, list):
+        return [each for part in (left, right) if isinstance(part, (list, tuple)) for each in part][:_MOST_ITEMS]
+    if UNKNOWN in (left, right) or is_large(left) or is_large(right):
+        return UNKNOWN
+    return attempt(lambda: left + right)
+
+
+_MOST_CHARACTERS = 1 << 20
+"""Of a string; one that is added to itself in a loop ends there."""
+
+
+def is_large(value: Any) -> bool:
+    """Return whether a string, tuple or number is larger than any that a build needs."""
+    if isinstance(value, int):
+        return value.bit_length() > 128
+    return isinstance(value, (str, bytes, tuple)) and len(value) > _MOST_CHARACTERS
+
+
+def is_wide(text: str) -> bool:
+    """Return whether a format may give many more characters than it has: by widths, which arguments may have too."""
+    return bool(re.search(r"\d{4}|%[^a-zA-Z%]*\*|\{[^{}]*\{", text))
+
+
+def _globbed(pattern: str, folder: str, recursive: bool) -> Any:
+    """Return the files of a pattern, sorted; UNKNOWN for a search of all folders that does not begin in the project."""
+    root = os.path.dirname(folder)  # a script may be in a folder below the sources
+    start = os.path.normpath(re.split(r"[*?\[]", pattern)[0] or folder)
+    if "**" in pattern and recursive and not (start + os.sep).startswith(root.rstrip(os.sep) + os.sep):
+        return UNKNOWN
+    return sorted(itertools.islice(glob.iglob(pattern, recursive=recursive), _MOST_ITEMS))
+
+
+def attempt(function: Callable[[], Any]) -> Any:
+    """Return what a function returns; UNKNOWN if the values do not fit it."""
+    try:
+        return function()
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, OSError, OverflowError):
+        return UNKNOWN
+
+
+_METHODS = frozenset(
+    {"split", "splitlines", "strip", "lstrip", "rstrip", "replace", "format", "join", "startswith", "endswith"}
+    | {"lower", "upper", "get", "keys", "values", "items"}
+)
+"""Methods of strings and dictionaries that change nothing."""
+
+_CHANGING = frozenset({"append", "extend", "insert", "update"})
+"""Methods by which lists and dictionaries grow."""
+
+
+def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
+    """Return the result of a method of a known value. Relative paths start in `folder`."""
+    if isinstance(owner, Path):
+        if name in ("resolve", "absolute", "expanduser"):
+            return owner
+        if name in ("glob", "rglob"):
+            below = "**" if name == "rglob" else ""
+            found = attempt(lambda: _globbed(os.path.join(folder, owner, below, arguments[0]), folder, True))
+            return UNKNOWN if found is UNKNOWN else [Path(each) for each in found]
+        known_names = ("exists", "is_dir", "is_file", "as_posix")
+        return attempt(lambda: getattr(owner, name)()) if name in known_names else UNKNOWN
+    if name in _CHANGING and isinstance(owner, (list, dict)) and len(owner) < _MOST_ITEMS:
+        return attempt(lambda: getattr(owner, name)(*arguments, **keywords))
+    if name == "copy" and isinstance(owner, (list, dict)):
+        return owner.copy()
+    if name not in _METHODS or UNKNOWN in arguments:
+        return UNKNOWN
+    if isinstance(owner, str) and _may_be_large(owner, name, arguments):
+        return UNKNOWN
+    result = attempt(lambda: getattr(owner, name)(*arguments))
+    return list(result) if name in ("keys", "values", "items") and result is not UNKNOWN else result
+
+
+def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:
+    """Return whether a method of a string may return one that is larger than any that a build needs."""
+    if name == "format":
+        return is_wide(owner) or any(map(is_large, arguments))
+    if name == "replace":
+        return len(owner) * sum(len(each) + 1 for each in arguments if isinstance(each, str)) > _MOST_CHARACTERS
+    if name == "join":
+        parts = [each for each in arguments if isinstance(each, (list, tuple, str))]
+        sizes = [len(owner) + len(each) for part in parts for each in part if isinstance(each, str)]
+        return sum(sizes) > _MOST_CHARACTERS
+    return False
+
+
+class ScriptCall(NamedTuple):
+    """A call of one of the chosen functions."""
+
+    function: str
+    """Without its module."""
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+    node: ast.Call
+
+    def argument(self, position: int, *names: str) -> Any:
+        """Return an argument by its position or by one of its names; None if it is missing."""
+        if position < len(self.arguments):
+            return self.arguments[position]
+        return next((self.keywords[name] for name in names if name in self.keywords), None)
+
+
+def calls_in(path: Path, functions: Iterable[str]) -> list[ScriptCall]:
+    """Return the calls of functions of these names in a Python file. Raises ConfigError if it cannot be read."""
+    names = frozenset(functions)
+    with readable(path):
+        tree = parsed(path)
+        # A call may stand where nothing leads on this machine: if BUILD_CUDA:, whose default is off.
+        return _ScriptReader(path, names, False).read(tree) or _ScriptReader(path, names, True).read(tree)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn the end of Python's stack or memory while a file is read into ConfigError."""
+    try:
+        yield
+    except (RecursionError, MemoryError) as error:
+        raise ConfigError(f"{path} cannot be read: its expressions are nested too deeply, or are too large.") from error
+
+
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a Python file; raises ConfigError if it has none."""
+    if not path.is_file():
+        raise ConfigError(f"{path} is no file.")
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, int) and is_large(node.value):
+            raise ConfigError(f"{path}:{node.lineno}: contains a number of {node.value.bit_length()} bits.")
+    return tree
+
+
+_MOST_STEPS = 200_000
+"""Statements and expressions that are read; a loop over many values ends there."""
+
+
+class _Return(Exception):
+    """The end of a function."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _ScriptReader:
+    """Follows the statements of a file."""
+
+    def __init__(self, path: Path, functions: frozenset[str], every_branch: bool) -> None:
+        self._calls: list[ScriptCall] = []
+        self._functions = functions
+        self._every_branch = every_branch
+        self._folder = str(path.parent)
+        self._names: dict[str, Any] = {"__file__": str(path)}
+        self._defined: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
+        self._called: set[str] = set()
+        self._active: list[str] = []
+        self._steps = 0
+
+    def read(self, tree: ast.Module) -> list[ScriptCall]:
+        """Return the calls in a whole file, also in functions that it does not call itself, in their order."""
+        self._block(tree.body)
+        uncalled = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name not in self._called
+        ]
+        for node in uncalled:
+            self._enter(node, {})
+        return sorted(self._calls, key=lambda call: (call.node.lineno, call.node.col_offset))
+
+    # --- statements -----------------------------------------------------------------------------------
+
+    def _block(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            self._steps += 1
+            if self._steps > _MOST_STEPS:
+                return
+            self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            self._defined[node.name] = node
+        elif isinstance(node, ast.Return):
+            value = None if node.value is None else self._value(node.value)
+            if self._active:
+                raise _Return(value)
+        elif isinstance(node, ast.Assign):
+            value = self._value(node.value)
+            for target in node.targets:
+                self._assign(target, value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._assign(node.target, self._value(node.value))
+        elif isinstance(node, ast.AugAssign):
+            self._assign(node.target, summed(self._value(node.target), self._value(node.value)))
+        elif isinstance(node, ast.If):
+            self._branch(node)
+        elif isinstance(node, ast.For):
+            values = self._value(node.iter)
+            for value in list(values) if isinstance(values, (list, tuple, set, dict)) else [UNKNOWN]:
+                self._assign(node.target, value)
+                self._block(node.body)
+        elif isinstance(node, ast.Expr):
+            self._value(node.value)
+        else:  # with, try, while, class
+            for name in ("items", "body", "handlers", "orelse", "finalbody"):
+                parts = getattr(node, name, ())
+                for item in (each for each in parts if isinstance(each, ast.withitem)):
+                    self._value(item.context_expr)
+                    if item.optional_vars is not None:
+                        self._assign(item.optional_vars, UNKNOWN)
+                self._block([each for each in parts if isinstance(each, ast.stmt)])
+
+    def _branch(self, node: ast.If) -> None:
+        test = self._value(node.test)
+        taken, other = (node.orelse, node.body) if not test and test is not UNKNOWN else (node.body, node.orelse)
+        if test is not UNKNOWN and not self._every_branch:
+            self._block(taken)
+            return
+        for block in (other, taken):  # the value that the second one gives to a name stays
+            try:
+                self._block(block)
+            except _Return as returned:
+                if returned.value is not UNKNOWN and block is taken:
+                    raise
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            values = list(value) if isinstance(value, (list, tuple)) else []
+            values += [UNKNOWN] * (len(target.elts) - len(values))
+            for each, part in zip(target.elts, values, strict=False):
+                self._assign(each, part)
+        elif isinstance(target, ast.Subscript):
+            owner, key = self._value(target.value), self._value(target.slice)
+            if isinstance(owner, dict) and isinstance(key, str):
+                owner[key] = value
+        else:
+            self._names[ast.unparse(target)] = value
+
+    # --- expressions ----------------------------------------------------------------------------------
+
+    def _value(self, node: ast.expr) -> Any:
+        """Return the value of an expression."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            return UNKNOWN
+        method: Callable[[Any], Any] | None = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is not None:
+            return method(node)
+        for child in ast.iter_child_nodes(node):  # may contain calls
+            if isinstance(child, ast.expr):
+                self._value(child)
+        return UNKNOWN
+
+    def _constant(self, node: ast.Constant) -> Any:
+        is_text = isinstance(node.value, str)
+        return UNKNOWN if is_text and re.search("[\ud800-\udfff]", str(node.value)) else node.value  # no file has those
+
+    def _name(self, node: ast.Name) -> Any:
+        if node.id in self._functions:
+            return node.id  # of a variable that stands for the function
+        return self._names.get(node.id, MACHINE.get(node.id, UNKNOWN))
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        text = ast.unparse(node)
+        if text in self._names or text in MACHINE:
+            return self._names.get(text, MACHINE.get(text))
+        if node.attr in self._functions:
+            return node.attr
+        owner = self._value(node.value)
+        if isinstance(owner, Path):
+            return {"parent": owner.parent, "name": owner.name}.get(node.attr, UNKNOWN)
+        return UNKNOWN
+
+    def _items(self, nodes: Iterable[ast.expr]) -> Iterator[Any]:
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                value = self._value(node.value)
+                yield from value if isinstance(value, (list, tuple, set)) else [UNKNOWN]
+            else:
+                yield self._value(node)
+
+    def _list(self, node: ast.List | ast.Set) -> Any:
+        return list(self._items(node.elts))
+
+    _set = _list
+
+    def _tuple(self, node: ast.Tuple) -> Any:
+        return tuple(self._items(node.elts))
+
+    def _dict(self, node: ast.Dict) -> Any:
+        found: dict[Any, Any] = {}
+        for key, each in zip(node.keys, node.values, strict=True):
+            value = self._value(each)
+            if key is None:
+                found |= value if isinstance(value, dict) else {}
+            elif isinstance(name := self._value(key), str):
+                found[name] = value
+        return found
+
+    def _joinedstr(self, node: ast.JoinedStr) -> Any:
+        parts = [self._value(each.value if isinstance(each, ast.FormattedValue) else each) for each in node.values]
+        return UNKNOWN if UNKNOWN in parts else "".join(map(str, parts))
+
+    def _binop(self, node: ast.BinOp) -> Any:
+        left, right = self._value(node.left), self._value(node.right)
+        if isinstance(node.op, ast.Add):
+            return summed(left, right)
+        if isinstance(node.op, ast.Div) and isinstance(left, Path) and isinstance(right, (str, Path)):
+            return UNKNOWN if is_large(str(left)) else left / right
+        if isinstance(node.op, ast.Mod) and isinstance(left, str) and right is not UNKNOWN:
+            return UNKNOWN if is_wide(left) else attempt(lambda: left % right)
+        return UNKNOWN
+
+    def _unaryop(self, node: ast.UnaryOp) -> Any:
+        value = self._value(node.operand)
+        if value is UNKNOWN:
+            return UNKNOWN
+        if isinstance(node.op, ast.Not):
+            return not value
+        return attempt(lambda: -value) if isinstance(node.op, ast.USub) else UNKNOWN
+
+    def _boolop(self, node: ast.BoolOp) -> Any:
+        is_or = isinstance(node.op, ast.Or)
+        values = [self._value(each) for each in node.values]
+        for value in values[:-1]:
+            if value is not UNKNOWN and bool(value) == is_or:
+                return value
+        return UNKNOWN if UNKNOWN in values else values[-1]
+
+    def _compare(self, node: ast.Compare) -> Any:
+        left, right = self._value(node.left), self._value(node.comparators[0])
+        if UNKNOWN in (left, right) or len(node.ops) > 1:
+            return UNKNOWN
+        return attempt(lambda: COMPARISONS[type(node.ops[0]).__name__](left, right))
+
+    def _ifexp(self, node: ast.IfExp) -> Any:
+        test, body, orelse = self._value(node.test), self._value(node.body), self._value(node.orelse)
+        return body if test or test is UNKNOWN else orelse
+
+    def _subscript(self, node: ast.Subscript) -> Any:
+        owner, key = self._value(node.value), self._value(node.slice)
+        return attempt(lambda: owner[key]) if owner is not UNKNOWN and key is not UNKNOWN else UNKNOWN
+
+    def _slice(self, node: ast.Slice) -> Any:
+        parts = [None if each is None else self._value(each) for each in (node.lower, node.upper, node.step)]
+        return UNKNOWN if UNKNOWN in parts else slice(*parts)
+
+    def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Any:
+        generator = node.generators[0]
+        values = self._value(generator.iter)
+        if len(node.generators) > 1 or not isinstance(values, (list, tuple, set)):
+            return UNKNOWN
+        found = []
+        for value in values:
+            self._assign(generator.target, value)
+            tests = [self._value(test) for test in generator.ifs]
+            if all(test or test is UNKNOWN for test in tests):
+                found.append(self._value(node.elt))
+        return found
+
+    _generatorexp = _setcomp = _listcomp
+
+    # --- calls ----------------------------------------------------------------------------------------
+
+    def _call(self, node: ast.Call) -> Any:
+        function = ast.unparse(node.func)
+        name = function.rpartition(".")[2]
+        arguments = tuple(self._items(node.args))
+        keywords: dict[str, Any] = {}
+        for keyword in node.keywords:
+            value = self._value(keyword.value)
+            if keyword.arg:
+                keywords[keyword.arg] = value
+            elif isinstance(value, dict):
+                keywords |= value
+        if name in self._functions or self._alias(function) in self._functions:
+            call = ScriptCall(name if name in self._functions else self._alias(function), arguments, keywords, node)
+            if not any(each.node is node and str(each) == str(call) for each in self._calls):
+                self._calls.append(call)
+            return UNKNOWN
+        if function in self._defined:
+            return self._enter(self._defined[function], _bound(self._defined[function], arguments, keywords))
+        if isinstance(node.func, ast.Attribute):
+            owner = self._value(node.func.value)
+            if owner is not UNKNOWN:
+                return call_method(owner, name, arguments, keywords, self._folder)
+        return attempt(lambda: call_function(function, arguments, keywords, self._folder))
+
+    def _alias(self, function: str) -> str:
+        """Return the name that a variable stands for: `extension = CUDAExtension`."""
+        value = self._names.get(function)
+        return value if isinstance(value, str) else ""
+
+    def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: dict[str, Any]) -> Any:
+        """Return what one of the file's own functions returns."""
+        self._called.add(node.name)
+        if node.name in self._active or len(self._active) > 20:
+            return UNKNOWN
+        outer = self._names
+        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        own = dict.fromkeys(names, UNKNOWN) | _defaults(node, self._value) | arguments
+        self._names = outer | own
+        self._active.append(node.name)
+        try:
+            self._block(node.body)
+        except _Return as returned:
+            return returned.value
+        finally:
+            self._active.pop()
+            self._names = outer
+        return None
+
+
+def _bound(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> dict[str, Any]:
+    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+    return dict(zip(names, arguments, strict=False)) | dict(keywords)
+
+
+def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef, value: Callable[[ast.expr], Any]) -> dict[str, Any]:
+    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+    count = len(node.args.defaults)
+    found = {name: value(each) for name, each in zip(names[len(names) - count :], node.args.defaults, strict=True)}
+    for argument, each in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+        if each is not None:
+            found[argument.arg] = value(each)
+    return found

@@ -1,0 +1,350 @@
+"""See what a project is: its build back end, its package, and its CUDA sources.
+
+Find the extensions that a setup.py builds with PyTorch's `CUDAExtension`, and the flags of their CUDA sources.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.sources.header_dependencies import included_sources
+from cuda_wheel.migrate.script_reader import UNKNOWN, ScriptCall, calls_in, known
+
+__all__ = [
+    "BACK_ENDS",
+    "BUILD_EXTENSION",
+    "Extension",
+    "SeenProject",
+    "extensions_in",
+    "normalized",
+    "project_files",
+    "see_project",
+    "toolchain_extra",
+]
+
+
+BUILD_EXTENSION = (
+    "-D__CUDA_NO_HALF_OPERATORS__",
+    "-D__CUDA_NO_HALF_CONVERSIONS__",
+    "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
+    "-D__CUDA_NO_HALF2_OPERATORS__",
+    "--expt-relaxed-constexpr",
+)
+"""What PyTorch passes to nvcc before an extension's own options (torch.utils.cpp_extension, COMMON_NVCC_FLAGS)."""
+
+_FUNCTIONS = ("CUDAExtension", "load")
+"""Those that name the CUDA sources of an extension, in a setup.py and at run time."""
+
+
+class Extension(NamedTuple):
+    """An extension with CUDA sources, as a Python file declares it."""
+
+    name: str
+    sources: tuple[str, ...]
+    """Its `.cu` files, absolute paths."""
+    folders: tuple[str, ...]
+    """Its include folders, absolute paths."""
+    options: tuple[str, ...]
+    """The options that nvcc gets, macros included, and those that PyTorch adds."""
+    is_linked: bool
+    """Whether its device code is linked across sources."""
+    line: int
+    unread: tuple[str, ...]
+    """The arguments that the text does not determine, in whole or in part."""
+
+
+def extensions_in(path: Path) -> list[Extension]:
+    """Return the extensions that a Python file declares and that have CUDA sources. Raises ConfigError."""
+    found = (_extension(call, path.parent) for call in calls_in(path, _FUNCTIONS))
+    return [extension for extension in found if extension is not None]
+
+
+def _extension(call: ScriptCall, folder: Path) -> Extension | None:
+    listed = call.argument(1, "sources")
+    sources = [path for each in _texts(listed) for path in _paths(each, folder) if path.endswith(".cu")]
+    if not sources:
+        return None
+    name = call.argument(0, "name")
+    options, folders = call.keywords.get("extra_cuda_cflags"), call.keywords.get("extra_include_paths")
+    macros: Any = None
+    if call.function == "CUDAExtension":
+        options, folders = call.keywords.get("extra_compile_args"), call.keywords.get("include_dirs")
+        options = options.get("nvcc") if isinstance(options, dict) else options
+        macros = call.keywords.get("define_macros")
+    defines = [f"-D{each[0]}" + (f"={each[1]}" if each[1] is not None else "") for each in _pairs(macros)]
+    own = [*defines, *_texts(options)]
+    arguments = {"sources": listed, "include_dirs": folders, "define_macros": macros, "nvcc's options": options}
+    name = name if isinstance(name, str) else _stem(sources[0])
+    named = (f"-DTORCH_EXTENSION_NAME={name.rpartition('.')[2]}", "-DTORCH_API_INCLUDE_EXTENSION_H")
+    return Extension(
+        name,
+        tuple(dict.fromkeys(sources)),
+        tuple(os.path.abspath(os.path.join(folder, each)) for each in _texts(folders)),
+        (*BUILD_EXTENSION, *own, *named),
+        call.keywords.get("dlink") is True,
+        call.node.lineno,
+        tuple(what for what, value in arguments.items() if not _is_determined(value)),
+    )
+
+
+def _stem(path: str) -> str:
+    """Return the name of a file without folders and suffixes."""
+    return os.path.basename(path).partition(".")[0]
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the strings and paths of a list."""
+    if isinstance(value, str):
+        return [value]
+    return [os.fspath(each) for each in known(value) if isinstance(each, (str, os.PathLike))]
+
+
+def _pairs(value: Any) -> list[tuple[str, Any]]:
+    return [(each[0], each[1]) for each in known(value) if isinstance(each, (tuple, list)) and len(each) == 2]
+
+
+def _paths(path: str, folder: Path) -> list[str]:
+    """Return the absolute paths of a source, which may be a pattern."""
+    whole = os.path.abspath(os.path.join(folder, path))
+    return sorted(glob.glob(whole)) if "*" in path else [whole]
+
+
+def _is_determined(value: Any) -> bool:
+    return value is not UNKNOWN and not (isinstance(value, (list, tuple)) and UNKNOWN in value)
+
+
+BACK_ENDS = {
+    "hatchling.build": "hatchling",
+    "setuptools.build_meta": "setuptools",
+    "scikit_build_core.build": "scikit-build-core",
+}
+"""The build back ends that cuda-wheel has a hook for, and the distributions that contain them."""
+
+_MADE = frozenset({"build", "dist", "env", "node_modules", "site", "venv"})
+"""Names of folders that tools make."""
+
+_NOT_OWN = _MADE | {"doc", "docs", "external", "test", "tests", "third_party", "thirdparty"}
+"""Names of folders whose sources the wheel does not need."""
+
+_NO_PACKAGES = _NOT_OWN | {
+    "benchmark",
+    "benchmarks",
+    "cmake",
+    "csrc",
+    "example",
+    "examples",
+    "include",
+    "scripts",
+    "src",
+}
+"""Names of folders beside pyproject.toml that are no packages of the wheel."""
+
+
+@dataclass(frozen=True)
+class SeenProject:
+    """What the files of a project say."""
+
+    root: Path
+    backend: str
+    """One of BACK_ENDS."""
+    package: str
+    """The dotted name of the import package."""
+    folder: str
+    """The package's folder, relative to `root`, with "/"; it need not exist. "." if it is `root`."""
+    sources: tuple[str, ...]
+    """The CUDA sources with kernels that no other one includes, relative to `root`, sorted."""
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """The sources in the package."""
+        return tuple(path for path in self.sources if path.startswith(f"{self.folder}/"))
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """The sources whose place gives no name: those elsewhere, and those whose path Python cannot import."""
+        return tuple(path for path in self.sources if path not in self.inside or not _is_importable(self._below(path)))
+
+    def module_name(self, path: str) -> str:
+        """Return the dotted name of the module that a source becomes: in the package, as by default, of its place."""
+        stem = re.sub(r"\W", "_", path.rpartition("/")[2].removesuffix(".cu"))
+        folders = self._below(path).split("/")[:-1] if path.startswith(f"{self.folder}/") else []
+        return ".".join([self.package, *(folders if _is_importable("/".join(folders)) else []), stem])
+
+    def _below(self, path: str) -> str:
+        return path.removeprefix(f"{self.folder}/").removesuffix(".cu")
+
+
+def _is_importable(path: str) -> bool:
+    return all(map(str.isidentifier, path.split("/"))) if path else True
+
+
+def see_project(root: Path, content: Mapping[str, Any], package: str = "") -> SeenProject:
+    """Return what the project in `root` is; `content` is that of its pyproject.toml.
+
+    `package` names one of several packages. Raises ConfigError.
+    """
+    backend = _backend(root, content)
+    package, folder = _package(root, content, backend, package)
+    return SeenProject(root, backend, package, folder, _sources(root))
+
+
+def toolchain_extra() -> str:
+    """Return the extra of the toolchain that is installed; "cu12", which reaches more machines, if none is."""
+    return "cu13" if _is_installed("nvidia-cuda-nvrtc") and not _is_installed("nvidia-cuda-nvrtc-cu12") else "cu12"
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        version(distribution)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _backend(root: Path, content: Mapping[str, Any]) -> str:
+    default = "setuptools.build_meta"  # PEP 517's, for a project that names none
+    backend = str(_table(content, "build-system").get("build-backend", default)).partition(":")[0]
+    if backend not in BACK_ENDS:
+        raise ConfigError(
+            f"{root / 'pyproject.toml'} names the build back end {backend!r}; cuda-wheel works with "
+            f"{', '.join(sorted(BACK_ENDS))}. Nothing was written."
+        )
+    if backend == "hatchling.build" and (root / "hatch.toml").is_file():
+        raise ConfigError(
+            "hatchling reads the settings of this project's build from hatch.toml. Add the table "
+            "[build.targets.wheel.hooks.cuda] there, and cuda-wheel[cu12] to build-system.requires. Nothing was "
+            "written."
+        )
+    return backend
+
+
+# --- the package ------------------------------------------------------------------------------------
+
+
+def normalized(name: str) -> str:
+    """Return the name of a distribution as the name of a package; raises ConfigError if it cannot be one."""
+    package = re.sub(r"\W+", "_", name.replace("-", "_")).strip("_").lower()
+    if not package.isidentifier():
+        raise ConfigError(f"{name!r} gives no name of a Python package. Name the project in pyproject.toml.")
+    return package
+
+
+def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -> tuple[str, str]:
+    """Return the package's dotted name and folder."""
+    listed = [each for each in _listed_packages(root, content, backend) if named in ("", each[0])]
+    if listed:
+        return listed[0]
+    name = named or normalized(content.get("project", {}).get("name") or _scripted_name(root) or root.name)
+    for folder in (f"src/{name}", name, f"python/{name}"):
+        if (root / folder / "__init__.py").is_file():
+            return name, folder
+    found = list(_found_packages(root))
+    if len(found) == 1 and not named:
+        return found[0]
+    if found:
+        raise ConfigError(
+            f"{root} has several packages, {', '.join(folder for _, folder in found)}, and none is named {name}: say "
+            "with --package which is to have the kernels. Nothing was written."
+        )
+    if backend == "setuptools.build_meta" and (root / "__init__.py").is_file():
+        return name, "."  # the package's own folder has the setup.py
+    for module in (f"{name}.py", f"src/{name}.py"):
+        if (root / module).is_file():
+            raise ConfigError(
+                f"{root / module} is a module in a single file, and kernels lie in a package: move it to "
+                f"{module.removesuffix('.py')}/__init__.py. Nothing was written."
+            )
+    return name, f"src/{name}"
+
+
+def _scripted_name(root: Path) -> str:
+    """Return the project's name in its setup.py; "" if there is none."""
+    script = root / "setup.py"
+    names = (call.keywords.get("name") for call in (calls_in(script, ["setup"]) if script.is_file() else ()))
+    return next((name for name in names if isinstance(name, str)), "")
+
+
+def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> Iterator[tuple[str, str]]:
+    """Yield the packages that the settings of the back end list."""
+    if backend == "setuptools.build_meta":
+        packages = _table(content, "tool", "setuptools").get("packages")
+        folders = _table(content, "tool", "setuptools", "package-dir")
+        for name in _strings(packages, "tool.setuptools.packages"):
+            _strings([*folders.values()], "tool.setuptools.package-dir")
+            parent = folders.get("", ".")
+            folder = folders.get(name, f"{parent}/{name.replace('.', '/')}")
+            yield name, os.path.normpath(folder).replace(os.sep, "/")
+        return
+    if backend == "hatchling.build":
+        keys: tuple[str, ...] = ("tool", "hatch", "build", "targets", "wheel")
+    else:
+        keys = ("tool", "scikit-build", "wheel")
+    for folder in _strings(_table(content, *keys).get("packages"), ".".join((*keys, "packages"))):
+        if (root / folder / "__init__.py").is_file():
+            yield folder.rstrip("/").rpartition("/")[2], folder.strip("/")
+
+
+def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return a table of pyproject.toml, empty if it is missing. Raises ConfigError if it is something else."""
+    for number, key in enumerate(keys, 1):
+        content = content.get(key, {})
+        if not isinstance(content, Mapping):
+            raise ConfigError(f"{'.'.join(keys[:number])} in pyproject.toml must be a table, not {content!r}.")
+    return content
+
+
+def _strings(value: Any, where: str) -> list[str]:
+    """Return the strings of a list; none if the value is no list, such as one that a table asks a program for."""
+    items = value if isinstance(value, list) else []
+    wrong = next((each for each in items if not isinstance(each, str) or "\0" in each), None)
+    if wrong is not None:
+        raise ConfigError(f"{where} in pyproject.toml must have paths, not {wrong!r}.")
+    return items
+
+
+def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the folders with an `__init__.py` in `src`, or else beside pyproject.toml."""
+    for parent in ("src/", "python/", ""):
+        found = sorted((root / parent).glob("*/__init__.py"))
+        names = [path.parent.name for path in found if parent or path.parent.name not in _NO_PACKAGES]
+        if names:
+            yield from ((name, parent + name) for name in names if name.isidentifier())
+            return
+
+
+# --- the sources ------------------------------------------------------------------------------------
+
+
+def _sources(root: Path) -> tuple[str, ...]:
+    listed = [path for path in project_files(root, (".cu",), _NOT_OWN) if (root / path).is_file()]
+    found = [path for path in listed if b"__global__" in (root / path).read_bytes()]
+    included = included_sources(root, dict.fromkeys(found, ()), lambda path: None)
+    return tuple(path for path in found if path not in included)
+
+
+def project_files(root: Path, suffixes: tuple[str, ...], without: AbstractSet[str] = _MADE) -> list[str]:
+    """Return the files of a project with these suffixes, relative to `root`, sorted.
+
+    Those in folders of names in `without`, in hidden ones and in environments are left out.
+    """
+    found: list[str] = []
+    for parent, folders, names in os.walk(root):
+        folders[:] = [
+            each
+            for each in folders
+            if not each.startswith(".")
+            and each not in without
+            and not os.path.exists(os.path.join(parent, each, "pyvenv.cfg"))
+        ]
+        here = os.path.relpath(parent, root).replace(os.sep, "/")
+        found += [name if here == "." else f"{here}/{name}" for name in names if name.endswith(suffixes)]
+    return sorted(found)

@@ -1,0 +1,367 @@
+"""`cuda-wheel init`: what a project lacks to build its kernels with cuda-wheel, and a first kernel if it has none.
+
+The files of a first kernel, of a whole first project, and the calls of CMake for modules.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.builder.config.pyproject import read_pyproject
+from cuda_wheel.builder.config.settings import TABLE
+from cuda_wheel.migrate.pyproject_edit import (
+    FileChange,
+    Imported,
+    PyprojectEdit,
+    chosen_extra,
+    needless,
+    read_text,
+    requirement_name,
+)
+from cuda_wheel.migrate.script_reader import calls_in
+from cuda_wheel.migrate.seen_project import (
+    BACK_ENDS,
+    SeenProject,
+    extensions_in,
+    normalized,
+    see_project,
+    toolchain_extra,
+)
+
+__all__ = [
+    "ATTACH",
+    "KERNEL",
+    "LISTS",
+    "Start",
+    "cmake_call",
+    "first_pyproject",
+    "package_init",
+    "read_project",
+    "start",
+    "unlisted_package",
+]
+
+
+KERNEL = """\
+__global__ void saxpy(float a, const float* x, float* y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = a * x[i] + y[i];
+}
+"""
+
+ATTACH = '''\
+"""The kernels of this package's .cu files, as attributes. Each is loaded for the GPU in use when it is first used."""
+
+import cuda_wheel
+
+__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)
+'''
+
+LISTS = """\
+cmake_minimum_required(VERSION 3.20)
+project({name} LANGUAGES NONE)
+find_package(CudaWheel REQUIRED)
+"""
+
+
+def package_init(kernels: str) -> str:
+    """Return the `__init__.py` of a new package with the first kernel in its sub-package `kernels`, a dotted name."""
+    parent, _, name = kernels.rpartition(".")
+    return f'''\
+from {parent} import {name}
+
+
+def saxpy(a, x, y):
+    """Add a * x to y: arrays of float32 on the GPU, of CuPy, PyTorch, Numba and others."""
+    {name}.saxpy.launch(-(-len(x) // 256), 256, a, x, y, len(x))  # grid, block, and the kernel's own arguments
+'''
+
+
+def first_pyproject(name: str, requires: Sequence[str]) -> str:
+    """Return the pyproject.toml of a new project that hatchling builds."""
+    required = ", ".join(f'"{each}"' for each in requires)
+    return f"""\
+[build-system]
+requires = [{required}]
+build-backend = "hatchling.build"
+
+[project]
+name = "{name}"
+version = "0.1.0"
+requires-python = ">=3.10"
+dependencies = ["cuda-wheel"]
+"""
+
+
+def cmake_call(module: Mapping[str, Any]) -> str:
+    """Return the call of `cuda_wheel_add_module` for a table of `[[tool.cuda-wheel.module]]` that names its sources."""
+    package, _, target = module["name"].rpartition(".")
+    arguments = {"TARGET": [target], "SOURCES": module["sources"], "DESTINATION": [package.replace(".", "/")]}
+    defines = [name if value is True else f"{name}={value}" for name, value in module.get("defines", {}).items()]
+    arguments |= {"INCLUDE_DIRECTORIES": module.get("include-dirs", []), "DEFINES": defines}
+    lists = {"SYSTEM_INCLUDE_DIRECTORIES": "system-include-dirs", "MISSING_HEADERS": "missing-headers"}
+    arguments |= {name: module.get(key, []) for name, key in lists.items()}
+    words = {"STD": "std", "LINK": "link", "HOST_CODE": "host-code"}
+    arguments |= {name: [module[key]] for name, key in words.items() if key in module}
+    # The call has no arguments for these keys; their options set them.
+    keys = {"lineinfo": "-lineinfo", "warnings-as-errors": "-Werror=all-warnings"}
+    flags = [option for key, option in keys.items() if module.get(key)]
+    arguments |= {"OPTIONS": [*module.get("options", []), *flags], "INSTANTIATE": module.get("instantiate", [])}
+    written = [" ".join([name, *map(_argument, values)]) for name, values in arguments.items() if values]
+    line = f"cuda_wheel_add_module({' '.join(written)})\n"
+    return line if len(line) <= 120 else "cuda_wheel_add_module(\n  " + "\n  ".join(written) + ")\n"
+
+
+def _argument(value: str) -> str:
+    """Return a value as an argument of CMake."""
+    if re.fullmatch(r"[\w./+=:-]+", value):
+        return value
+    return '"' + re.sub(r'([\\"$;])', r"\\\1", value) + '"'
+
+
+TABLE_PATH = tuple(TABLE.split("."))
+
+
+@dataclass
+class Start:
+    """What to change in a project, and what to tell about it."""
+
+    project: SeenProject
+    changes: list[FileChange] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    """What the project has already, and keeps; one line each."""
+    reasons: list[str] = field(default_factory=list)
+    """What was chosen or removed, and why; one line each."""
+    advice: list[str] = field(default_factory=list)
+    """What is left to do by hand, one line each."""
+
+
+def read_project(root: Path) -> tuple[PyprojectEdit, str | None]:
+    """Return the project's pyproject.toml for editing, and its text; a new one for hatchling, and None, if it has none.
+
+    A project with a setup.py gets one for setuptools. Raises ConfigError.
+    """
+    path = root / "pyproject.toml"
+    text = read_text(path)
+    if text is not None:
+        read_pyproject(root)  # raises for what is not valid
+        return PyprojectEdit(text), text
+    if (root / "setup.py").is_file() or (root / "setup.cfg").is_file():
+        return PyprojectEdit(""), None
+    name = normalized(root.name).replace("_", "-")
+    return PyprojectEdit(first_pyproject(name, ["hatchling", f"cuda-wheel[{toolchain_extra()}]"])), None
+
+
+def start(
+    root: Path,
+    package: str = "",
+    modules: Sequence[Mapping[str, Any]] | None = None,
+    shared: Mapping[str, Any] | None = None,
+    imported: Imported | None = None,
+) -> Start:
+    """Return what the project in `root` lacks to build its kernels. Nothing is written.
+
+    `modules` are the tables of modules to add, and `shared` is that of all modules, for a project whose sources are
+    known; `imported` says what of it was imported. By default the project's own sources are looked for, and if there
+    are none, a first kernel is made. Raises ConfigError.
+    """
+    edit, before = read_project(root)
+    done = Start(see_project(root, edit.content, package))
+    _require(edit, done, imported)
+    if done.project.backend == "hatchling.build":
+        _enable_hook(edit, done)
+    done.advice += unlisted_package(done.project, edit.content)
+    init = f"{done.project.folder}/__init__.py"
+    if modules is None and not done.project.sources:
+        files = _first_kernel(edit, done)
+    else:
+        files = {} if (root / init).exists() else {init: ATTACH}
+    if modules is None:
+        modules = [] if edit.get(TABLE_PATH) else _unnamed_modules(done)
+        pattern = f"{done.project.folder}/**/*.cu"
+        shared = {"sources": [pattern]} if done.project.inside or not done.project.sources else {}
+    if done.project.backend == "scikit_build_core.build":
+        listed = {path for module in modules for path in module["sources"]}
+        inside = [path for path in (*done.project.inside, *files) if path.endswith(".cu") and path not in listed]
+        own = [{"name": done.project.module_name(path), "sources": [path]} for path in inside]
+        _extend_lists(edit, done, [*own, *modules])
+    else:
+        _add_tables(edit, done, shared or {}, modules)
+    after = edit.text()
+    if after != before:
+        done.changes.insert(0, FileChange(root / "pyproject.toml", before, after))
+        done.kept *= before is not None
+    for path, text in files.items():
+        if (root / path).exists():
+            done.kept.append(f"{path}: exists")
+        else:
+            done.changes.append(FileChange(root / path, None, text))
+    return done
+
+
+# --- pyproject.toml ---------------------------------------------------------------------------------
+
+
+def unlisted_package(project: SeenProject, content: Mapping[str, Any]) -> list[str]:
+    """Return what to add so that setuptools finds a package whose folder is that of the project; empty if it does."""
+    if project.folder != "." or "setuptools" in content.get("tool", {}):
+        return []
+    script = project.root / "setup.py"
+    named = any("packages" in call.keywords for call in (calls_in(script, ["setup"]) if script.is_file() else ()))
+    if named or re.search(r"^packages\s*=", read_text(project.root / "setup.cfg") or "", re.MULTILINE):
+        return []
+    package = project.package  # not into [tool.setuptools]: setuptools reads it only beside a [project]
+    return [
+        f'give setup() packages=["{package}"], package_dir={{"{package}": "."}}: the package is the project\'s folder'
+    ]
+
+
+def _require(edit: PyprojectEdit, done: Start, imported: Imported | None) -> None:
+    """Require the toolchain for builds, and the loader for users."""
+    extra = chosen_extra(edit.content, imported or Imported())
+    toolchain = f"cuda-wheel[{extra.name}]"
+    requires = ("build-system", "requires")
+    if imported and not _requirement(edit.get(requires)):
+        done.reasons.append(f"{toolchain}: {extra.reason}")
+    if edit.get(requires[:1]) is None:
+        backend = done.project.backend
+        edit.add_table(requires[:1], {"requires": [BACK_ENDS[backend], toolchain], "build-backend": backend})
+    elif found := _requirement(edit.get(requires)):
+        done.kept.append(f"build-system.requires: {found}")
+    else:
+        edit.add_item(requires, toolchain)
+    if imported:
+        _require_no_cpp(edit, done, imported)
+    dependencies = ("project", "dependencies")
+    if edit.get((*TABLE_PATH, "loader")) == "vendor":
+        done.kept.append('loader = "vendor": the wheel has the loader, and needs no dependency')
+    elif found := _requirement(edit.get(dependencies)):
+        done.kept.append(f"project.dependencies: {found}")
+    elif edit.get(dependencies[:1]) is None or "dependencies" in (edit.get(("project", "dynamic")) or ()):
+        texts = {name: read_text(done.project.root / name) or "" for name in ("setup.cfg", "setup.py")}
+        if not any(re.search(r"cuda[-_.]wheel\b(?!\[)", text) for text in texts.values()):
+            listed = (f"in {name}" for name, text in texts.items() if "install_requires" in text)
+            place = next(listed, "where they are made")
+            done.advice.append(f"add cuda-wheel to the requirements of the project (install_requires), {place}")
+    else:
+        edit.add_item(dependencies, "cuda-wheel")
+
+
+def _require_no_cpp(edit: PyprojectEdit, done: Start, imported: Imported) -> None:
+    """Take out the requirements of builds that only a compiler of C++ needs, and require PyTorch where its headers are
+    read."""
+    requires = ("build-system", "requires")
+    removed, kept, by_hand = needless(done.project, edit.content, imported)
+    for requirement in removed:
+        edit.remove_item(requires, requirement)
+        done.reasons.append(f"without {requirement} in build-system.requires: nothing compiles C++ any more")
+    done.kept += kept
+    done.advice += by_hand
+    if imported.pytorch and "torch" not in map(requirement_name, edit.get(requires)):
+        edit.add_item(requires, "torch")
+        done.reasons.append(f"torch in build-system.requires: {', '.join(imported.pytorch)} include its device headers")
+
+
+def _requirement(requirements: Any) -> str | None:
+    """Return the requirement of cuda-wheel in a list."""
+    texts = (each for each in requirements or () if isinstance(each, str))
+    return next((each for each in texts if re.match(r"cuda[-_.]wheel\b(?![-_.])", each, re.IGNORECASE)), None)
+
+
+def _enable_hook(edit: PyprojectEdit, done: Start) -> None:
+    build = ("tool", "hatch", "build")
+    wheel = (*build, "targets", "wheel")
+    names = ("cuda", "cuda-wheel")  # of the same hook
+    for path in ((*place, "hooks", name) for place in (build, wheel) for name in names):
+        if edit.get(path) is not None:
+            done.kept.append(f"[{'.'.join(path)}]")
+            return
+    edit.add_table((*wheel, "hooks", "cuda"), {})
+
+
+def _add_tables(
+    edit: PyprojectEdit, done: Start, shared: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
+) -> None:
+    """Add `[tool.cuda-wheel]` and the tables of modules."""
+    table = edit.get(TABLE_PATH)
+    if table is not None:
+        done.kept.append(f"[{TABLE}]")
+    elif shared or not modules:
+        edit.add_table(TABLE_PATH, shared)
+    named = {each.get("name") for each in (table or {}).get("module", ())}
+    for module in modules:
+        if module["name"] in named:
+            done.kept.append(f"[[{TABLE}.module]] {module['name']}")
+        else:
+            edit.add_entry((*TABLE_PATH, "module"), module)
+
+
+def _unnamed_modules(done: Start) -> list[dict[str, Any]]:
+    """Return a table for each source whose place gives no name; none for those of extensions, which need more."""
+    script = done.project.root / "setup.py"
+    extensions = extensions_in(script) if script.is_file() else []
+    if extensions:
+        done.advice.append(
+            "setup.py builds extensions: cuda-wheel import setup.py proposes the tables for their sources"
+        )
+    theirs = {Path(os.path.realpath(path)) for extension in extensions for path in extension.sources}
+    project = done.project
+    unnamed = [path for path in project.unnamed if Path(os.path.realpath(project.root / path)) not in theirs]
+    return [{"name": project.module_name(path), "sources": [path]} for path in unnamed]
+
+
+# --- files ------------------------------------------------------------------------------------------
+
+
+def _first_kernel(edit: PyprojectEdit, done: Start) -> dict[str, str]:
+    """Return the files of a first kernel, by path."""
+    project, root = done.project, done.project.root
+    # A package that has a module or another package of that name keeps it.
+    taken = (root / project.folder / "kernels.py").exists() or (root / project.folder / "kernels").exists()
+    name = "cuda_kernels" if taken else "kernels"
+    folder, kernels = f"{project.folder}/{name}", f"{project.package}.{name}"
+    listed = ("tool", "setuptools", "packages")
+    if isinstance(edit.get(listed), list) and kernels not in edit.get(listed):
+        edit.add_item(listed, kernels)
+    init = f"{project.folder}/__init__.py"
+    if (root / init).exists():
+        done.advice.append(f"call the kernel: from {kernels} import saxpy; saxpy.launch(grid, block, a, x, y, n)")
+        return {f"{folder}/saxpy.cu": KERNEL, f"{folder}/__init__.py": ATTACH}
+    return {f"{folder}/saxpy.cu": KERNEL, f"{folder}/__init__.py": ATTACH, init: package_init(kernels)}
+
+
+def _extend_lists(edit: PyprojectEdit, done: Start, modules: Sequence[Mapping[str, Any]]) -> None:
+    """Add a call of CMake for each module, and what a wheel without compiled code sets for scikit-build-core."""
+    path = done.project.root / "CMakeLists.txt"
+    before = read_text(path)
+    settings = ("tool", "scikit-build")
+    if before is None and edit.get(settings) is None:
+        edit.add_table((*settings, "wheel"), {"platlib": False, "exclude": ["**.cu", "**.cuh"]})
+    elif not any("*.cu" in each.replace("**", "*") for each in edit.get((*settings, "wheel", "exclude")) or ()):
+        done.advice.append(
+            'to keep the sources out of the wheel, set wheel.exclude = ["**.cu", "**.cuh"] for scikit-build'
+        )
+    if (
+        before is not None
+        and re.search(r"LANGUAGES\s+NONE", before)
+        and edit.get((*settings, "wheel", "platlib")) is None
+    ):
+        done.advice.append("for one wheel for all (py3-none-any), set wheel.platlib = false for scikit-build")
+    if before is not None and (calls := re.findall(r"cuda_wheel_add_module\(\s*TARGET\s+([\w-]+)", before)):
+        done.kept.append(f"CMakeLists.txt: cuda_wheel_add_module for {', '.join(calls)}")
+        modules = [each for each in modules if each["name"].rpartition(".")[2] not in calls]
+    if not modules:
+        return
+    name = edit.get(("project", "name")) or done.project.package
+    after = LISTS.format(name=name) if before is None else before.replace("\r\n", "\n").rstrip("\n") + "\n"
+    if before is not None and "CudaWheel" not in before:
+        after += "\nfind_package(CudaWheel REQUIRED)\n"
+    after += "".join(map(cmake_call, modules))
+    done.changes.append(FileChange(path, before, after.replace("\n", "\r\n") if "\r\n" in (before or "") else after))

@@ -1,0 +1,1 @@
+"""What PyTorch's and JAX's operators are declared with."""

@@ -1,0 +1,412 @@
+"""Convert Python numbers to kernel arguments."""
+
+import re
+import struct
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from .errors import ArgumentError
+
+__all__ = [
+    "BIG_ENDIAN",
+    "FLOAT_FORMATS",
+    "LONG_TYPE_NAMES",
+    "UNSIGNED_FORMATS",
+    "BFloat16Converter",
+    "BoolConverter",
+    "Converter",
+    "FloatConverter",
+    "IntegerConverter",
+    "RawScalarConverter",
+    "UnknownSignConverter",
+    "any_integer",
+    "device_bytes",
+    "host_bytes",
+    "integer_of_unknown_sign",
+    "is_array",
+    "is_of",
+    "is_on_gpu",
+    "item_size",
+    "plain_number",
+    "refuse_interface",
+    "refuse_lazy",
+    "type_name",
+    "value_text",
+]
+
+
+BIG_ENDIAN = "holds big-endian numbers, and GPUs are little-endian"
+
+
+def is_on_gpu(value: Any) -> bool:
+    """Return whether a value says that it is an array on the GPU."""
+    # The value and not its class: PyTorch's and JAX's arrays in host memory are of the same class.
+    return hasattr(value, "__cuda_array_interface__")
+
+
+def device_bytes(array: Any) -> tuple[int, int]:
+    """Return the address and the size in bytes of an array on the GPU.
+
+    Raises ArgumentError if it is not contiguous, or if its memory holds other numbers than the array means.
+    """
+    try:
+        refuse_lazy(array)
+        interface = array.__cuda_array_interface__
+        refuse_interface(interface)
+    except TypeError as error:
+        raise ArgumentError(f"the {type_name(type(array))} {error}") from None
+    shape = interface["shape"]
+    strides = interface.get("strides") or [None] * len(shape)
+    size = item_size(interface["typestr"])
+    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if stride not in (None, size) and length > 1 and 0 not in shape:
+            raise ArgumentError(f"the {type_name(type(array))} is not contiguous")
+        size *= length
+    return int(interface["data"][0] or 0), size
+
+
+def is_array(kind: type) -> bool:
+    """Return whether the values of a type are arrays or sequences."""
+    # hasattr would find the length of an IntEnum class itself, whose values are numbers.
+    names = ("__len__", "__cuda_array_interface__", "__dlpack__")
+    return any(name in base.__dict__ for base in kind.__mro__ for name in names)
+
+
+def host_bytes(data: Any) -> memoryview:
+    """Return a view of a contiguous buffer in host memory; raise ArgumentError for anything else."""
+    try:
+        view = memoryview(data)
+    except (TypeError, ValueError, BufferError) as error:
+        raise ArgumentError(f"{type_name(type(data))} is not a buffer in host memory ({error})") from None
+    if view.format == "O":
+        raise ArgumentError(f"the {type_name(type(data))} holds Python objects, not their content")
+    if is_of(type(data), "numpy", "MaskedArray"):
+        raise ArgumentError("the numpy.MaskedArray may have masked elements: pass its filled() or its data")
+    if re.search("[>!]", re.sub(":[^:]*:", "", view.format)):  # without the names of a record's fields
+        raise ArgumentError(f"the {type_name(type(data))} {BIG_ENDIAN}")
+    if not view.c_contiguous:
+        raise ArgumentError(
+            f"the {type_name(type(data))} is not contiguous: numpy.ascontiguousarray makes a contiguous copy"
+        )
+    return view
+
+
+def refuse_interface(interface: Mapping[str, Any]) -> None:
+    """Raise TypeError for an array interface of data that is not what the array means.
+
+    Source: Numba, "CUDA Array Interface (Version 3)".
+    """
+    if interface["typestr"].startswith(">"):
+        raise TypeError(BIG_ENDIAN)
+    if interface.get("mask") is not None:
+        raise TypeError("has masked elements, which a kernel would read like the others")
+
+
+def refuse_lazy(array: Any) -> None:
+    """Raise TypeError for a tensor of PyTorch whose memory holds other numbers than the tensor means.
+
+    PyTorch conjugates and negates some views without touching the memory; `data_ptr` and the array interface ignore it.
+    """
+    for is_lazy, done, help in (("is_conj", "conjugated", "resolve_conj"), ("is_neg", "negated", "resolve_neg")):
+        if getattr(array, is_lazy, bool)():
+            raise TypeError(f"is a lazily {done} tensor: pass tensor.{help}()")
+
+
+def is_of(kind: type, library: str, name: str) -> bool:
+    """Return whether a type is a library's class of this name, or derived from it."""
+    return any(base.__name__ == name and base.__module__.partition(".")[0] == library for base in kind.__mro__)
+
+
+def plain_number(value: Any) -> Any:
+    """Return the number in a NumPy array of no dimensions, and NumPy's bool as Python's; other values unchanged.
+
+    A masked number stays the array that it is.
+    """
+    kind = type(value)
+    if kind.__module__ == "builtins":
+        return value
+    if is_of(kind, "numpy", "ndarray") and value.shape == ():
+        value = value[()]
+        kind = type(value)
+    return bool(value) if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") else value
+
+
+def item_size(typestr: str) -> int:
+    """Return the bytes of an element of an array interface's type, such as "<f4" or "<M8[ns]"."""
+    return int(typestr[2:].partition("[")[0])
+
+
+def type_name(kind: type) -> str:
+    """Return a type's name for messages: "list", "numpy.ndarray"."""
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+
+
+_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8}
+
+UNSIGNED_FORMATS = {size: format for format, size in _SIZES.items()}
+"""The format of an unsigned integer by its size in bytes."""
+
+FLOAT_FORMATS = {"f32": "f", "f64": "d"}
+"""The format of a float by its PTX type."""
+
+LONG_TYPE_NAMES = {
+    "longlong": "long long",
+    "uchar": "unsigned char",
+    "ushort": "unsigned short",
+    "uint": "unsigned int",
+    "ulong": "unsigned long",
+    "ulonglong": "unsigned long long",
+}
+"""The C++ type of the elements of a vector type, such as uint4, by how the vector type's name begins."""
+
+
+# There is one converter for each parameter of a kernel. The function that launches the kernel (see `launcher`) writes
+# all arguments with one call of struct.pack_into, for which the converter provides the format and an expression of the
+# value. An exception in the expression becomes the reason in an ArgumentError.
+
+
+class Converter:
+    """Converts a number without checks: an integer is cut to the declared width."""
+
+    stub_type = "Any"
+    """The type of the argument for type checkers; see `cuda_wheel.runtime.module`."""
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+        """The argument's format for `struct`."""
+        self._namespaces: list[tuple[str, dict[str, Any]]] = []
+
+    def expression(self, value: str, name: str) -> str:
+        """Return the Python expression that converts the argument in the variable `value`.
+
+        `name` is part of the names in `namespace`, so that each parameter has its own.
+        """
+        return value if self.format in "fd" else f"int({value}) & {(1 << 8 * _SIZES[self.format]) - 1}"
+
+    def bound_expression(self, value: str, sample: Any, device: str) -> str:
+        """Return the expression for a bound launch, which needs to be right only for values of the type of `sample`;
+        "" if each launch has to go the way of `Kernel.launch`.
+
+        For other values it may raise any exception. It may use the names of the checked expression of `value`, and
+        those of `bound_function`. `device` is the expression of the launch's GPU.
+        """
+        return self.expression(value, value)
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        """Return the values of the names that the expression uses."""
+        return {}
+
+    def update_in(self, namespace: dict[str, Any], name: str) -> None:
+        """Keep the names that the expression uses up to date in this namespace of a launch function."""
+        self._namespaces.append((name, namespace))
+
+
+class NumberConverter(Converter):
+    """Converts a number of a known type.
+
+    A value whose type is in `quick_types` is written as it is, and struct checks its range. Each type that passes the
+    checks, and whose values struct converts without loss, is added; the last one is compared first, which is faster.
+    """
+
+    def __init__(self, format: str, takes: str, *quick_types: type) -> None:
+        super().__init__(format)
+        self._takes = takes
+        self._quick_types = set(quick_types)
+
+    def expression(self, value: str, name: str) -> str:
+        kind = f"type({value})"
+        return f"{value} if {kind} is last_{name} or {kind} in quick_{name} else convert_{name}({value})"
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        return {f"last_{name}": None, f"quick_{name}": self._quick_types, f"convert_{name}": self.convert}
+
+    def bound_expression(self, value: str, sample: Any, device: str) -> str:
+        kind, checked = type(sample), self.expression(value, value)
+        # struct alone would take an array of one element, the real part of a complex number, and all for true or false.
+        is_quick = kind is bool or (kind in (int, float) and self.format != "?")
+        return f"{value} if type({value}) is {kind.__name__} else {checked}" if is_quick else checked
+
+    def convert(self, value: Any) -> Any:
+        """Return what struct writes for a value; raise TypeError or OverflowError if the parameter cannot hold it."""
+        number = plain_number(value)
+        kind = type(number)
+        if not self._accepts(kind):
+            raise TypeError(f"takes {self._takes}, not {type_name(kind)}")
+        converted = self._converted(number)
+        if converted is value:
+            self._quick_types.add(kind)
+            for name, namespace in self._namespaces:
+                namespace[f"last_{name}"] = kind
+        return converted
+
+    def _accepts(self, kind: type) -> bool:
+        return kind is bool or (hasattr(kind, "__index__") and not is_array(kind))
+
+    def _converted(self, number: Any) -> Any:
+        """Return what struct writes for a number of an accepted type; the number itself if struct converts it right."""
+        return number
+
+
+class IntegerConverter(NumberConverter):
+    stub_type = "Integer"
+
+    def __init__(self, format: str) -> None:
+        super().__init__(format, "an integer", int)
+
+
+class UnknownSignConverter(IntegerConverter):
+    """Converts an integer whose signedness is unknown.
+
+    It accepts the numbers that fit both a signed and an unsigned parameter. The type of a NumPy integer of the
+    parameter's size says which the caller means, so that all of its numbers are accepted.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(UNSIGNED_FORMATS[size])
+        self._size = size
+
+    def expression(self, value: str, name: str) -> str:
+        # Such parameters are frequent, and a call would take longer than this expression.
+        fits = f"type({value}) is int and 0 <= {value} < {1 << 8 * self._size - 1}"
+        return f"{value} if {fits} else convert_{name}({value})"
+
+    def bound_expression(self, value: str, sample: Any, device: str) -> str:
+        return self.expression(value, value)  # struct would write numbers that fit an unsigned parameter only
+
+    def _converted(self, number: Any) -> int:
+        return integer_of_unknown_sign(number, self._size)
+
+
+def integer_of_unknown_sign(number: Any, size: int) -> int:
+    """Return the unsigned integer with the bytes of a number, for a parameter of `size` bytes; raise TypeError or
+    OverflowError where that is not certain."""
+    integer: int = number.__index__()
+    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
+        raise OverflowError
+    is_typed = is_of(type(number), "numpy", "integer") and number.dtype.itemsize == size
+    if not is_typed and not 0 <= integer < 1 << 8 * size - 1:
+        signed, type_ = ("a signed", "int") if integer < 0 else ("an unsigned", "uint")
+        raise TypeError(
+            f"{value_text(number)} fits {signed} parameter only, and whether this one is signed is not known: pass "
+            f"numpy.{type_}{8 * size}({integer})"
+        )
+    return integer & (1 << 8 * size) - 1
+
+
+class RawScalarConverter(IntegerConverter):
+    """Converts a scalar for a parameter of machine code, of which only the size is known.
+
+    It accepts an integer, signed or not, a scalar of NumPy or ctypes of that size, and a float where the size is 4
+    bytes.
+    """
+
+    stub_type = "Struct"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(UNSIGNED_FORMATS[size])
+        self._size = size
+
+    def expression(self, value: str, name: str) -> str:
+        return f"convert_{name}({value})"
+
+    def convert(self, value: Any) -> int:
+        value = plain_number(value)
+        if type(value) is float and self._size == 4:
+            return int.from_bytes(struct.pack("<f", value), "little")
+        content = _scalar_bytes(value)
+        if content is None:
+            return any_integer(super().convert(value), self._size)
+        if len(content) != self._size:
+            raise TypeError(f"takes {self._size} bytes, not the {len(content)} of {type_name(type(value))}")
+        return int.from_bytes(content, "little")
+
+
+def any_integer(number: Any, size: int) -> int:
+    """Return the unsigned integer with the bytes of a number in `size` bytes, signed or not; raise OverflowError."""
+    integer: int = number.__index__()
+    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
+        raise OverflowError
+    return integer & (1 << 8 * size) - 1
+
+
+class FloatConverter(NumberConverter):
+    stub_type = "Real"
+
+    def __init__(self, format: str) -> None:
+        super().__init__(format, "a number", float, int)
+
+    def _accepts(self, kind: type) -> bool:
+        from numbers import Complex, Real  # imported when a number is neither float nor int
+
+        if issubclass(kind, Complex):
+            return issubclass(kind, Real)
+        return hasattr(kind, "__float__") and not is_array(kind)
+
+    def _converted(self, number: Any) -> Any:
+        if isinstance(number, (float, int)):
+            return number
+        converted = float(number)
+        # float() makes an infinity of a large longdouble or Decimal. Those of infinite value are equal to it.
+        if converted - converted != 0 and converted == converted and number != converted:
+            raise OverflowError
+        is_small = is_of(type(number), "numpy", "generic") and number.dtype.itemsize <= 8
+        return number if is_small else converted
+
+
+class BFloat16Converter(FloatConverter):
+    def __init__(self) -> None:
+        super().__init__("H")
+
+    def expression(self, value: str, name: str) -> str:
+        return f"convert_{name}({value})"
+
+    def bound_expression(self, value: str, sample: Any, device: str) -> str:
+        return self.expression(value, value)  # struct would write an integer as the bits
+
+    def convert(self, value: Any) -> int:
+        """Return the upper half of the number's 32 bits, rounded to nearest, ties to even."""
+        number = float(super().convert(value))
+        single = struct.pack("<f", number)
+        bits: int = struct.unpack("<I", single)[0]
+        if number != number:  # rounding could turn a NaN into an infinity
+            return bits >> 16 | 0x40
+        rounded = struct.unpack("<f", single)[0]
+        # The second rounding could see a tie where the exact number is none. The last bit prevents that.
+        if rounded != number:
+            bits = bits - (abs(rounded) > abs(number)) | 1
+        bits = bits + 0x7FFF + (bits >> 16 & 1) >> 16
+        if bits & 0x7FFF == 0x7F80 and number - number == 0:
+            raise OverflowError
+        return bits
+
+
+class BoolConverter(NumberConverter):
+    stub_type = "bool"
+
+    def __init__(self) -> None:
+        super().__init__("?", "True or False", bool)
+
+    def convert(self, value: Any) -> bool:
+        number = plain_number(value)
+        if type(number) not in (bool, int) or number not in (0, 1):
+            raise TypeError(f"takes {self._takes}, not {value_text(value)}")
+        return bool(number)
+
+
+def _scalar_bytes(value: Any) -> bytes | None:
+    """Return the bytes of a NumPy or ctypes scalar, or of a bytes object; None for a Python number or an array."""
+    kind = type(value)
+    if kind in (bytes, bytearray) or not is_array(kind):
+        with suppress(TypeError, BufferError):
+            return memoryview(value).tobytes()
+    return None
+
+
+def value_text(value: Any) -> str:
+    """Return a value for an error message: on one line, cut after 100 characters."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # Python refuses to print an integer of thousands of digits
+        return f"this {type_name(type(value))}"
+    return text if len(text) <= 100 else f"{text[:100]}…"

@@ -1,0 +1,530 @@
+"""Choose the converter for a kernel parameter by its C++ and PTX types.
+
+Convert arrays on the GPU to pointer arguments: CuPy, PyTorch, cuda.core, the CUDA array interface, DLPack.
+"""
+
+import re
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from . import streams as dlpack
+from .arguments import (
+    BIG_ENDIAN,
+    FLOAT_FORMATS,
+    LONG_TYPE_NAMES,
+    UNSIGNED_FORMATS,
+    BFloat16Converter,
+    BoolConverter,
+    Converter,
+    FloatConverter,
+    IntegerConverter,
+    RawScalarConverter,
+    UnknownSignConverter,
+    any_integer,
+    integer_of_unknown_sign,
+    is_array,
+    is_of,
+    is_on_gpu,
+    item_size,
+    plain_number,
+    refuse_interface,
+    refuse_lazy,
+    type_name,
+)
+from .driver import cuda_driver, device_with_context, memory_attribute
+from .manifest import Manifest, Parameter
+from .parts.structs import StructConverter
+from .parts.variables import Global
+from .streams import Kept, export_for, producer_stream, wait_for
+
+__all__ = [
+    "PointerConverter",
+    "RawWordConverter",
+    "argument_type",
+    "converter_for",
+    "device_of",
+    "element_types",
+    "long_size",
+    "pointee",
+]
+
+
+_DTYPES = {
+    "bool": {"bool", "uint8"},
+    "char": {"int8", "uint8"},
+    "signed char": {"int8"},
+    "unsigned char": {"uint8", "bool"},
+    "short": {"int16"},
+    "unsigned short": {"uint16"},
+    "int": {"int32"},
+    "unsigned int": {"uint32"},
+    "long long": {"int64"},
+    "unsigned long long": {"uint64"},
+    "float": {"float32"},
+    "double": {"float64"},
+    "__half": {"float16"},
+    "__half2": {"float16"},
+    "__nv_bfloat16": {"bfloat16", "int16", "uint16"},  # NumPy and CuPy have no bfloat16
+    "__nv_bfloat162": {"bfloat16", "int16", "uint16"},
+    "__nv_fp8_e4m3": {"float8_e4m3fn", "int8", "uint8"},
+    "__nv_fp8_e5m2": {"float8_e5m2", "int8", "uint8"},
+    "__nv_fp8_e8m0": {"float8_e8m0fnu", "int8", "uint8"},
+    "c10::Float8_e4m3fnuz": {"float8_e4m3fnuz", "int8", "uint8"},
+    "c10::Float8_e5m2fnuz": {"float8_e5m2fnuz", "int8", "uint8"},
+    "c10::complex<__half>": {"complex32"},
+}
+"""The element types of arrays, as NumPy and PyTorch name them, that a pointer to a C++ type accepts.
+
+A pointer to any other type accepts all arrays."""
+
+_LONG_DTYPES = {
+    ("long", 4): {"int32"},
+    ("long", 8): {"int64"},
+    ("unsigned long", 4): {"uint32"},
+    ("unsigned long", 8): {"uint64"},
+}
+"""The same for the types whose size in bytes depends on the machine that the code was built on."""
+
+_CUDA_NAMES = {
+    "c10::Half": "__half",
+    "c10::BFloat16": "__nv_bfloat16",
+    "c10::complex<c10::Half>": "c10::complex<__half>",
+    "c10::Float8_e4m3fn": "__nv_fp8_e4m3",
+    "c10::Float8_e5m2": "__nv_fp8_e5m2",
+    "c10::Float8_e8m0fnu": "__nv_fp8_e8m0",
+    "cutlass::half_t": "__half",
+    "cutlass::bfloat16_t": "__nv_bfloat16",
+}
+"""CUDA's types with the same values as PyTorch's and CUTLASS's."""
+
+
+def pointee(pointer: str) -> tuple[str, bool]:
+    """Return the C++ type that a pointer or reference refers to, without qualifiers, and whether it is `const`."""
+    outer = pointer[:-1]
+    element = " ".join(re.sub(r"\b(const|volatile|__restrict__)\b", "", outer).split())
+    while (shorter := re.sub(r"<[^<>]*>", "", outer)) != outer:  # the qualifiers of template arguments
+        outer = shorter
+    return element, "const" in outer.rpartition("*")[2].split()
+
+
+def element_types(element: str, long_size: int | None) -> set[str] | None:
+    """Return the element types that a pointer to this C++ type accepts: None for all, and none where the size of the
+    type is not known."""
+    if element.endswith("*"):
+        return {"uint64", "int64"}
+    element = _CUDA_NAMES.get(element.replace("at::", "c10::"), element)
+    vector = re.fullmatch(r"([a-z]+)[1-4](_(16|32)a)?", element)
+    if vector and vector[1] in ("float", "double"):
+        return {*_DTYPES[vector[1]], "complex64" if vector[1] == "float" else "complex128"}
+    if vector:
+        element = LONG_TYPE_NAMES.get(vector[1], vector[1])
+    if element in ("long", "unsigned long"):
+        return _LONG_DTYPES.get((element, long_size or 0), set())
+    if scalar := re.search(r"\bcomplex<(float|double)>$", element):
+        return {"complex64" if scalar[1] == "float" else "complex128"}
+    return _DTYPES.get(element)
+
+
+_VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(?:_(16|32)a)?")
+
+_COMPLEX = re.compile(r"(?:thrust|c10|cuda::std)(?:::\w+)*::complex<(float|double)>")
+
+_NUMBER_SIZES = {"char": 1, "short": 2, "int": 4, "longlong": 8, "float": 4, "double": 8}
+
+_ALIGNMENTS = {"__half2": 4, "__nv_bfloat162": 4, "c10::complex<__half>": 4}
+
+
+def alignment(element: str, long_size: int | None) -> int:
+    """Return the bytes that the address of a vector or complex type must be a multiple of; 1 for all other types.
+
+    Source: CUDA C++ Programming Guide, "Built-in Vector Types", alignment requirements.
+    """
+    element = _CUDA_NAMES.get(element.replace("at::", "c10::"), element)
+    if vector := _VECTOR.fullmatch(element):
+        if vector[4]:
+            return int(vector[4])
+        size = _NUMBER_SIZES.get(vector[2]) or long_size or 4
+        return min(size * int(vector[3]), 16) if vector[3] != "3" else size
+    if number := _COMPLEX.fullmatch(element):
+        return 2 * _NUMBER_SIZES[number[1]]
+    return _ALIGNMENTS.get(element, 1)
+
+
+Reader = Callable[[Any, int | None, int, Kept], int]
+"""Returns the address of an argument, and lets the launch's stream wait for the work that computes it.
+
+It takes the argument, the number of the GPU of the launch, None where there is one GPU, the stream, `dlpack.NO_WAIT` if
+nothing is launched, and the list to which it adds what the launch has to keep. Raises TypeError where the parameter
+does not accept the argument, or where that is on another GPU."""
+
+
+class PointerConverter(dict[type, Reader], Converter):
+    """Converts an array to its address.
+
+    It is a mapping from the type of an argument to the reader for it, which is chosen when the type is first met.
+    """
+
+    stub_type = "Pointer"
+
+    def __init__(self, cpp: str, check: bool, long_size: int | None = None) -> None:
+        dict.__init__(self)
+        Converter.__init__(self, "Q")
+        self._check = check
+        element, self._const = pointee(cpp)
+        self._dtypes = element_types(element, long_size) if check else None
+        self._alignment = alignment(element, long_size) if check else 1
+
+    def expression(self, value: str, name: str) -> str:
+        address = self._address(value, name)
+        return address if self._alignment == 1 else self._aligned(address, value, name)
+
+    def _aligned(self, address: str, value: str, name: str) -> str:
+        """Return the expression of an address that is checked to be a multiple of the alignment."""
+        at = f"at_{value}"
+        return f"({at} if not ({at} := {address}) & {self._alignment - 1} else misaligned_{name}({at}))"
+
+    def _address(self, value: str, name: str) -> str:
+        """Return the expression of the address, whose alignment is not checked."""
+        kind = f"kind_{value}"  # the type of the value, by which the launch function also finds the stream
+        here = "(device is None or {} == device)"  # None where there is one GPU
+        known = f"{value}.dtype is dtype_{name} and {here}"
+        cupy = f"{value}.data.ptr if {kind} is cupy_{name} and {known.format(f'{value}.data.device_id')}"
+        # The negative bit is each tensor's. The address 0 is one of an empty tensor, or of one that has no memory.
+        is_known = f"{kind} is torch_{name} and {known.format(f'{value}.get_device()')} and {value}.is_cuda"
+        is_known += f" and not {value}.is_neg()"
+        read = f"read_{name}[{kind}]({value}, device, stream, kept)"
+        torch = f"({value}.data_ptr() or {read}) if {is_known}"
+        return f"{value} if {kind} is int else {cupy} else {torch} else {read}"
+
+    def bound_expression(self, value: str, sample: Any, device: str) -> str:
+        address = self._bound_address(value, sample, device)
+        return self._aligned(address, value, value) if address and self._alignment > 1 else address
+
+    def address_expression(self, value: str) -> str:
+        """Return the expression of an address, for operators; it may raise any exception for other values."""
+        return value if self._alignment == 1 else self._aligned(value, value, value)
+
+    def _bound_address(self, value: str, sample: Any, device: str) -> str:
+        """Return the expression of the address of an array like `sample`; "" if that is not read so quickly.
+
+        Most calls pass the bound array itself, which was checked. PyTorch changes the memory of a tensor in place, as
+        for `module.cpu()` and `module.half()`: its address is compared.
+        """
+        kind = type(sample)
+        if kind is int:
+            return f"{value} if type({value}) is int else refuse()"
+        if kind is type(None):
+            return f"0 if {value} is None else refuse()"
+        like = f"type({value}) is kind_{value} and {value}.dtype is dtype_{value}"
+        here = "" if device == "None" else f" and {device} == {{}}"
+        if is_of(kind, "cupy", "ndarray"):
+            like += here.format(f"{value}.data.device_id")
+            return f"{value}.data.ptr if {value} is bound_{value} or {like} else refuse()"
+        # The conjugate bit and the negative bit are each tensor's; the conjugate bit only complex ones have.
+        if not is_of(kind, "torch", "Tensor") or not sample.is_cuda or sample.dtype.is_complex:
+            return ""
+        at = f"at_{value}"
+        same = f"{value} is bound_{value} and ({at} := {value}.data_ptr()) == address_{value}"
+        like += f" and {value}.is_cuda and not {value}.is_neg()" + here.format(f"{value}.get_device()")
+        return f"{at} if {same} else ({value}.data_ptr() or refuse()) if {like} else refuse()"
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        names = {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
+        return names if self._alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
+
+    def _refuse_address(self, address: int) -> None:
+        raise TypeError(
+            f"is at {address:#x}, which is not a multiple of the {self._alignment} bytes that its type needs"
+        )
+
+    def _remember(self, library: str, array: Any) -> None:
+        """Let the expression read arrays like this one, which are the most frequent, without a call."""
+        for name, namespace in self._namespaces:
+            namespace[f"dtype_{name}"], namespace[f"{library}_{name}"] = array.dtype, type(array)
+
+    def __missing__(self, kind: type) -> Reader:
+        reader = self._reader_for(kind)
+        self[kind] = reader
+        return reader
+
+    def _reader_for(self, kind: type) -> Reader:
+        if kind is type(None):
+            return lambda value, device, stream, kept: 0
+        if is_of(kind, "cupy", "ndarray"):
+            return self._cupy_reader()
+        if is_of(kind, "torch", "Tensor"):
+            return self._torch_reader()
+        if is_of(kind, "cuda", "Buffer"):
+            return self._read_cuda_core_buffer
+        if issubclass(kind, Global):  # its array interface says bytes, whatever the type of the variable
+            return lambda variable, device, stream, kept: int(variable.address)
+        if dlpack.exports(kind):  # first: JAX's array interface has no stream, and lacks bfloat16 and 8-bit floats
+            return self._read_dlpack
+        if hasattr(kind, "__cuda_array_interface__"):
+            return self._read_array_interface
+        if hasattr(kind, "__index__") and not is_array(kind) and kind is not bool:
+            return lambda value, device, stream, kept: int(value.__index__())
+        libraries = {base.__module__.partition(".")[0] for base in kind.__mro__}
+        if "cuda" in libraries and hasattr(kind, "__int__"):  # CUdeviceptr
+            return lambda value, device, stream, kept: int(value)
+        return self._read_instance
+
+    def _read_instance(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
+        """Read a value that may have the array interface as an instance attribute, which its class does not show."""
+        if not is_on_gpu(value):
+            raise TypeError(f"takes an array on the GPU, an address or None, not {type_name(type(value))}")
+        return self._read_array_interface(value, device, stream, kept)
+
+    def _cupy_reader(self) -> Reader:
+        # This reader and PyTorch's remember the last accepted element type, since reading its name is slow.
+        accepted: Any = None
+
+        def read(array: Any, device: int | None, stream: int, kept: Kept) -> int:
+            nonlocal accepted
+            dtype = array.dtype
+            if dtype is not accepted:
+                self._check_dtype(dtype.name)
+                if self._check and not dtype.isnative:
+                    raise TypeError(BIG_ENDIAN)
+                accepted = dtype
+                self._remember("cupy", array)
+            memory = array.data
+            if device is not None and memory.device_id != device:
+                self._refuse_device(memory.device_id, device)
+            address: int = memory.ptr
+            return address
+
+        return read
+
+    def _torch_reader(self) -> Reader:
+        accepted: Any = None
+
+        def read(tensor: Any, device: int | None, stream: int, kept: Kept) -> int:
+            nonlocal accepted
+            dtype = tensor.dtype
+            if dtype is not accepted:
+                name = str(dtype).removeprefix("torch.")
+                self._check_dtype(name)
+                if self._check and name.startswith(("qint", "quint")):
+                    raise TypeError("is a quantized tensor: tensor.int_repr() has its integers")
+                accepted = dtype
+            refuse_lazy(tensor)
+            if not tensor.is_cuda:
+                self._check_host_tensor(tensor)
+            elif device is not None and tensor.get_device() != device:
+                self._refuse_device(tensor.get_device(), device)
+            address: int = tensor.data_ptr()
+            if not address and tensor.numel():
+                raise TypeError("is a tensor without memory, such as PyTorch's fake tensors and zero tensors")
+            if tensor.is_cuda and not dtype.is_complex and hasattr(tensor, "is_neg"):  # else check each one here
+                self._remember("torch", tensor)
+            return address
+
+        return read
+
+    def _check_host_tensor(self, tensor: Any) -> None:
+        """Raise TypeError for a tensor that is not in the GPU's memory, unless the GPU can read it."""
+        place = str(tensor.device)
+        if self._check and not place.startswith("cpu"):
+            raise TypeError(f"is a tensor on the device {place!r}, not on a GPU of CUDA")
+        if self._check and not tensor.is_pinned():
+            raise TypeError("is a tensor in host memory: .cuda() copies it")
+
+    def _read_cuda_core_buffer(self, buffer: Any, device: int | None, stream: int, kept: Kept) -> int:
+        """Read a buffer, which has no element type, and tells no stream; its DLPack interface would say int8."""
+        if device is not None and not buffer.is_host_accessible and buffer.device_id != device:
+            self._refuse_device(buffer.device_id, device)
+        if not buffer.is_device_accessible:
+            raise TypeError("is a buffer that the GPU cannot access")
+        kept.append((buffer, None))
+        return int(buffer.handle)
+
+    def _read_array_interface(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
+        """Read an array by the CUDA array interface. Source: Numba, "CUDA Array Interface (Version 3)"."""
+        interface = array.__cuda_array_interface__
+        address, read_only = interface["data"]
+        if self._check:
+            refuse_interface(interface)
+        self._check_dtype(_dtype_name(interface["typestr"]))
+        self._check_access(read_only)
+        if self._check and address and device is not None:
+            found = _device_of(address)
+            if found not in (None, device):
+                self._refuse_device(found, device)
+        producer = producer_stream(array, interface)
+        if producer is not None and stream != dlpack.NO_WAIT:
+            wait_for(stream, producer)
+        kept.append((array, None if self._const else producer))
+        return int(address or 0)
+
+    def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
+        kind, number = dlpack.device_of(array)
+        if kind not in dlpack.PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
+            return self._read_array_interface(array, device, stream, kept)
+        if kind == dlpack.ON_GPU and device is not None and number != device:
+            self._refuse_device(number, device)
+        try:
+            exported = export_for(array, stream)
+        except BufferError:  # for element types that DLPack does not have
+            if not is_on_gpu(array):
+                raise
+            return self._read_array_interface(array, device, stream, kept)
+        self._check_access(exported.read_only)
+        self._check_dtype(exported.dtype)
+        kept.append((exported.capsule, None))
+        return exported.address
+
+    def _check_dtype(self, dtype: str) -> None:
+        """Raise TypeError where the parameter does not accept arrays of this element type."""
+        if self._dtypes is not None and not self._dtypes:
+            raise TypeError(
+                "is an array, but how many bytes a long has in this code is not known: 4 if it was built on Windows, "
+                "else 8. Pass the array's address"
+            )
+        if self._dtypes is not None and dtype not in self._dtypes:
+            wanted = " or ".join(sorted(self._dtypes))
+            raise TypeError(f"takes an array of {wanted}, not of {dtype}")
+
+    def _check_access(self, read_only: bool) -> None:
+        """Raise TypeError for a read-only array where the kernel may write."""
+        if read_only and self._check and not self._const:
+            raise TypeError("is a read-only array, but the kernel may write to it")
+
+    def _refuse_device(self, device: int, launch_device: int) -> None:
+        if self._check:
+            raise TypeError(f"is an array on GPU {device}, but the launch is on GPU {launch_device}")
+
+
+class RawWordConverter(PointerConverter):
+    """Converts an argument of 8 bytes whose C++ type is unknown: an address, or an integer that is certain to have the
+    same bytes with and without a sign.
+
+    With `accept_floats`, as for a parameter of machine code, a float too, and any integer.
+    """
+
+    def __init__(self, check: bool, accept_floats: bool) -> None:
+        super().__init__("void*", check)
+        self._accept_floats = accept_floats
+
+    def _reader_for(self, kind: type) -> Reader:
+        if self._accept_floats and issubclass(kind, float):  # NumPy's float64 is a subclass
+            return _read_double
+        if hasattr(kind, "__index__") and not is_array(kind):
+            return _read_any_integer if self._accept_floats or not self._check else _read_integer
+        if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") or is_of(kind, "numpy", "ndarray"):
+            return self._read_plain_number
+        return super()._reader_for(kind)
+
+    def expression(self, value: str, name: str) -> str:
+        fits = f"kind_{value} is int and 0 <= {value} < {1 << 63}"
+        return f"{value} if {fits} else read_{name}[kind_{value}]({value}, device, stream, kept)"
+
+    def _read_plain_number(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
+        number = plain_number(value)
+        if number is value:  # an array with dimensions
+            return self._read_instance(value, device, stream, kept)
+        return self[type(number)](number, device, stream, kept)
+
+
+def _read_double(value: Any, device: int | None, stream: int, kept: Kept) -> int:
+    return int.from_bytes(struct.pack("<d", value), "little")
+
+
+def _read_integer(value: Any, device: int | None, stream: int, kept: Kept) -> int:
+    return integer_of_unknown_sign(value, 8)
+
+
+def _read_any_integer(value: Any, device: int | None, stream: int, kept: Kept) -> int:
+    return any_integer(value, 8)
+
+
+def device_of(values: tuple[Any, ...]) -> int | None:
+    """Make the primary context of the first array's GPU current, in a thread without a context, and return its number;
+    None without such an array.
+
+    PyTorch calls a GPU current in a thread, such as one of autograd's, before there is a context.
+    """
+    for value in values:
+        with suppress(Exception):  # what is wrong with an argument is reported later
+            kind, number = value.__dlpack_device__()
+            if kind == dlpack.ON_GPU:
+                return device_with_context(number)
+    return None
+
+
+def _device_of(address: int) -> int | None:
+    """Return the number of the GPU whose memory an address is in; None for memory that every GPU can access, and for
+    memory that the driver does not know."""
+    is_host = memory_attribute("MEMORY_TYPE", address) == int(cuda_driver().CUmemorytype.CU_MEMORYTYPE_HOST)
+    return None if is_host or memory_attribute("IS_MANAGED", address) else memory_attribute("DEVICE_ORDINAL", address)
+
+
+def _dtype_name(typestr: str) -> str:
+    """Return NumPy's name of an array interface's type: "float32" for "<f4"."""
+    kinds = {"f": "float", "i": "int", "u": "uint", "c": "complex", "V": "void", "M": "datetime", "m": "timedelta"}
+    if typestr[1] == "b":
+        return "bool"
+    return f"{kinds.get(typestr[1], typestr[1])}{item_size(typestr) * 8}"
+
+
+_FLOAT_SIZES = {"float": 4, "double": 8}
+
+_INTEGER_SIZES = {"char": (1,), "signed char": (1,), "short": (2,), "int": (4,), "long": (4, 8), "long long": (8,)}
+"""Sizes in bytes. A `long` has 4 bytes in code that was built on Windows, and 8 in other code."""
+
+
+def argument_type(parameter: Parameter) -> str:
+    """Return the type that stubs give a parameter: "Pointer", "Integer", "Real", "bool" or "Struct"."""
+    return converter_for(parameter, True).stub_type
+
+
+def long_size(manifest: Manifest) -> int | None:
+    """Return the bytes of a `long` in a module's code; None if neither the build nor any kernel's parameter tells."""
+    if manifest.long_size is not None:
+        return manifest.long_size
+    parameters = (parameter for kernel in manifest.kernels for parameter in kernel.parameters)
+    return next((each.size for each in parameters if each.cpp in ("long", "unsigned long")), None)
+
+
+def converter_for(parameter: Parameter, check: bool, long_size: int | None = None) -> Converter:
+    """Return the converter of a parameter's arguments, with or without checks.
+
+    `long_size` is the number of bytes of a `long` in the kernel's code, None if it is not known.
+    """
+    ptx_type, size, cpp = parameter.type, parameter.size, parameter.cpp
+    if cpp.endswith(("*", "&")):
+        return PointerConverter(cpp, check, long_size)
+    if cpp == "__half":
+        return FloatConverter("e")
+    if cpp == "__nv_bfloat16":
+        return BFloat16Converter()
+    # Before the PTX type: with __grid_constant__, a number is an array of bytes in PTX.
+    is_float = _FLOAT_SIZES.get(cpp) == size
+    if is_float or size in _INTEGER_SIZES.get(cpp.removeprefix("unsigned "), ()) or (cpp, size) == ("bool", 1):
+        return _number_converter(size, cpp, is_float, check)
+    if ptx_type == f"b{8 * size}" and size in (1, 2, 4) and not cpp:
+        return RawScalarConverter(size)
+    if ptx_type == "b8" or size not in UNSIGNED_FORMATS:
+        return StructConverter(size, cpp)
+    if ptx_type in FLOAT_FORMATS:
+        format = FLOAT_FORMATS[ptx_type]
+        return FloatConverter(format) if check else Converter(format)
+    if size == 8 and not cpp:
+        return RawWordConverter(check, ptx_type == "b64")
+    return UnknownSignConverter(size) if check else Converter(UNSIGNED_FORMATS[size])
+
+
+def _number_converter(size: int, cpp: str, is_float: bool, check: bool) -> Converter:
+    """Return the converter of a number by its size in bytes and its C++ type."""
+    format = cpp[0] if is_float else UNSIGNED_FORMATS[size]  # "f" and "d"
+    if not check:
+        return Converter(format)
+    if is_float:
+        return FloatConverter(format)
+    if cpp == "bool":
+        return BoolConverter()
+    if cpp == "char":  # its sign depends on the machine that the code was built on
+        return UnknownSignConverter(size)
+    return IntegerConverter(format if cpp.startswith("unsigned ") else format.lower())

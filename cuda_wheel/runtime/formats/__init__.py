@@ -1,1 +1,0 @@
-"""Read the formats of device code: PTX, cubin (ELF), fatbin, and symbols; and the structs in a manifest."""

@@ -1,1 +1,0 @@
-"""Launch kernels. Imported at the first launch."""

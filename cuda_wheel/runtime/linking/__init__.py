@@ -1,1 +1,0 @@
-"""Link device code on the user's machine. Imported at the first link."""

@@ -1,1 +1,0 @@
-"""Messages of errors, imported only when something fails."""

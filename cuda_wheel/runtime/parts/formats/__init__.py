@@ -1,0 +1,1 @@
+"""Read cubins, fatbins and PTX."""

@@ -1,0 +1,66 @@
+"""Recognise a fatbin, check that all of it is there, say how it is compressed, and put a text into one."""
+
+from ...manifest import Compression
+
+__all__ = ["FATBIN_MAGIC", "compression_of", "fatbin_of_text", "whole_fatbin"]
+
+
+FATBIN_MAGIC = (0xBA55ED50).to_bytes(4, "little")
+"""The first bytes of a fatbin. Source: `fatbinary_section.h` of the CUDA toolkit."""
+
+_LZ4, _ZSTD = 0x2000, 0x8000
+"""Flags of an entry. Seen in what nvFatbin 12.9 and 13.5 write for each of their modes."""
+
+_SMALLEST_HEADER = 48
+"""An entry's flags end here, in bytes."""
+
+
+def whole_fatbin(content: bytes) -> bool:
+    """Return whether a fatbin has all the bytes that its header promises. Source: as for FATBIN_MAGIC."""
+    header, body = int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:16], "little")
+    return header >= 16 and header + body <= len(content)
+
+
+def compression_of(content: bytes) -> Compression:
+    """Return how a fatbin is compressed: "zstd" if any of its entries is, else "lz4" if any is.
+
+    Raises ValueError for a fatbin that is cut short, or whose entries have another form.
+    """
+    if not content.startswith(FATBIN_MAGIC) or not whole_fatbin(content):
+        raise ValueError("it is not a complete fatbin")
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(content[at : at + size], "little")
+
+    place, flags = number(6, 2), 0
+    end = place + number(8, 8)
+    while place < end:
+        header, payload, compressed = number(place + 4, 4), number(place + 8, 8), number(place + 16, 4)
+        found = number(place + 40, 8) & (_LZ4 | _ZSTD)
+        if header < _SMALLEST_HEADER or place + header + payload > end or bool(compressed) != bool(found):
+            raise ValueError(f"the entry at byte {place} has an unknown form")
+        flags |= found
+        place += header + payload
+    return "zstd" if flags & _ZSTD else "lz4" if flags & _LZ4 else "none"
+
+
+_TEXT_KIND = 0x1000
+"""The kind of an entry that is no code. NVIDIA's tools have no such kind: cuobjdump calls it unknown and goes on."""
+
+_TEXT_NAME = b"sources\0"
+
+
+def fatbin_of_text(text: bytes) -> bytes:
+    """Return a fatbin that holds only a text, which ends where it ends; the text's length must be a multiple of 8.
+
+    cuobjdump reads a file of several fatbins only if each byte belongs to one. It wants a known architecture in each
+    entry too. Fields as in what nvFatbin writes.
+    """
+    if len(text) % 8:
+        raise ValueError(f"a text of {len(text)} bytes is not padded to a multiple of 8")
+    head = _TEXT_KIND.to_bytes(2, "little") + b"\1\1" + (64 + len(_TEXT_NAME)).to_bytes(4, "little")
+    head += len(text).to_bytes(8, "little") + bytes(8)  # not compressed
+    head += bytes(2) + b"\1\0" + (80).to_bytes(4, "little")  # the entry's version and architecture
+    head += (64).to_bytes(4, "little") + (len(_TEXT_NAME) - 1).to_bytes(4, "little") + (0x11).to_bytes(8, "little")
+    entry = head.ljust(64, b"\0") + _TEXT_NAME + text
+    return FATBIN_MAGIC + b"\1\0\x10\0" + len(entry).to_bytes(8, "little") + entry

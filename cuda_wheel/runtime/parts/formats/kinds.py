@@ -1,0 +1,45 @@
+"""Tell the kinds of device code apart: by file name suffix, and by the first bytes of the content."""
+
+from typing import Literal
+
+from .elf import ELF_MAGIC, EM_CUDA
+from .fatbin import FATBIN_MAGIC
+
+__all__ = ["ARCHIVE_MAGIC", "LINKABLE_SUFFIXES", "LTOIR_MAGIC", "BinaryKind", "LinkableKind", "binary_kind"]
+
+
+LinkableKind = Literal["ptx", "ltoir", "cubin", "fatbin", "object", "library"]
+"""What nvJitLink takes: PTX text, LTO-IR, machine code, a fatbin, and a host object or an archive of host objects with
+device code in them. The names are nvJitLink's."""
+
+BinaryKind = Literal["ltoir", "cubin", "fatbin", "object", "library"]
+"""The kinds that the first bytes tell apart: all but text."""
+
+LINKABLE_SUFFIXES: dict[str, LinkableKind] = {
+    ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin", ".fatbin": "fatbin", ".o": "object", ".obj": "object",
+    ".a": "library", ".lib": "library",
+}  # fmt: skip
+
+LTOIR_MAGIC = (b"\xedCN\x7f", b"BC\xc0\xde")
+"""The first bytes of LTO-IR: as NVRTC 12 and 13 write it, and of LLVM bitcode, as older compilers wrote it."""
+
+ARCHIVE_MAGIC = b"!<arch>\n"
+"""The first bytes of a static library. Source: ar(5)."""
+
+_THIN_ARCHIVE_MAGIC = b"!<thin>\n"
+
+_COFF_MACHINES = (b"\x64\x86", b"\x64\xaa")
+"""The first bytes of a Windows object file: its machine, x86-64 or ARM64. Source: PE Format, "Machine Types"."""
+
+
+def binary_kind(content: bytes) -> BinaryKind | None:
+    """Return the kind of binary that begins with these bytes, or None if they are none of them."""
+    if content.startswith(ELF_MAGIC):
+        return "cubin" if content[18:20] == EM_CUDA.to_bytes(2, "little") else "object"
+    if content.startswith(FATBIN_MAGIC):
+        return "fatbin"
+    if content.startswith(LTOIR_MAGIC):
+        return "ltoir"
+    if content.startswith((ARCHIVE_MAGIC, _THIN_ARCHIVE_MAGIC)):
+        return "library"
+    return "object" if content.startswith(_COFF_MACHINES) else None

@@ -1,0 +1,240 @@
+"""Compile CUDA C++ for a link, with NVRTC.
+
+Say which tokens the preprocessor may join to other identifiers in a program (`a ## b`). Pure.
+
+The answer is never too small: where macros are used in a way that this does not follow, it has all tokens.
+
+Say whether CUDA C++ may use the time of its compilation: `__DATE__`, `__TIME__` or `__TIMESTAMP__`. Pure.
+"""
+
+import ctypes
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from ...errors import LinkError
+from ...jit import FloatingPoint, JitOptions
+from ...manifest import Target, Version, dotted
+from ..cuda_libraries import library_release, loaded_build, open_library, read_output
+
+__all__ = [
+    "can_be_joined",
+    "compile_cuda",
+    "may_use_build_time",
+    "nvrtc_build",
+    "nvrtc_options",
+    "nvrtc_version",
+    "pasted_tokens",
+    "spliced",
+]
+
+
+_SPLICE = re.compile(rb"\\\r?\n")
+"""Joins two lines."""
+
+_TRIGRAPH_SPLICE = re.compile(rb"\?\?/\r?\n")
+"""Joins two lines up to C++14, and not later."""
+
+_DEFINITION = re.compile(
+    rb"^[ \t]*(?:#|%:|\?\?=)[ \t]*define[ \t]+(\w+)([^\n]*)|(?:-D[ \t]*|define-macro[= ])(\w+)=(\S*)", re.MULTILINE
+)
+"""A definition in a text, or in a compiler's options."""
+
+_PASTE = re.compile(rb"##|%:%:|\?\?=")
+"""The operator that joins two tokens, in its spellings. The last also begins a directive."""
+
+_CCCL = re.compile(rb"_?CCCL_(?!META_UNROLL_LIMIT)\w*")
+"""Macros of CCCL, some of which join tokens; but for the one that every compilation with host code defines as a number.
+No other header of the toolkit has such macros that a program would use."""
+
+_LOCATION = b"__location__"
+"""NVRTC's macro that joins two underscores, its argument and two underscores."""
+
+_TOKEN = re.compile(rb"\w+")
+
+_FOLLOWING = re.compile(rb"\s*([(),])")
+
+_PARENTHESIS = re.compile(rb"[()]")
+
+_LONGEST_CALL = 20_000
+"""Bytes of a macro's arguments that are read."""
+
+
+def spliced(text: bytes) -> Iterator[bytes]:
+    """Yield a text as the preprocessor may read it, with lines joined that end in a backslash or its trigraph."""
+    joined = _SPLICE.sub(b"", text)
+    yield joined
+    if b"??/" in joined:
+        yield _TRIGRAPH_SPLICE.sub(b"", joined)
+
+
+def pasted_tokens(texts: Sequence[bytes]) -> set[bytes]:
+    """Return the identifiers and numbers that macros in these texts may join to other tokens.
+
+    `texts` are a program's own sources, headers and options, each as `spliced` yields it. The tokens are those in the
+    bodies of macros that join tokens, in bodies of macros that these or their arguments name, and in their arguments.
+    """
+    bodies: dict[bytes, list[bytes]] = {}
+    for text in texts:
+        for name, body, option, value in _DEFINITION.findall(text):
+            bodies.setdefault(name or option, []).append(body or value)
+    words = {name: {word for body in each for word in _TOKEN.findall(body)} for name, each in bodies.items()}
+    pasting = {name for name, each in bodies.items() if any(map(_PASTE.search, each))} | {_LOCATION}
+    pasting |= {match for text in texts for match in _CCCL.findall(text)}
+    while more := {name for name, each in words.items() if name not in pasting and each & pasting}:
+        pasting |= more
+    tokens = {word for name in pasting for word in words.get(name, ())}
+    for text in texts:
+        for name, arguments in _calls(_DEFINITION.sub(b"", text), pasting):
+            if arguments is None and any(body.startswith(b"(") for body in bodies.get(name, [b"("])):
+                # A macro that takes arguments, and whose name is an argument of another, for example.
+                return {word for each in texts for word in _TOKEN.findall(each)} | {b"_", b"__"}
+            tokens.update(_TOKEN.findall(arguments or b""))
+    while more := {word for name in tokens & words.keys() for word in words[name]} - tokens:
+        tokens |= more
+    return tokens | ({b"_", b"__"} if pasting - bodies.keys() else set())
+
+
+def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
+    """Yield the name and the arguments of each use of these macros; None for a name that is an argument itself."""
+    for match in _TOKEN.finditer(text):
+        if match[0] in names:
+            following = _FOLLOWING.match(text, match.end())
+            if following is not None:
+                yield match[0], _until_closing(text, following.end()) if following[1] == b"(" else None
+
+
+def _until_closing(text: bytes, start: int) -> bytes | None:
+    depth = 1
+    for match in _PARENTHESIS.finditer(text, start, start + _LONGEST_CALL):
+        depth += 1 if match[0] == b"(" else -1
+        if not depth:
+            return text[start : match.start()]
+    return None
+
+
+def can_be_joined(word: bytes, tokens: set[bytes]) -> bool:
+    """Return whether a word is a sequence of tokens, each used any number of times."""
+    ends = [0]
+    for end in range(1, len(word) + 1):
+        if any(word[start:end] in tokens for start in ends):
+            ends.append(end)
+    return ends[-1] == len(word)
+
+
+_MACROS = (b"__DATE__", b"__TIME__", b"__TIMESTAMP__")
+
+
+def may_use_build_time(texts: Iterable[bytes]) -> bool:
+    """Return whether a program may use the time of its compilation; `texts` are its sources, headers and options.
+
+    It may if one of the macros is in the texts, in which comments and strings count too, or if the preprocessor may
+    join one of other tokens, such as `__TI` and `ME__`. The toolkit's headers use none of the macros, so they need not
+    be among the texts.
+    """
+    joined = [each for text in texts for each in spliced(text)]
+    if any(macro in text for text in joined for macro in _MACROS):
+        return True
+    tokens = pasted_tokens(joined)
+    return any(can_be_joined(macro, tokens) for macro in _MACROS)
+
+
+def nvrtc_version() -> Version | None:
+    """Return the CUDA release of the NVRTC that is installed here, or None."""
+    return library_release(open_library("nvrtc"), "nvrtc")
+
+
+def nvrtc_build() -> str | None:
+    """Return what identifies the exact build of the NVRTC that is installed here; None if that is unknown."""
+    return loaded_build("nvrtc")
+
+
+def nvrtc_options(lto: bool, options: JitOptions, floating_point: FloatingPoint) -> list[str]:
+    """Return the options for NVRTC that do not depend on the GPU."""
+    form = ["-rdc=true", "-std=c++17", *["-dlto"] * lto, *["-lineinfo"] * options.lineinfo]
+    return [*form, *floating_point.nvrtc_options()]
+
+
+def compile_cuda(
+    text: bytes,
+    name: str,
+    folder: str | None,
+    target: Target,
+    lto: bool,
+    options: JitOptions,
+    floating_point: FloatingPoint = FloatingPoint(),  # noqa: B008 - immutable
+) -> tuple[bytes, str]:
+    """Return the LTO-IR, or the relocatable PTX, that NVRTC compiles from CUDA C++, and its log.
+
+    NVRTC looks for headers in `folder`, then among the installed ones of the toolkit and CCCL. Raises LinkError with
+    NVRTC's log.
+    """
+    library = open_library("nvrtc")
+    if library is None:
+        raise LinkError(f"{name} needs NVRTC, which is not installed")
+    library.nvrtcGetErrorString.restype = ctypes.c_char_p
+    arch = _compute_arch(library, target)
+    folders = [folder] if folder else []
+    if b"include" in text:
+        folders += _header_folders()
+    options_given = [
+        f"-arch=compute_{arch}",
+        *nvrtc_options(lto, options, floating_point),
+        *(f"-I{path}" for path in folders),
+    ]
+    arguments = (ctypes.c_char_p * len(options_given))(*map(os.fsencode, options_given))
+    program, check = ctypes.c_void_p(), partial(_check, library)
+    check(library.nvrtcCreateProgram(ctypes.byref(program), text, name.encode(errors="replace"), 0, None, None))
+    try:
+        result = library.nvrtcCompileProgram(program, len(arguments), arguments)
+        output = read_output(library, "nvrtcGetProgramLog", program, check).rstrip(b"\0\n ")
+        log = re.sub(r"^(\S[^(\n]*)\((\d+)\): ", r"\1:\2: ", output.decode(errors="replace"), flags=re.MULTILINE)
+        if result:
+            raise LinkError(f"{name} does not compile for compute_{arch}:\n{log or _error_name(library, result)}")
+        code = read_output(library, "nvrtcGetLTOIR" if lto else "nvrtcGetPTX", program, check)
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+    return (code if lto else code.rstrip(b"\0")), log
+
+
+def _compute_arch(library: Any, target: Target) -> str:
+    """Return the newest architecture that NVRTC knows and the GPU runs."""
+    count = ctypes.c_int()
+    _check(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+    supported = (ctypes.c_int * count.value)()
+    _check(library, library.nvrtcGetSupportedArchs(supported))
+    number = 10 * target.major + target.minor
+    if number in supported:
+        return target.arch
+    older = [arch for arch in supported if arch < number]
+    if not older:
+        release = dotted(nvrtc_version() or (0, 0))
+        raise LinkError(f"NVRTC {release} compiles for {min(supported)} and later, not for {target}")
+    return str(max(older))
+
+
+def _header_folders() -> list[str]:
+    """Return the folders of the installed headers of the toolkit and CCCL."""
+    try:
+        from cuda.pathfinder import find_nvidia_header_directory  # optional: a machine without it has no headers
+    except ImportError:
+        return []
+    found = []
+    for name in ("cccl", "cudart", "nvcc"):
+        try:
+            found.append(find_nvidia_header_directory(name))
+        except RuntimeError:  # this release of cuda.pathfinder does not know the name
+            continue
+    return list(dict.fromkeys(path for path in found if path))
+
+
+def _check(library: Any, result: int) -> None:
+    if result:
+        raise LinkError(f"NVRTC answered {_error_name(library, result)}")
+
+
+def _error_name(library: Any, result: int) -> str:
+    name: bytes = library.nvrtcGetErrorString(result)
+    return name.decode()

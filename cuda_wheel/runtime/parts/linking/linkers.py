@@ -1,0 +1,361 @@
+"""Link with nvJitLink, in this process or in a child process.
+
+What the messages of nvJitLink mean, and of the assembler and the driver's linker, whose words are the same.
+
+Source: nvJitLink 12.9 and 13.5, and driver 580. The patterns are compiled when a link fails, and not at import, which
+would take longer than a link.
+"""
+
+import ctypes
+import enum
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...driver import check_result, cuda_driver, current_device, driver_function
+from ...errors import CudaWheelError, DriverError, ImageError
+from ...jit import JitOptions
+from ...manifest import Target
+from ..cuda_libraries import link_code_with_logs
+
+__all__ = [
+    "Cause",
+    "LinkerInput",
+    "LinkerOutput",
+    "RefusedError",
+    "causes",
+    "duplicate_message",
+    "duplicate_symbols",
+    "link_by_driver",
+    "link_by_nvjitlink",
+    "link_by_nvjitlink_in_child",
+    "locate_errors",
+    "locate_link_errors",
+    "undefined_message",
+    "undefined_symbols",
+    "unreported_errors",
+]
+
+
+class LinkerInput(NamedTuple):
+    """One input of a linker."""
+
+    kind: str
+    name: str
+    """The name that the linker's messages use."""
+    content: bytes
+
+
+class LinkerOutput(NamedTuple):
+    """The result of a link."""
+
+    code: bytes
+    log: str
+    errors: str
+    """The error log of a link that succeeded."""
+    seconds: float | None
+    """The time that the linker says it took; None where it does not say."""
+
+
+class RefusedError(CudaWheelError):
+    """A linker failed; the message is its log.
+
+    `outdated`: an input is too new for it, so that another linker, or another form of that input, may work. `crashed`:
+    its process ended or timed out.
+    """
+
+    def __init__(self, log: str, outdated: bool = False, crashed: bool = False) -> None:
+        super().__init__(log)
+        self.outdated = outdated
+        self.crashed = crashed
+
+
+class Cause(enum.Enum):
+    """Why a link failed."""
+
+    UNDEFINED = "a symbol has no definition"
+    DUPLICATE = "a symbol has two definitions"
+    LTOIR_FOR_NEWER_GPU = "LTO-IR is for a newer GPU than the target"
+    PTX_FOR_NEWER_GPU = "PTX is for a newer GPU than the target"
+    NEEDS_LTO = "an input holds LTO-IR, and the link is without LTO"
+    BAD_INPUT = "an input is machine code for another GPU, or damaged"
+    DAMAGED = "an input is damaged"
+    NEWER_LTOIR = "LTO-IR comes from a newer CUDA release than the linker"
+    NEWER_PTX = "PTX comes from a newer CUDA release than the linker"
+
+
+_PATTERNS = {
+    Cause.UNDEFINED: r"Undefined reference|Unresolved extern",
+    Cause.DUPLICATE: r"Multiple definition|multiply defined",
+    Cause.LTOIR_FOR_NEWER_GPU: r"LTOIR arch newer",
+    Cause.PTX_FOR_NEWER_GPU: r"SM version specified by \.target is higher",
+    Cause.NEEDS_LTO: r"nvvm input without LTO|without LTO enabled",
+    Cause.BAD_INPUT: r"bad input",
+    Cause.DAMAGED: r"INVALID_INPUT|INCORRECT_INPUT_TYPE|parse Malformed|parse Invalid|Internal error|archive format",
+    Cause.NEWER_LTOIR: r"newer version of nvJitLink|IR_VERSION_MISMATCH|incompatible IR detected|OUTDATED_LIBRARY",
+    Cause.NEWER_PTX: r"Unsupported \.version|UNSUPPORTED_PTX_VERSION",
+}
+
+_UNDEFINED = r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'"
+
+_DUPLICATE = r"Multiple definition of '([^']+)'|Linking globals named '([^']+)': symbol multiply defined"
+
+_UNREPORTED = r"error\s*: |.*(?:Multiple definition of|Unresolved extern variable|Undefined reference to) '"
+
+_NOISE = (
+    r"ERROR \d+: (?:finish|complete)$|ERROR [\w ]*: JIT the PTX \(ltoPtx\)$|ERROR in nvvmCompileProgram.*"
+    r"|ERROR \w+ \(\d+\) in nvvmCompileProgram callback$"
+)
+"""Lines that follow another error and say nothing more."""
+
+_ASSEMBLER_ERROR = r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: "
+
+
+def causes(log: str) -> list[Cause]:
+    """Return the causes that a linker's log names, in the order of `Cause`."""
+    return [cause for cause, pattern in _PATTERNS.items() if re.search(pattern, log)]
+
+
+def undefined_symbols(log: str) -> list[str]:
+    """Return the symbols that a log says nobody defines."""
+    return list(dict.fromkeys(re.findall(_UNDEFINED, log)))
+
+
+def duplicate_symbols(log: str) -> list[str]:
+    """Return the symbols that a log says are defined twice."""
+    return list(dict.fromkeys(match[1] or match[2] for match in re.finditer(_DUPLICATE, log)))
+
+
+def unreported_errors(output: str) -> list[str]:
+    """Return the errors in what nvJitLink logged and printed during a link that it called a success.
+
+    It defines a variable that no input defines, and takes one of two definitions.
+    """
+    lines = (line.removeprefix("@E@") for line in output.splitlines())
+    return [line for line in lines if re.match(_UNREPORTED, line)]
+
+
+def undefined_message(symbol: str) -> str:
+    """Return nvJitLink's message for a symbol that no input defines."""
+    return f"error   : Undefined reference to '{symbol}'"
+
+
+def duplicate_message(symbol: str, source: str, first: str) -> str:
+    """Return nvJitLink's message for a symbol that `source` defines after `first` did."""
+    return f"error   : Multiple definition of '{symbol}' in '{source}', first defined in '{first}'"
+
+
+def locate_errors(log: str, source: str) -> str:
+    """Return an assembler's log with each error at its line of `source`: "k.ptx:9: error: ..."."""
+    return re.sub(_ASSEMBLER_ERROR, lambda match: f"{source}:{match[1]}: error: ", log)
+
+
+def locate_link_errors(log: str) -> str:
+    """Return a linker's log with each assembler error at its line of the input that it names, and without noise."""
+    located = re.sub(_ASSEMBLER_ERROR + r"(.*)\n(?:.*\n)*?.*JIT the PTX \(([^)\n]*)\)", r"\3:\1: error: \2", log)
+    return re.sub(_NOISE, "", located, flags=re.MULTILINE)
+
+
+class _Option(enum.IntEnum):
+    """Source: CUDA Driver API, CUjit_option."""
+
+    MAX_REGISTERS = 0
+    WALL_TIME = 2
+    INFO_LOG_BUFFER = 3
+    INFO_LOG_BUFFER_SIZE_BYTES = 4
+    ERROR_LOG_BUFFER = 5
+    ERROR_LOG_BUFFER_SIZE_BYTES = 6
+    OPTIMIZATION_LEVEL = 7
+    TARGET = 9
+    LOG_VERBOSE = 12
+    GENERATE_LINE_INFO = 13
+
+
+_INPUT_TYPES = {"cubin": 0, "ptx": 1, "fatbin": 2, "object": 3, "library": 4}
+"""Source: CUDA Driver API, CUjitInputType."""
+
+_TARGET_SUFFIXES = {"": 0, "a": 0x10000, "f": 0x20000}
+"""Source: CUDA Driver API, CUjit_target."""
+
+_LOG_BYTES = 1 << 16
+
+_POINTER, _INT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
+
+_ARGUMENT_TYPES = {
+    "cuLinkCreate": (ctypes.c_uint, _POINTER, _POINTER, _POINTER),
+    "cuLinkAddData": (_POINTER, _INT, _POINTER, _SIZE, ctypes.c_char_p, ctypes.c_uint, _POINTER, _POINTER),
+    "cuLinkComplete": (_POINTER, _POINTER, _POINTER),
+    "cuLinkDestroy": (_POINTER,),
+}
+
+
+def link_by_driver(
+    inputs: Sequence[LinkerInput], target: Target, options: JitOptions, device: int | None
+) -> LinkerOutput:
+    """Return the cubin that the driver links from PTX and machine code.
+
+    The link needs a context. Without a current one on the GPU, its primary context is current during the link. This
+    calls the driver through ctypes, since the driver returns the time in the array of options, which cuda.bindings does
+    not expose. Raises RefusedError with the driver's log, and DriverError where the linker cannot be started.
+    """
+    log, errors = (ctypes.create_string_buffer(_LOG_BYTES) for _ in range(2))
+    milliseconds = ctypes.c_float()
+    values = {
+        _Option.WALL_TIME: ctypes.addressof(milliseconds),
+        _Option.INFO_LOG_BUFFER: ctypes.addressof(log),
+        _Option.INFO_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
+        _Option.ERROR_LOG_BUFFER: ctypes.addressof(errors),
+        _Option.ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
+        **_compiler_options(target, options),
+    }
+    keys = (ctypes.c_int * len(values))(*values)
+    slots = (ctypes.c_void_p * len(values))(*values.values())
+    with _context(device):
+        cubin = _linked(inputs, keys, slots, errors)
+    # The documentation says that the driver writes the float into the option's own slot; its sample reads it where the
+    # slot points.
+    slot = list(values).index(_Option.WALL_TIME)
+    if slots[slot] != ctypes.addressof(milliseconds):
+        milliseconds = ctypes.c_float.from_buffer(slots, slot * ctypes.sizeof(ctypes.c_void_p))
+    return LinkerOutput(cubin, _text(log), _text(errors), milliseconds.value / 1000)
+
+
+def _compiler_options(target: Target, options: JitOptions) -> dict[_Option, int]:
+    values = {
+        _Option.LOG_VERBOSE: int(options.verbose),
+        _Option.GENERATE_LINE_INFO: int(options.lineinfo),
+        _Option.TARGET: _TARGET_SUFFIXES[target.suffix] + 10 * target.major + target.minor,
+    }
+    if options.optimization_level is not None:
+        values[_Option.OPTIMIZATION_LEVEL] = options.optimization_level
+    if options.max_registers is not None:
+        values[_Option.MAX_REGISTERS] = options.max_registers
+    return values
+
+
+def _linked(inputs: Sequence[LinkerInput], keys: Any, slots: Any, errors: Any) -> bytes:
+    """Return the linked cubin; `keys` and `slots` are the options, `errors` the buffer of the error log."""
+    create, add, complete, destroy = (driver_function(name, *types) for name, types in _ARGUMENT_TYPES.items())
+    state, code, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
+
+    def check(result: int, doing: str) -> None:
+        if result == 0:
+            return
+        try:
+            check_result((cuda_driver().CUresult(result),), doing)
+        except DriverError as error:
+            raise RefusedError(f"{error}\n{_text(errors)}".rstrip()) from None
+
+    try:
+        check(create(len(keys), keys, slots, ctypes.byref(state)), "starting the driver's linker")
+    except RefusedError as error:  # no input can be the reason
+        raise DriverError(str(error)) from None
+    try:
+        for kind, name, content in inputs:
+            data = content + b"\0" if kind == "ptx" else content
+            result = add(state, _INPUT_TYPES[kind], data, len(data), name.encode(errors="replace"), 0, None, None)
+            check(result, f"giving {name} to the driver's linker")
+        check(complete(state, ctypes.byref(code), ctypes.byref(size)), "linking")
+        return ctypes.string_at(code.value or 0, size.value)
+    finally:
+        destroy(state)
+
+
+def _text(buffer: Any) -> str:
+    content: bytes = buffer.value
+    return content.decode(errors="replace").rstrip()
+
+
+@contextmanager
+def _context(device: int | None) -> Iterator[None]:
+    """Make a context current: on GPU `device`, else the current context's, else on GPU 0."""
+    driver = cuda_driver()
+    current = current_device()
+    if current is not None and device in (None, current):
+        yield
+        return
+    handle = check_result(driver.cuDeviceGet(device or 0), f"asking for device {device or 0}")
+    context = check_result(driver.cuDevicePrimaryCtxRetain(handle), "making a context to link in")
+    try:
+        check_result(driver.cuCtxPushCurrent(context), "making a context current to link in")
+        try:
+            yield
+        finally:
+            driver.cuCtxPopCurrent()
+    finally:
+        driver.cuDevicePrimaryCtxRelease(handle)
+
+
+CHILD_TIMEOUT = 600
+"""Seconds; also the default timeout of a compile job in a build."""
+
+_CHILD_PROGRAM = """
+import os, pickle, sys, types
+answers = os.fdopen(os.dup(1), "wb")
+os.dup2(2, 1)  # keep what a library prints out of the answer
+package = types.ModuleType("cuda_wheel_child")
+package.__path__ = [sys.argv[1]]
+sys.modules["cuda_wheel_child"] = package
+sys.path[:] = sys.argv[2:]
+from cuda_wheel_child.parts.linking.linkers import LinkerInput, RefusedError, link_by_nvjitlink
+inputs, options, ptx = pickle.load(sys.stdin.buffer)
+try:
+    output = link_by_nvjitlink([LinkerInput(*each) for each in inputs], options, ptx)
+    answer = False, tuple(output)
+except RefusedError as error:
+    answer = True, (str(error), error.outdated)
+answers.write(pickle.dumps(answer))
+answers.close()
+"""
+"""Imports this folder's modules, and not the package that the folder is part of, which may be the user's."""
+
+
+def link_by_nvjitlink(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:
+    """Return the cubin that nvJitLink links; with `ptx`, the PTX before it, which requires that all inputs are LTO-IR.
+
+    `options` are nvJitLink's, without -ptx. Raises RefusedError with nvJitLink's log.
+    """
+    given = [(kind.upper(), name, content) for kind, name, content in inputs]
+    try:
+        code, log, errors = link_code_with_logs(given, [*options, *["-ptx"] * ptx], ptx)
+    except ImageError as error:
+        found = causes(f"{error}\n{error.__cause__}")
+        raise RefusedError(str(error), Cause.NEWER_LTOIR in found or Cause.NEWER_PTX in found) from None
+    return LinkerOutput(code.rstrip(b"\0") if ptx else code, log, errors, None)
+
+
+def link_by_nvjitlink_in_child(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:
+    """Do what `link_by_nvjitlink` does in a child process; in this one where no Python can be started.
+
+    nvJitLink may crash on a damaged container, or on one that defines what another input defines; or it prints the
+    error and succeeds. A container's content cannot be checked beforehand. In a child process, a crash is an error, and
+    what was printed is part of the log.
+    """
+    import pickle  # these two are slow to import, and few links need them
+    import subprocess
+
+    if not sys.executable or getattr(sys, "frozen", False):  # a frozen application would start itself again
+        return link_by_nvjitlink(inputs, options, ptx)
+    request = [tuple(map(tuple, inputs)), list(options), ptx]
+    command = [sys.executable, "-c", _CHILD_PROGRAM, str(Path(__file__).parents[2]), *sys.path]
+    try:
+        child = subprocess.run(
+            command, input=pickle.dumps(request), capture_output=True, check=False, timeout=CHILD_TIMEOUT
+        )
+    except subprocess.TimeoutExpired:
+        raise RefusedError(f"nvJitLink did not finish in {CHILD_TIMEOUT} s", crashed=True) from None
+    except OSError:  # no process can be started
+        return link_by_nvjitlink(inputs, options, ptx)
+    printed = child.stderr.decode(errors="replace").replace("@E@", "").strip()
+    if child.returncode == 1:  # a Python exception: the link did not start
+        return link_by_nvjitlink(inputs, options, ptx)
+    if child.returncode:
+        raise RefusedError(f"nvJitLink crashed (exit status {child.returncode})\n{printed}".rstrip(), crashed=True)
+    refused, answer = pickle.loads(child.stdout)
+    if refused:
+        raise RefusedError("\n".join(filter(None, (answer[0], printed))), answer[1])
+    output = LinkerOutput(*answer)
+    return output._replace(errors="\n".join(filter(None, (output.errors, printed))))

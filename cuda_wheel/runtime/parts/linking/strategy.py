@@ -1,0 +1,368 @@
+"""Choose how pieces are linked: with LTO or without, by nvJitLink or by the driver. Pure functions.
+
+Check the units of a link before a linker gets them.
+
+nvJitLink 12.9 and 13.5 and the linker of driver 580 crash on a cubin that is cut short. Where a symbol has two
+definitions, they report success or crash.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Literal, NamedTuple
+
+from ...errors import LinkError
+from ...jit import FloatingPoint, JitOptions
+from ...manifest import Image, Manifest, Target, Version, dotted
+from ...rules import ZSTD_DRIVER, doubt, knows, unlinkable, unsupported
+from ..formats import ptx
+from ..formats.cubin import Symbols, demangled, read_cubin
+from ..formats.fatbin import compression_of, whole_fatbin
+from .inputs import KIND_LABELS, PieceKind
+from .linkers import LinkerInput
+
+__all__ = [
+    "CODE_KINDS",
+    "CONTAINER_KINDS",
+    "LinkUnit",
+    "LinkerName",
+    "Mode",
+    "Strategy",
+    "check_duplicates",
+    "check_prototypes",
+    "check_unit",
+    "displayed",
+    "duplicate_definitions",
+    "duplicate_error",
+    "names_of",
+    "ptx_arch",
+    "relocatable_group",
+    "strategies",
+    "symbols_in",
+    "symbols_of",
+]
+
+
+Mode = Literal["lto", "ptx"]
+
+LinkerName = Literal["nvjitlink", "driver"]
+
+
+class LinkUnit(NamedTuple):
+    """One input of a link, in every form that is available of it."""
+
+    name: str
+    forms: Mapping[PieceKind, bytes]
+    """Content by kind."""
+    compiler: Version | None = None
+    """The CUDA release of the compiler that wrote its LTO-IR; None where that is unknown."""
+    driver: Version | None = None
+    """The first CUDA release that reads its PTX; None where that is unknown."""
+    folder: str | None = None
+    """Where CUDA C++ looks for headers first."""
+    floating_point: FloatingPoint | None = None
+    """How it computes; None for machine code."""
+
+
+class Strategy(NamedTuple):
+    """A way to link: which forms of the units, by which linker, and why."""
+
+    mode: Mode
+    linker: LinkerName
+    why: str
+    whole: bool = False
+    """Whether every unit is LTO-IR, so that nvJitLink can return the PTX of the whole."""
+
+
+CODE_KINDS: tuple[PieceKind, ...] = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
+"""Kinds that are linked without LTO, best first."""
+
+CONTAINER_KINDS: tuple[PieceKind, ...] = ("fatbin", "object", "library")
+"""Kinds whose content only a linker knows."""
+
+
+def strategies(
+    units: Sequence[LinkUnit],
+    nvjitlink: Version | None,
+    nvrtc: Version | None,
+    driver: Version | None,
+    options: JitOptions = JitOptions(),  # noqa: B008 - immutable
+    capability: Version | None = None,
+) -> tuple[Strategy, ...]:
+    """Return the ways in which these units can be linked here, best first.
+
+    `nvjitlink` and `nvrtc` are the CUDA releases of the installed libraries, `driver` that of the driver that will load
+    the result; None where there is none. `capability` is the GPU's; None for one that every linker knows. LTO is first
+    where every unit allows it. LTO is also possible where some units are machine code alone and others LTO-IR alone.
+    LTO is impossible where units differ in floating-point options: nvJitLink takes them once for all. As PTX, each unit
+    keeps its own.
+
+    Raises LinkError with the reasons where there is no way.
+    """
+    if nvrtc is None:
+        _check_no_cuda(units)
+    against_nvjitlink = _why_not_nvjitlink(nvjitlink, driver, capability) or _too_compressed(
+        units, nvjitlink, "nvJitLink is"
+    )
+    against_lto = {unit.name: _why_not_lto(unit, nvjitlink, nvrtc) for unit in units}
+    candidates = [
+        _with_lto(units, against_nvjitlink, against_lto, options),
+        *_without_lto(units, (nvjitlink, nvrtc, driver), against_nvjitlink, against_lto, options),
+    ]
+    possible = [each for each in candidates if isinstance(each, Strategy)]
+    chosen = tuple(each for each in possible if options.linker in (None, each.linker))
+    if not chosen:
+        reasons = [each for each in candidates if isinstance(each, str)]
+        if options.linker == "driver" and _lto_only(units):
+            reasons.append("the driver's linker, which JitOptions asks for, does not take LTO-IR")
+        elif possible:
+            reasons.append(f"JitOptions(linker={options.linker!r}) forbids the other linker")
+        raise LinkError(f"there is no way to link {names_of(units)} here:" + "".join(f"\n  {each}" for each in reasons))
+    return chosen
+
+
+def _check_no_cuda(units: Sequence[LinkUnit]) -> None:
+    for unit in units:
+        if "cuda" in unit.forms:
+            raise LinkError(
+                f"{unit.name} is CUDA C++, and NVRTC, which compiles it, is not installed here: pip install "
+                "nvidia-cuda-nvrtc-cu12, or nvidia-cuda-nvrtc for CUDA 13. PTX and LTO-IR need no compiler."
+            )
+
+
+def _with_lto(
+    units: Sequence[LinkUnit],
+    against_nvjitlink: str | None,
+    against_lto: Mapping[str, str | None],
+    options: JitOptions,
+) -> Strategy | str:
+    """Return how to link with LTO, or the reason why that is impossible."""
+    if options.lto is False:
+        return "LTO: JitOptions(lto=False) forbids it"
+    differing = _why_not_one_arithmetic(units)
+    if differing:
+        return f"LTO: {differing}"
+    without_ltoir = [reason for reason in against_lto.values() if reason]
+    if not against_nvjitlink and not without_ltoir:
+        return Strategy("lto", "nvjitlink", "LTO: every piece has LTO-IR", whole=True)
+    lto_only = _lto_only(units)
+    # Of a unit that is LTO-IR alone, which nvJitLink cannot read.
+    blocking = next(filter(None, (against_lto[unit.name] for unit in lto_only)), None)
+    some_ltoir = len(without_ltoir) < len(units) or _have_kind(units, CONTAINER_KINDS)
+    if not (against_nvjitlink or blocking) and some_ltoir and (options.lto or lto_only):
+        return Strategy("lto", "nvjitlink", f"LTO of the pieces that have LTO-IR; {' and '.join(without_ltoir)}")
+    return f"LTO: {blocking or against_nvjitlink or without_ltoir[0]}"
+
+
+def _without_lto(
+    units: Sequence[LinkUnit],
+    releases: tuple[Version | None, Version | None, Version | None],
+    against_nvjitlink: str | None,
+    against_lto: Mapping[str, str | None],
+    options: JitOptions,
+) -> list[Strategy | str]:
+    """Return how each linker can link PTX and machine code, or why not; `releases`: nvJitLink, NVRTC, driver."""
+    nvjitlink, nvrtc, driver = releases
+    if options.lto:
+        return ["PTX: JitOptions(lto=True) forbids it"]
+    if lto_only := _lto_only(units):
+        return [f"PTX: {lto_only[0].name} is LTO-IR alone"]
+    no_lto = against_nvjitlink or _why_not_one_arithmetic(units) or next(filter(None, against_lto.values()), None)
+    why = "JitOptions(lto=False) asks for it" if options.lto is False else no_lto or "LTO is preferred"
+    too_new = against_nvjitlink or _too_new(units, nvrtc, nvjitlink, "nvJitLink is")
+    by_nvjitlink: Strategy | str = (
+        f"PTX by nvJitLink: {too_new}" if too_new else Strategy("ptx", "nvjitlink", f"PTX: {why}")
+    )
+    what = "the driver is for CUDA"
+    no_driver = "there is no driver"
+    if driver is not None:
+        no_driver = _too_compressed(units, driver, what) or _too_new(units, nvrtc, driver, what) or ""
+    if no_driver:
+        return [by_nvjitlink, f"PTX by the driver's linker: {no_driver}"]
+    why = too_new or ("JitOptions asks for it" if options.linker == "driver" else why)
+    return [by_nvjitlink, Strategy("ptx", "driver", f"PTX by the driver's linker: {why}")]
+
+
+def _lto_only(units: Sequence[LinkUnit]) -> list[LinkUnit]:
+    """Return the units that only a link with LTO takes."""
+    return [unit for unit in units if not _have_kind([unit], CODE_KINDS)]
+
+
+def _have_kind(units: Sequence[LinkUnit], kinds: Sequence[PieceKind]) -> bool:
+    """Return whether any of these units has a form of one of these kinds."""
+    return any(kind in unit.forms for unit in units for kind in kinds)
+
+
+def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capability: Version | None) -> str | None:
+    if nvjitlink is None:
+        return "nvJitLink is not installed (pip install nvidia-nvjitlink-cu12, or nvidia-nvjitlink for CUDA 13)"
+    if driver is not None and nvjitlink[0] > driver[0]:
+        return (
+            f"the output of nvJitLink {dotted(nvjitlink)} needs a driver for CUDA {nvjitlink[0]}.0, and this one is "
+            f"for {dotted(driver)}"
+        )
+    if capability is not None and not knows(nvjitlink, capability):
+        return f"nvJitLink {dotted(nvjitlink)} does not know compute capability {dotted(capability)}"
+    return None
+
+
+def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | None) -> str | None:
+    """Return why a unit cannot be linked with LTO, or None."""
+    if "ltoir" in unit.forms:
+        reason = unit.compiler and nvjitlink and unlinkable(unit.compiler, nvjitlink)
+        return f"{unit.name} {reason}" if reason else None
+    if "cuda" in unit.forms:
+        reason = nvrtc and nvjitlink and unlinkable(nvrtc, nvjitlink)
+        return f"{unit.name}, compiled by NVRTC {dotted(nvrtc)}, {reason}" if nvrtc and reason else None
+    kind = next(kind for kind in CODE_KINDS if kind in unit.forms)
+    return f"{unit.name} is {'machine code' if kind == 'cubin' else KIND_LABELS[kind]}, not LTO-IR"
+
+
+def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
+    """Return which units differ in the floating-point options that a link with LTO takes once for all, or None."""
+    computing = [(unit.name, unit.floating_point) for unit in units if unit.floating_point]
+    for name, other in computing[1:]:
+        first, chosen = computing[0]
+        if other.of_link != chosen.of_link:
+            return f"{first} and {name} differ in floating-point options ({chosen}; {other})"
+    return None
+
+
+def _too_compressed(units: Sequence[LinkUnit], reader: Version | None, what: str) -> str | None:
+    """Return the first fatbin whose compression a linker of the CUDA release `reader` does not read; None if it reads
+    all. (nvJitLink 12.0 crashes; 12.1 to 12.3 read the compressed bytes as PTX.)"""
+    for unit in units:
+        if reader is not None and reader < ZSTD_DRIVER and _is_zstd(unit.forms.get("fatbin")):
+            needs = f"linkers before CUDA {dotted(ZSTD_DRIVER)} do not read, and {what} {dotted(reader)}"
+            return f"{unit.name} is a fatbin compressed with zstd, which {needs}"
+    return None
+
+
+def _is_zstd(fatbin: bytes | None) -> bool:
+    try:
+        return fatbin is not None and compression_of(fatbin) == "zstd"
+    except ValueError:  # a form that only the linker knows
+        return False
+
+
+def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
+    """Return the first unit whose PTX a linker of the CUDA release `reader` does not read; None if it reads all."""
+    for unit in units:
+        needs = nvrtc if "cuda" in unit.forms else unit.driver
+        if reader is not None and needs is not None and reader < needs:
+            return f"{unit.name} is PTX of CUDA {dotted(needs)}, and {what} {dotted(reader)}"
+    return None
+
+
+def names_of(units: Iterable[LinkUnit]) -> str:
+    return ", ".join(unit.name for unit in units)
+
+
+def relocatable_group(manifest: Manifest, kind: str, capability: Version, reader: Version | None) -> tuple[Image, ...]:
+    """Return a module's relocatable images of one kind to link for a GPU: those of the highest target that suits it.
+
+    Of PTX, those of the highest target that a linker of the CUDA release `reader` reads, if it reads any.
+    """
+    suitable = [
+        image for image in manifest.relocatable if image.kind == kind and unsupported(image.target, capability) is None
+    ]
+    if not suitable:
+        return ()
+    readable = [image for image in suitable if kind != "ptx" or reader is None or image.driver <= reader]
+    best = max(
+        (image.target for image in readable or suitable),
+        key=lambda target: (target.capability, " fa".index(target.suffix or " ")),
+    )
+    return tuple(image for image in suitable if image.target == best)
+
+
+def ptx_arch(unit: LinkUnit) -> str | None:
+    """Return the architecture that a unit's PTX declares; None where it declares none or the unit has no PTX."""
+    with suppress(ValueError, KeyError):
+        return ptx.target(unit.forms["ptx"].decode(errors="replace"))
+    return None
+
+
+def check_unit(unit: LinkUnit, capability: Version) -> None:
+    """Raise LinkError where one of a unit's forms is damaged, or is not for the GPU."""
+    reason = None
+    if "cubin" in unit.forms:
+        try:
+            cubin = read_cubin(unit.forms["cubin"])
+        except ValueError as error:
+            raise LinkError(f"{unit.name} is a damaged cubin: {error}") from None
+        reason = unsupported(cubin.target, capability) or doubt(cubin.target, capability)
+        if not reason and not cubin.relocatable:  # nvJitLink would ignore it silently
+            reason = "is finished machine code, which cannot be linked: compile it as relocatable code (-rdc=true)"
+    elif "fatbin" in unit.forms and not whole_fatbin(unit.forms["fatbin"]):
+        raise LinkError(f"{unit.name} is a damaged fatbin: it is cut short")
+    elif "ptx" in unit.forms and len(unit.forms) == 1:
+        arch = ptx_arch(unit)
+        reason = arch and unsupported(Target.parse(f"compute_{arch}"), capability)
+    if reason:
+        raise LinkError(f"{unit.name} {reason}")
+
+
+def symbols_of(unit: LinkUnit, given: LinkerInput) -> Symbols | None:
+    """Return the symbols of a unit, read from what the linker is given or from its PTX; None where neither says."""
+    known = symbols_in(given.kind, given.content)
+    return known or (symbols_in("ptx", unit.forms["ptx"]) if "ptx" in unit.forms else None)
+
+
+def symbols_in(kind: str, content: bytes) -> Symbols | None:
+    """Return the symbols of PTX or a cubin; None for any other kind."""
+    if kind == "cubin":
+        return read_cubin(content).symbols
+    return ptx.symbols(content.decode(errors="replace")) if kind == "ptx" else None
+
+
+def check_duplicates(symbols: Mapping[str, Symbols | None]) -> None:
+    """Raise LinkError where two units define one symbol; `symbols` are those of each unit by name.
+
+    nvJitLink 12.9 and 13.5 report success for that in PTX and cubins. They print an error on standard error only, and
+    may crash at the next such link.
+    """
+    for symbol, names in duplicate_definitions(symbols).items():
+        raise LinkError(duplicate_error(symbol, names))
+
+
+def duplicate_definitions(symbols: Mapping[str, Symbols | None]) -> dict[str, list[str]]:
+    """Return the names of the units that define each symbol that more than one defines, in their order."""
+    owners: dict[str, list[str]] = {}
+    for name, found in symbols.items():
+        for symbol in sorted(found.defined) if found else ():
+            owners.setdefault(symbol, []).append(name)
+    return {symbol: names for symbol, names in owners.items() if len(names) > 1}
+
+
+def duplicate_error(symbol: str, names: Sequence[str]) -> str:
+    by = " and by ".join(names)
+    return f"{displayed(symbol)} is defined twice: by {by}. Leave one of them out, or make its definition static."
+
+
+def check_prototypes(texts: Mapping[str, str], extern: Mapping[str, str]) -> None:
+    """Raise LinkError where a unit calls a function whose definition has parameters or a result of other sizes.
+
+    `texts` is the PTX of each unit by name, `extern` the declarations to quote by symbol. A C++ symbol holds the types
+    of the parameters, so that a mismatch is an undefined symbol; an `extern "C"` symbol does not, and linkers compare
+    nothing but symbols.
+    """
+    called: dict[str, tuple[str, ptx.Prototype]] = {}
+    prototypes = {name: ptx.prototypes(text) for name, text in texts.items()}
+    symbols = {name: ptx.symbols(text) for name, text in texts.items()}
+    for name, known in prototypes.items():
+        called |= {symbol: (name, known[symbol]) for symbol in symbols[name].undefined if symbol in known}
+    for name, known in prototypes.items():
+        for symbol in sorted(called.keys() & known.keys() & (symbols[name].defined | symbols[name].weak)):
+            caller, prototype = called[symbol]
+            if known[symbol] != prototype:
+                declared = f"; its declaration: {extern[symbol]}" if symbol in extern else ""
+                raise LinkError(
+                    f"{displayed(symbol)} has another signature in {name} than in {caller}, which calls it: "
+                    f"{known[symbol]}, not {prototype}{declared}"
+                )
+
+
+def displayed(symbol: str) -> str:
+    """Return a symbol for a message: after its C++ name, if it has another."""
+    name = demangled(symbol)
+    return symbol if name == symbol else f"{name} ({symbol})"

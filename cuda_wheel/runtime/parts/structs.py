@@ -1,0 +1,237 @@
+"""Convert bytes, vectors and complex numbers to kernel arguments that are structs."""
+
+import ctypes
+import re
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import (
+    Converter,
+    FloatConverter,
+    host_bytes,
+    is_array,
+    is_of,
+    is_on_gpu,
+    plain_number,
+    type_name,
+    value_text,
+)
+from ..errors import ArgumentError
+
+if TYPE_CHECKING:
+    from ..manifest import Parameter, Struct
+    from ..streams import Kept
+__all__ = ["StructConverter", "dtype"]
+
+
+_NUMBER_FORMATS = [*"?bhHiIlLqQefd"]
+"""Formats of a buffer's elements that are numbers; a buffer of format B is bytes."""
+
+
+class StructConverter(Converter):
+    """Converts bytes, or anything with the size of the struct, or a struct of cuda.bindings.
+
+    For a vector or complex type, it also accepts its numbers. The bytes of a single number are never taken for those of
+    a struct: the number may be meant.
+    """
+
+    stub_type = "Struct"
+
+    def __init__(self, size: int, cpp: str) -> None:
+        super().__init__(f"{size}s")
+        self._size = size
+        self._complex = _COMPLEX.search(cpp) is not None
+        self._vector = _vector_format(size, cpp)
+        is_map = cpp in ("CUtensorMap", "CUtensorMap_st")
+        self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map" if is_map else ""
+
+    def expression(self, value: str, name: str) -> str:
+        return f"convert_{name}({value}, kept)"
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        return {f"convert_{name}": self._convert}
+
+    def _convert(self, value: Any, kept: "Kept") -> bytes:
+        if getattr(value, "kept_by_launches", False):  # a tensor map, whose array the kernel uses
+            kept.append((value, None))
+        value = plain_number(value)
+        numbers = self._numbers(value) if self._vector else None
+        if numbers is not None:
+            return self._packed(numbers, value)
+        if type(value).__module__.startswith("cuda.bindings.") and hasattr(value, "getPtr"):  # such as CUtensorMap
+            return ctypes.string_at(value.getPtr(), self._size)
+        if is_of(type(value), "cuda", "TensorMapDescriptor") and self._size == _TENSOR_MAP:
+            return _descriptor_bytes(value)
+        if is_on_gpu(value):
+            raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU{self._help}")
+        if _is_number(value):
+            raise TypeError(
+                f"takes a struct of {self._size} bytes, not the number {value_text(value)}: if its bytes are meant, "
+                "pass those, such as numpy.float32(1).tobytes()"
+            )
+        try:
+            view = memoryview(value.tobytes()) if _has_overlapping_fields(value) else host_bytes(value)
+        except ArgumentError as error:
+            reason = f" ({error})" if is_array(type(value)) else ""
+            raise TypeError(f"takes a struct of {self._size} bytes, not {type_name(type(value))}{reason}") from None
+        if self._vector and not _holds(view.format, self._vector[-1]):
+            raise TypeError(f"takes elements of format {self._vector[-1]}, not {view.format}; see the module struct")
+        if view.nbytes != self._size:
+            raise TypeError(f"takes a struct of {self._size} bytes, not {view.nbytes} bytes")
+        return view.tobytes()
+
+    def _packed(self, numbers: Sequence[Any], value: Any) -> bytes:
+        """Return the bytes of a vector's elements."""
+        is_float = self._vector[-1] in "efd"
+        try:
+            plain = map(plain_number, numbers)
+            return struct.pack(self._vector, *(map(_REAL.convert, plain) if is_float else plain))
+        except struct.error as error:
+            raise TypeError(f"{value_text(value)} does not fit: {error}") from None
+
+    def _numbers(self, value: Any) -> Sequence[Any] | None:
+        """Return the elements of a vector or complex value; None where the value is to be read as bytes."""
+        if isinstance(value, (tuple, list)):
+            return value
+        from numbers import Complex, Real  # imported when a value is no tuple
+
+        # Before the buffer below, which NumPy's numbers have too: the 8 bytes of a double are not a float2.
+        if isinstance(value, Complex):
+            return (value.real, value.imag) if self._complex or not isinstance(value, Real) else (value,)
+        if is_of(type(value), "numpy", "MaskedArray"):
+            return None
+        with suppress(TypeError, ValueError, BufferError):
+            view = memoryview(value)
+            format: Any = view.format.lstrip("@=<")  # ctypes has "<f"
+            format = format.removeprefix("Z")  # a complex number is two numbers
+            if format in _NUMBER_FORMATS:
+                return struct.unpack(f"{view.nbytes // struct.calcsize(format)}{format}", view.tobytes())
+        return None
+
+
+def _has_overlapping_fields(value: Any) -> bool:
+    """Return whether a value is a record of NumPy's that is no buffer, because two of its fields overlap (a union)."""
+    if not (is_of(type(value), "numpy", "void") or is_of(type(value), "numpy", "ndarray")) or not value.dtype.fields:
+        return False
+    try:
+        memoryview(value)
+    except ValueError:
+        return bool(value.dtype.isnative)
+    return False
+
+
+_COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
+
+
+def _vector_format(size: int, cpp: str) -> str:
+    """Return the format, for `struct`, of a type that is a vector of numbers; "" for other types."""
+    vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
+    complex_ = _COMPLEX.search(cpp)
+    if vector:
+        formats = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
+        formats["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
+        format = formats[vector[2]]
+        found = f"<{vector[3]}{format.upper() if vector[1] else format}"
+    elif complex_:
+        found = f"<2{complex_[1][0]}"
+    else:
+        found = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
+    return found if found and struct.calcsize(found) == size else ""  # the project's own type of that name
+
+
+def dtype(parameter: "Parameter") -> Any:
+    """Return the NumPy dtype of a parameter; see `Parameter.dtype`."""
+    numpy: Any = import_module("numpy")  # no requirement of this package
+
+    if parameter.struct is not None:
+        spec: Any = _struct_dtype(parameter.struct)
+        return numpy.dtype(spec)
+    cpp, size = parameter.cpp, parameter.size
+    if cpp.endswith(("*", "&")):
+        return numpy.dtype("<u8")
+    if cpp in _NUMBER_KINDS:
+        return numpy.dtype(f"<{_NUMBER_KINDS[cpp]}{size}")
+    format = _vector_format(size, cpp)
+    if not format:
+        return None
+    code = {"e": "f2", "f": "f4", "d": "f8", "b": "i1", "B": "u1"}.get(format[-1])
+    code = code or f"{'u' if format[-1].isupper() else 'i'}{struct.calcsize('<' + format[-1])}"
+    if _COMPLEX.search(cpp):
+        return numpy.dtype("<c8" if code == "f4" else "<c16")
+    return numpy.dtype([(name, f"<{code}") for name in "xyzw"[: int(format[1])]])
+
+
+_NUMBER_KINDS = {
+    **{"bool": "b", "float": "f", "double": "f", "__half": "f"},
+    **dict.fromkeys(("signed char", "char", "short", "int", "long", "long long"), "i"),
+    **{f"unsigned {name}": "u" for name in ("char", "short", "int", "long", "long long")},
+}
+"""The kind of a NumPy type by the C++ type of a number."""
+
+
+def _struct_dtype(fields_of: "Struct") -> dict[str, Any]:
+    """Return what makes the NumPy dtype of a struct, with its padding."""
+    fields = fields_of.fields
+    formats = [_struct_dtype(each.struct) if each.struct else f"<{each.type}" for each in fields]
+    return {
+        "names": [each.name for each in fields],
+        "formats": [
+            (format, each.shape) if each.shape else format for format, each in zip(formats, fields, strict=True)
+        ],
+        "offsets": [each.offset for each in fields],
+        "itemsize": fields_of.size,
+    }
+
+
+def _descriptor_bytes(descriptor: Any) -> bytes:
+    """Return the CUtensorMap in a descriptor of cuda.core, which has no public way to it.
+
+    Its own launches use this class, which writes an array of pointers to arguments.
+    """
+    try:
+        from cuda.core._kernel_arg_handler import ParamHolder  # optional
+
+        holder = ParamHolder([descriptor])
+        address = ctypes.c_void_p.from_address(holder.ptr).value
+    except (ImportError, AttributeError, TypeError) as error:
+        raise TypeError(
+            f"this version of cuda.core does not give its tensor map ({error}): use cuda_wheel.tensor_map"
+        ) from None
+    return ctypes.string_at(address or 0, _TENSOR_MAP)
+
+
+_TENSOR_MAP = 128
+"""The bytes of a CUtensorMap."""
+
+_REAL = FloatConverter("d")
+"""Converts the elements of vectors of floats."""
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a single number, of Python, NumPy or ctypes, or another scalar of NumPy that is no
+    record."""
+    from numbers import Number  # imported when a value is no tuple
+
+    if isinstance(value, (bytes, bytearray)):
+        return False
+    if is_of(type(value), "numpy", "generic"):
+        return not is_of(type(value), "numpy", "void")
+    return isinstance(value, (Number, ctypes._SimpleCData))
+
+
+def _holds(format: str, element: str) -> bool:
+    """Return whether a buffer may hold the elements of a vector, by their formats: bytes, and records of such elements.
+
+    Source: Python, "struct" and PEP 3118.
+    """
+    codes = re.findall(r"[a-zA-Z?]", re.sub(r":[^:]*:|T\{|\d+[sx]", "", format))
+    return set(map(_number_kind, codes)) <= {_number_kind(element), *map(_number_kind, "Bcsx")}
+
+
+def _number_kind(code: str) -> tuple[str, int]:
+    """Return what kind of number a format is, and its size in bytes."""
+    kind = "f" if code in "efdg" else "u" if code in "BHILQ" else "i" if code in "bhilq" else code
+    return kind, struct.calcsize(code) if code in _NUMBER_FORMATS else 1

@@ -1,0 +1,326 @@
+"""Find what was tuned for a problem on the GPU in use: `tuned`.
+
+Choose a kernel and its launch configuration from a table in the package: `cuda_wheel.tuned`.
+
+Read a module's table of tuned choices, and choose a row of it: pure functions.
+
+The table is the file `MODULE.tuned.json` in the module's package, which `cuda-wheel tune` writes:
+
+    {
+    "format": 1,
+    "module": "demo.kernels.scale",
+    "choices": [
+    {"name": "scale", "gpu": "NVIDIA H200", "compute_capability": [9, 0], "problem": {"n": 4096}, "variant": {},
+     "kernel": "scale<4>", "parameters": {"block": 128}, "microseconds": 3.1, "first_microseconds": 4.2},
+    ...
+    ]
+    }
+
+`variant` has the macros of a variant of the module, `parameters` whatever the program launches the kernel by.
+`microseconds` is the measured time of the choice, `first_microseconds` that of the first candidate; both contain what
+the measurement takes by itself, which was 3 microseconds on an H200.
+"""
+
+import json
+import math
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..driver import current_device, device_and_driver, device_name, is_forked
+from ..errors import ArgumentError, ImageError, UnknownKernelError
+from ..files import ModuleFiles, lie_in_folders, package_folders
+from ..loading import load
+from ..manifest import Version
+from .variants import MacroValue, read_macros
+
+if TYPE_CHECKING:
+    from ..module import Kernel
+__all__ = [
+    "FORMAT",
+    "TABLE_SUFFIX",
+    "Choice",
+    "Problem",
+    "Row",
+    "checked_problem",
+    "choose",
+    "forget",
+    "parse_table",
+    "plain_value",
+    "problem_text",
+    "table_of",
+    "tuned",
+]
+
+
+TABLE_SUFFIX = ".tuned.json"
+"""The end of the name of a module's table, which begins with the module's."""
+
+
+FORMAT = 1
+
+Problem = dict[str, int | str]
+"""What the choice depends on: sizes, which are integers from 0 on, and strings, such as an element type."""
+
+
+class Row(NamedTuple):
+    """The choice for one GPU and one problem."""
+
+    name: str
+    """What is chosen: a module may have several functions that are tuned."""
+    gpu: str
+    """The name of the GPU that it was measured on, as the driver spells it."""
+    compute_capability: Version
+    problem: Problem
+    variant: dict[str, MacroValue]
+    kernel: str
+    parameters: dict[str, Any]
+    microseconds: float
+    first_microseconds: float
+
+
+def parse_table(text: bytes, module: str, where: str) -> tuple[Row, ...]:
+    """Return the rows of the table of a module; raises ImageError, which names the table `where`."""
+    try:
+        document = json.loads(text)
+        if document["format"] != FORMAT:
+            raise ValueError(f"its format is {document['format']!r}, and this cuda-wheel reads format {FORMAT}")
+        if document["module"] != module:
+            raise ValueError(f"it is the table of {document['module']!r}, not of {module!r}")
+        rows = tuple(_read_row(number, row) for number, row in enumerate(document["choices"], 1))
+        _check_rows(rows)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ArgumentError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise ImageError(
+            f"{where} is not a valid table of tuned choices: {what}. Make it again with cuda-wheel tune."
+        ) from error
+    return rows
+
+
+def _read_row(number: int, row: dict[str, Any]) -> Row:
+    try:
+        if set(row) != set(Row._fields):
+            raise ValueError(f"it has the keys {', '.join(row)}, but needs {', '.join(Row._fields)}")
+        for key in ("name", "gpu", "kernel"):
+            if not isinstance(row[key], str) or not row[key]:
+                raise ValueError(f"{key} must be a string, not {row[key]!r}")
+        major, minor = map(_natural_number, row["compute_capability"])
+        variant = dict(read_macros(row["variant"]))
+        times = {key: float(row[key]) for key in ("microseconds", "first_microseconds")}
+        if not all(0 <= each < math.inf for each in times.values()):
+            raise ValueError("its times must be numbers from 0 on")
+        parameters = {key: plain_value(key, value) for key, value in row["parameters"].items()}
+        problem = checked_problem(row["problem"])
+        own = {"compute_capability": (major, minor), "problem": problem, "variant": variant, "parameters": parameters}
+        return Row(**{**row, **own, **times})
+    except (ValueError, TypeError, AttributeError) as error:
+        raise ValueError(f"choice {number}: {error}") from None
+
+
+def _natural_number(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is not an integer from 0 on")
+    return value
+
+
+def _check_rows(rows: Sequence[Row]) -> None:
+    """Raise ValueError for two choices of one thing, or if the problems of one thing have different keys."""
+    found = set()
+    kinds: dict[str, dict[str, str]] = {}
+    for row in rows:
+        key = (row.name, row.gpu, tuple(sorted(row.problem.items())))
+        if key in found:
+            raise ValueError(f"two choices {row.name!r} for {row.gpu} and {problem_text(row.problem)}")
+        found.add(key)
+        if kinds.setdefault(row.name, _kinds(row.problem)) != _kinds(row.problem):
+            raise ValueError(f"the problems of {row.name!r} have different keys or kinds of values")
+
+
+def plain_value(key: str, value: Any) -> Any:
+    """Return the value of a parameter as the table keeps it, with tuples for lists; raises ArgumentError."""
+    if isinstance(value, (list, tuple)):
+        return tuple(plain_value(key, each) for each in value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ArgumentError(f"the parameter {key} must be a number, a string, or a tuple of these, not {value!r}")
+
+
+def checked_problem(problem: Mapping[str, Any]) -> Problem:
+    """Return a problem with Python's own integers and strings; raises ArgumentError for other values."""
+    checked: Problem = {}
+    for key, value in problem.items():
+        if isinstance(value, str):
+            checked[key] = str(value)
+            continue
+        try:
+            size = checked[key] = operator.index(value)
+        except TypeError:
+            raise ArgumentError(f"the problem's {key} must be an integer or a string, not {value!r}") from None
+        if not 0 <= size < 1 << 63:
+            raise ArgumentError(f"the problem's {key} is a size, from 0 to 2**63 - 1, and not {value}")
+    if not checked:
+        raise ArgumentError("a problem needs at least one size or string, such as {'n': 4096}")
+    return checked
+
+
+def _kinds(problem: Problem) -> dict[str, str]:
+    return {key: "string" if isinstance(value, str) else "integer" for key, value in problem.items()}
+
+
+def problem_text(problem: Mapping[str, int | str]) -> str:
+    """Return a problem for messages: "n=4096, dtype=float"."""
+    return ", ".join(f"{key}={value}" for key, value in problem.items())
+
+
+def choose(rows: Iterable[Row], where: str, name: str, problem: Problem, gpu: str, capability: Version) -> Row:
+    """Return the choice `name` for a problem on a GPU.
+
+    Strings in the problem must be equal. Then the GPU decides: rows of the same name; else of the GPU whose compute
+    capability is nearest, first by major, then by minor version (the lower one of two, then the first by name). Then
+    the sizes: the row whose sizes are nearest by ratio, that is, with the least sum of |log((a + 1) / (b + 1))| (the
+    smaller sizes of two).
+
+    Raises ImageError if nothing of this name, or with these strings, was tuned; ArgumentError for other keys.
+    """
+    rows = list(rows)
+    named = [row for row in rows if row.name == name]
+    if not named:
+        names = ", ".join(sorted({repr(row.name) for row in rows})) or "none"
+        raise ImageError(f"{where} has no choice {name!r}; it has {names}")
+    kinds = _kinds(named[0].problem)
+    if _kinds(problem) != kinds:
+        wanted = ", ".join(f"{key} ({kind})" for key, kind in kinds.items())
+        raise ArgumentError(f"the problem of {name!r} has {wanted}, not {problem_text(problem)}")
+    strings = {key: value for key, value in problem.items() if isinstance(value, str)}
+    fitting = [row for row in named if strings.items() <= row.problem.items()]
+    if not fitting:
+        tuned = sorted({problem_text({key: row.problem[key] for key in strings}) for row in named})
+        raise ImageError(
+            f"{where} has no choice {name!r} for {problem_text(strings)}; it was tuned for {'; '.join(tuned)}"
+        )
+
+    def distance(row: Row) -> tuple[Any, ...]:
+        major, minor = row.compute_capability
+        near = (row.gpu != gpu, abs(major - capability[0]), abs(minor - capability[1]), row.compute_capability, row.gpu)
+        sizes = {key: value for key, value in row.problem.items() if isinstance(value, int)}
+        ratios = (abs(math.log((value + 1) / (int(problem[key]) + 1))) for key, value in sizes.items())
+        # Rounded, because two rows at the same distance must stay equal on every platform.
+        return (*near, round(sum(ratios), 9), [sizes[key] for key in sorted(sizes)])
+
+    return min(fitting, key=distance)
+
+
+class Choice:
+    """A kernel and how to launch it: what `tuned` returns, and what `cuda-wheel tune` tries.
+
+    `choice["block"]` is one of its `parameters`. `variant` has the macros of the module's variant. `gpu` and `problem`
+    are those that it was measured for, which are the nearest ones where there is no measurement for these.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        variant: "Mapping[str, MacroValue]",
+        kernel: str | None,
+        parameters: Mapping[str, Any],
+        problem: Problem,
+        gpu: str,
+        device: int,
+    ) -> None:
+        self.module = module
+        self.variant = dict(variant)
+        self.parameters = dict(parameters)
+        self.problem = problem
+        self.gpu = gpu
+        self._name = kernel
+        self._device = device
+        self._kernel: Kernel | None = None
+
+    @property
+    def kernel(self) -> "Kernel":
+        """The kernel, loaded on first use; raises as `load` does."""
+        found = self._kernel
+        if found is None or not found.module.is_loaded or is_forked():
+            macros: dict[str, Any] = self.variant
+            module = load(self.module, device=self._device, **macros)
+            if self._name is None and len(module) != 1:
+                raise UnknownKernelError(f"{self.module} has several kernels: name one. It has {', '.join(module)}")
+            found = self._kernel = module[self._name or next(iter(module))]
+        return found
+
+    @property
+    def kernel_name(self) -> str:
+        """The kernel's name, as the table has it."""
+        return self._name or self.kernel.name
+
+    def __getitem__(self, parameter: str) -> Any:
+        try:
+            return self.parameters[parameter]
+        except KeyError:
+            raise ArgumentError(f"{self!r} has no parameter {parameter!r}") from None
+
+    def __repr__(self) -> str:
+        return f"<Choice {self.module}: {self.label}>"
+
+    @property
+    def label(self) -> str:
+        """The kernel, macros and parameters: "scale<4>, TILE=8, block=128"."""
+        pairs = (f"{key}={value}" for key, value in (*self.variant.items(), *self.parameters.items()))
+        return ", ".join([*([self._name] if self._name else []), *pairs]) or "the only kernel"
+
+
+def tuned(module: str, name: str, problem: Mapping[str, int | str], *, device: int | None = None) -> Choice:
+    """Return the kernel and launch configuration that `cuda-wheel tune` found for a problem: sizes and strings.
+
+        choice = cuda_wheel.tuned("demo.kernels.scale", "scale", {"n": x.size})
+        choice.kernel.launch(-(-x.size // choice["block"]), choice["block"], x, y, x.size)
+
+    They come from the table in the module's package, `scale.tuned.json`, for GPU number `device`, else the current
+    context's, else GPU 0. For a problem that was not measured, the nearest sizes by ratio decide; for a GPU that was
+    not, the one of the nearest compute capability. Strings must be equal. `Choice.gpu` and `Choice.problem` tell which.
+    Each table is read once per process.
+
+    Raises ImageError if there is no table or nothing of this name in it, ArgumentError for a problem of other keys, and
+    DriverError without a GPU.
+    """
+    number = (current_device() or 0) if device is None else device
+    try:
+        return _choice(module, name, tuple(problem.items()), number)
+    except TypeError:
+        checked_problem(problem)  # raises for a value that cannot be in a problem, such as an array
+        raise
+
+
+@lru_cache(maxsize=4096)  # programs ask before each launch
+def _choice(module: str, name: str, items: tuple[tuple[str, Any], ...], device: int) -> Choice:
+    rows, where = table_of(module)
+    problem = checked_problem(dict(items))
+    row = choose(rows, where, name, problem, device_name(device), device_and_driver(device)[0])
+    return Choice(module, row.variant, row.kernel, row.parameters, row.problem, row.gpu, device)
+
+
+@cache
+def table_of(module: str) -> tuple[tuple[Row, ...], str]:
+    """Return the rows of a module's table, and the place of the table; raises ImageError."""
+    package, _, stem = module.rpartition(".")
+    if not package:
+        raise ImageError(f"{module!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")
+    file = stem + TABLE_SUFFIX
+    folders = package_folders(package)
+    found = next((folder for folder in folders if os.path.isfile(os.path.join(folder, file))), None)
+    where = os.path.join(found or (folders or [package])[0], file)
+    files = ModuleFiles(where, found, package)
+    if found is None:
+        from ..files import has_file  # only for a package that is not in a folder
+
+        if lie_in_folders(folders) or not has_file(package, file, where):
+            raise ImageError(f"{module} has no table of tuned choices ({where}): make it with cuda-wheel tune")
+    return parse_table(files.read(file), module, where), where
+
+
+def forget() -> None:
+    """Forget all tables and choices, so that they are read again."""
+    _choice.cache_clear()
+    table_of.cache_clear()

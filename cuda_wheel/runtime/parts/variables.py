@@ -1,0 +1,157 @@
+"""Copy data to and from a module's variables in the GPU's memory."""
+
+from typing import TYPE_CHECKING, Any
+
+from .. import streams as dlpack
+from ..arguments import device_bytes, host_bytes, is_of, is_on_gpu, type_name
+from ..driver import check_result, cuda_driver, device_with_context
+from ..errors import ArgumentError, DriverError, ImageError
+from ..manifest import GlobalInfo
+from ..streams import (
+    Kept,
+    array_stream,
+    block_stream,
+    export_for,
+    is_capturing,
+    keep,
+    producer_stream,
+    stream_address,
+    wait_for,
+)
+
+if TYPE_CHECKING:
+    from ..module import Module
+__all__ = ["Global", "read_variable", "write_variable"]
+
+
+class Global:
+    """A variable of a loaded module in the GPU's memory; each context has its own copy."""
+
+    def __init__(self, module: "Module", info: GlobalInfo) -> None:
+        self.module = module
+        self.info = info
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.info.size
+
+    @property
+    def address(self) -> int:
+        """The variable's address in the current context, for kernels and copies."""
+        device_with_context()
+        result = cuda_driver().cuLibraryGetGlobal(self.module.handle, self.info.symbol.encode())
+        try:
+            address = int(check_result(result, f"looking for {self.name} in {self.module!r}"))
+        except DriverError as error:  # a driver before CUDA 12.4 compiles PTX without kernels now
+            raise DriverError(f"{error}\n{self.module.jit.log if self.module.jit else ''}".rstrip()) from None
+        if result[2] < self.size and self.info.space != "managed":  # the size of a managed variable is undocumented
+            raise ImageError(
+                f"the manifest of {self.module.name} is damaged: it gives {self.name} {self.size} bytes, but the "
+                f"variable has {result[2]}"
+            )
+        return address
+
+    def write(self, data: Any, *, offset: int = 0, stream: Any = None) -> None:
+        """Copy `data`, a NumPy array or other contiguous buffer or an array on the GPU, into the variable.
+
+        `offset` is in bytes. Without a `stream`, the copy runs on the stream on which a launch with `data` would run,
+        and is complete when this returns; if a graph is captured on that stream, the copy becomes a part of the graph.
+        Raises ArgumentError if `data` does not fit.
+        """
+
+        write_variable(self, data, offset, stream)
+
+    def read(self, into: Any = None, *, offset: int = 0, stream: Any = None) -> bytes | None:
+        """Copy the variable into the contiguous writable buffer `into`, such as a NumPy array, or return it as bytes.
+
+        `offset` is in bytes. Waits for the work on `stream`, else on the stream of the `launch_stream` block, else on
+        the default stream, and not for work on other non-blocking streams, such as PyTorch's (cuStreamNonBlocking).
+        Raises ArgumentError if the variable is smaller than `into`.
+        """
+
+        return read_variable(self, into, offset, stream)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The variable as an array of bytes, for CuPy, Numba and PyTorch."""
+        return {"shape": (self.size,), "typestr": "|u1", "data": (self.address, False), "strides": None, "version": 3}
+
+    def __repr__(self) -> str:
+        return f"<Global {self.name!r} of {self.module.name}: {self.size} bytes, {self.info.space}>"
+
+
+def write_variable(variable: "Global", data: Any, offset: int, stream: Any) -> None:
+    """Copy a buffer or an array on the GPU into a variable; see `Global.write`."""
+    address, driver = variable.address, cuda_driver()
+    on_gpu = is_on_gpu(data) or (dlpack.exports(type(data)) and data.__dlpack_device__()[0] in dlpack.PLACES)
+    if stream is not None:
+        on_stream = stream_address(stream)
+    elif (chosen := block_stream()) is not None:
+        on_stream = chosen
+    else:
+        on_stream = array_stream(data) if on_gpu else 0
+    kept: Kept = []
+    source: Any
+    if on_gpu:
+        source, size = _awaited_bytes(data, on_stream, kept)
+        copy = driver.cuMemcpyDtoDAsync
+    else:
+        source = host_bytes(data)
+        size = source.nbytes
+        copy = driver.cuMemcpyHtoDAsync
+    _check_range(variable, offset, size)
+    # On any stream, the default one included, the copy may still run when the call returns.
+    check_result(copy(address + offset, source, size, on_stream), f"writing {variable.name}")
+    if stream is None and not is_capturing(on_stream):
+        check_result(driver.cuStreamSynchronize(on_stream), f"writing {variable.name}")
+    elif kept:
+        keep(kept, on_stream)
+
+
+def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
+    """Return the address and the size in bytes of an array on the GPU, after letting a stream wait for it.
+
+    What has to be kept during the copy is added to `kept`.
+    """
+    kind = type(array)
+    if is_of(kind, "torch", "Tensor") or is_of(kind, "cupy", "ndarray"):
+        return device_bytes(array)
+    if dlpack.exports(kind):
+        try:
+            exported = export_for(array, stream)
+            size = exported.contiguous_size
+        except TypeError as error:
+            raise ArgumentError(f"the {type_name(kind)} {error}") from None
+        kept.append((exported.capsule, None))
+        return exported.address, size
+    found = device_bytes(array)
+    producer = producer_stream(array, array.__cuda_array_interface__)
+    if producer is not None:
+        wait_for(stream, producer)
+    kept.append((array, None))
+    return found
+
+
+def read_variable(variable: "Global", into: Any, offset: int, stream: Any) -> bytes | None:
+    """Copy a variable into a buffer, or return it as bytes; see `Global.read`."""
+    target = bytearray(max(variable.size - offset, 0)) if into is None else into
+    view = host_bytes(target)
+    if view.readonly:
+        raise ArgumentError(f"{variable.name} cannot be read into a {type(into).__name__}: it is read-only")
+    _check_range(variable, offset, view.nbytes)
+    on_stream = (block_stream() or 0) if stream is None else stream_address(stream)
+    address, driver, doing = variable.address + offset, cuda_driver(), f"reading {variable.name}"
+    check_result(driver.cuMemcpyDtoHAsync(view, address, view.nbytes, on_stream), doing)
+    check_result(driver.cuStreamSynchronize(on_stream), doing)
+    return bytes(target) if into is None else None
+
+
+def _check_range(variable: "Global", offset: int, size: int) -> None:
+    if offset < 0 or offset + size > variable.size:
+        at = f" from byte {offset} on" if offset else ""
+        raise ArgumentError(f"{variable.name} has {variable.size} bytes: {size}{at} do not fit")
