@@ -50,10 +50,10 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
 _LONGEST = (
     "tests/soak/",
-    "tests/test_time_limits.py",
-    "tests/test_extras.py",
+    "tests/project/test_time_limits.py",
+    "tests/project/test_extras.py",
     "tests/front_ends/",
-    "tests/builder/hostcode/test_generated_files.py",
+    "tests/builder/compile/test_generated_files.py",
 )
 
 

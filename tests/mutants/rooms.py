@@ -27,37 +27,29 @@ class Room(NamedTuple):
 ROOMS = {
     "rules": Room(("runtime/rules.py",), ("tests/runtime/test_rules.py", "tests/runtime/test_rule_reasons.py")),
     "manifest": Room(
-        (
-            "runtime/manifest.py",
-            "runtime/formats/manifest_structs.py",
-            "runtime/formats/manifest_blocks.py",
-            "runtime/formats/partial_manifest.py",
-            "runtime/manifest_text.py",
-            "runtime/versions.py",
-            "runtime/digest.py",
-        ),
+        ("runtime/manifest.py", "runtime/manifest_text.py", "runtime/digest.py"),
         (
             "tests/runtime/test_manifest.py",
             "tests/runtime/test_rules.py",
             "tests/runtime/test_versions.py",
             "tests/runtime/test_digest.py",
-            "tests/runtime/formats/test_manifest_blocks.py",
+            "tests/runtime/test_manifest_blocks.py",
             "tests/runtime/test_loading.py::test_pythons_own_sha256_equals_hashlibs",
         ),
     ),
     "arguments": Room(
-        tuple(f"runtime/launching/{name}.py" for name in ("arguments", "structs", "parameters", "pointers", "buffers")),
+        ("runtime/arguments.py", "runtime/arrays.py", "runtime/parts/structs.py"),
         (
-            "tests/runtime/test_launch_values.py",
+            "tests/runtime/test_arguments.py",
             "tests/runtime/test_launching.py",
             "tests/runtime/test_values.py",
             "--deselect=tests/runtime/test_launching.py::test_a_copy_of_the_loader_launches_by_itself",
         ),
     ),
     "lowering": Room(
-        tuple(f"builder/images/{name}.py" for name in ("lowering", "proof_text", "ptx_requirements", "ptx_text")),
+        tuple(f"builder/images/{name}.py" for name in ("lowering", "ptx_requirements", "ptx_text")),
         (
-            "tests/builder/images/test_proof_text.py",
+            "tests/builder/images/test_lowering.py",
             "tests/builder/images/test_ptx_requirements.py",
             "tests/builder/images/test_ptx_rewriting.py",
             "tests/builder/images/test_ptx_text.py",
@@ -65,10 +57,7 @@ ROOMS = {
         ),
     ),
     "job-keys": Room(
-        tuple(
-            f"builder/cache/{name}.py"
-            for name in ("keys", "compile_cache", "compiled_format", "dependencies", "job_files")
-        ),
+        ("builder/cache/compile_cache.py",),
         (
             *(
                 f"tests/builder/cache/test_{name}.py"
@@ -81,27 +70,25 @@ ROOMS = {
         ),
     ),
     "file-keys": Room(
-        ("builder/cache/file_hashes.py", "builder/cache/known_toolchain.py"),
-        ("tests/builder/cache/test_file_hashes.py", "tests/builder/cache/test_known_toolchain.py"),
+        ("builder/cache/files.py", "builder/cache/known_toolchain.py"),
+        (*(f"tests/builder/cache/test_{name}.py" for name in ("file_hashes", "job_files", "known_toolchain")),),
     ),
     "load-keys": Room(
-        ("builder/editable/kept_modules.py", "builder/editable/on_load.py"),
+        ("builder/compile_on_load/kept_modules.py", "builder/compile_on_load/requests.py"),
         (
-            "tests/builder/editable/test_on_load.py",
-            "--deselect=tests/builder/editable/test_on_load.py::test_an_editable_install_follows_edits",
+            "tests/builder/compile_on_load/test_requests.py",
+            "--deselect=tests/builder/compile_on_load/test_requests.py::test_an_editable_install_follows_edits",
         ),
     ),
     "link-keys": Room(
-        ("runtime/linking/prepared_link.py",),
-        ("tests/runtime/test_linking.py", "tests/runtime/test_link_keys.py"),
+        ("runtime/parts/linking/prepared_link.py",),
+        ("tests/runtime/parts/linking/test_link.py", "tests/runtime/parts/linking/test_prepared_link.py"),
         "*[ǁ_]_key__*",
     ),
-    "link-checks": Room(
-        ("builder/link/device_link.py",), ("tests/builder/link/test_link_checks.py",), "*x__[clm][hte]*"
-    ),
-    "floating-point": Room(("runtime/jit/floating_point.py",), ("tests/runtime/test_floating_point.py",)),
+    "link-checks": Room(("builder/link.py",), ("tests/builder/test_link.py",), "*x__[clm][hte]*"),
+    "floating-point": Room(("runtime/jit.py",), ("tests/runtime/test_floating_point.py",), "*floating_point__*"),
     "build-keys": Room(
         ("builder/cache/whole_builds.py",), ("tests/builder/cache/test_whole_builds.py",), "*x__facts__*"
     ),
-    "struct-layouts": Room(("builder/images/struct_layouts.py",), ("tests/builder/compile/test_parameter_layouts.py",)),
+    "struct-layouts": Room(("builder/compile/struct_layouts.py",), ("tests/builder/compile/test_struct_layouts.py",)),
 }

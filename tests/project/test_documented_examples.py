@@ -22,7 +22,7 @@ from cuda_wheel.runtime.configurations import LaunchAttributes
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.variants import all_manifests
-from tests.docs.pages import PAGES, Block, blocks, name_of, projects
+from tests.project.pages import PAGES, Block, blocks, name_of, projects
 from tests.support.processes import pip_wheel
 from tests.support.projects import ROOT, write_files
 from tests.support.wheels import images

@@ -241,7 +241,7 @@ def test_every_input_kind_of_nvjitlink_is_linked(build: Build, part, cuobjdump) 
 @pytest.mark.parametrize("link", ["ptx", "lto"])
 @pytest.mark.parametrize("ending", ["ll", "bc"])
 def test_nvvm_ir_is_linked_with_libdevice(link: str, ending: str, build: Build, nvvm, cuobjdump) -> None:
-    ir = PART_IR.encode() if ending == "ll" else (Path(__file__).parents[2] / "data" / "nvvm/root.bc").read_bytes()
+    ir = PART_IR.encode() if ending == "ll" else (Path(__file__).parents[1] / "data" / "nvvm/root.bc").read_bytes()
     main = MAIN if ending == "ll" else "__global__ void k(float* x) { *x = 1; }"
     built = build(
         table(sources=["demo/k.cu", f"demo/part.{ending}"], link=link),

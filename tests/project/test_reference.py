@@ -19,8 +19,8 @@ from cuda_wheel.builder.config.compiler_options import IGNORED, REFUSED, TRANSLA
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.cli.main import COMMANDS, command_parser
 from cuda_wheel.runtime import errors as load_errors
+from tests.project.test_rooms import MODULES, tree_of
 from tests.support.projects import ROOT, copy_fixture
-from tests.test_rooms import MODULES, tree_of
 
 pytestmark = pytest.mark.one_toolchain
 REFERENCE = ROOT / "docs" / "reference"

@@ -16,7 +16,7 @@ from cuda_wheel.migrate.pyproject_edit import FileChange, PyprojectEdit, table_l
 from cuda_wheel.migrate.seen_project import toolchain_extra
 from cuda_wheel.migrate.start import cmake_call, start
 from cuda_wheel.runtime.manifest import Manifest
-from tests.docs.pages import projects
+from tests.project.pages import projects
 from tests.support.processes import pip_wheel
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
 from tests.support.wheels import contents, images

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import PAGES, anchors, name_of, prose
+from tests.project.pages import PAGES, anchors, name_of, prose
+from tests.project.test_rooms import MODULES
 from tests.support.projects import ROOT
-from tests.test_rooms import MODULES
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -13,8 +13,8 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from tests.builder.hostcode.generated import Case, cases, facts
-from tests.builder.hostcode.generated.answers import answers
+from tests.builder.compile.generated import Case, cases, facts
+from tests.builder.compile.generated.answers import answers
 
 Kernels = Mapping[str, list[str]]
 

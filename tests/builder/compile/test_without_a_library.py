@@ -14,7 +14,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from tests.builder.hostcode.generated.without_a_library import MixedFile, compile_options, mixed_files, write_headers
+from tests.builder.compile.generated.without_a_library import MixedFile, compile_options, mixed_files, write_headers
 
 
 def job_of(file: MixedFile, with_library: bool, folder: Path, toolchain: Toolchain) -> Job:

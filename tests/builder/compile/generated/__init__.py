@@ -10,12 +10,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.builder.hostcode.generated.case import Case
-from tests.builder.hostcode.generated.features import features
-from tests.builder.hostcode.generated.launches import launches
-from tests.builder.hostcode.generated.mistakes import mistakes
-from tests.builder.hostcode.generated.scopes import scopes
-from tests.builder.hostcode.generated.specialisations import specialisations
+from tests.builder.compile.generated.case import Case
+from tests.builder.compile.generated.features import features
+from tests.builder.compile.generated.launches import launches
+from tests.builder.compile.generated.mistakes import mistakes
+from tests.builder.compile.generated.scopes import scopes
+from tests.builder.compile.generated.specialisations import specialisations
 
 __all__ = ["FACTS", "Case", "cases", "facts"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.pages import blocks
+from tests.project.pages import blocks
 from tests.support.processes import run
 from tests.support.projects import ROOT
 

@@ -14,8 +14,8 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.migrate.importing import hoisted, read_import
 from cuda_wheel.migrate.module_tables import library_folder, missing_folders, options_table
 from cuda_wheel.migrate.seen_project import BUILD_EXTENSION
-from tests.adoption.test_start import check_wheel, head
-from tests.docs.pages import blocks
+from tests.migrate.test_start import check_wheel, head
+from tests.project.pages import blocks
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
 
 if sys.version_info >= (3, 11):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from tests.builder.hostcode.generated.case import Case
+from tests.builder.compile.generated.case import Case
 
 __all__ = ["mistakes"]
 

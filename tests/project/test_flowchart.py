@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.docs.pages import PAGES, blocks
+from tests.project.pages import PAGES, blocks
 from tests.support.projects import ROOT
 
 pytestmark = pytest.mark.one_toolchain
