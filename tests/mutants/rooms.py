@@ -29,11 +29,8 @@ ROOMS = {
     "manifest": Room(
         (
             "runtime/manifest.py",
-            "runtime/formats/manifest_structs.py",
-            "runtime/formats/manifest_blocks.py",
-            "runtime/formats/partial_manifest.py",
+            "runtime/files.py",
             "runtime/manifest_text.py",
-            "runtime/versions.py",
             "runtime/digest.py",
         ),
         (
@@ -81,27 +78,27 @@ ROOMS = {
         ),
     ),
     "file-keys": Room(
-        ("builder/cache/file_hashes.py", "builder/cache/known_toolchain.py"),
+        ("builder/cache/files.py", "builder/cache/known_toolchain.py"),
         ("tests/builder/cache/test_file_hashes.py", "tests/builder/cache/test_known_toolchain.py"),
     ),
     "load-keys": Room(
-        ("builder/editable/kept_modules.py", "builder/editable/on_load.py"),
+        ("builder/compile_on_load/kept_modules.py", "builder/compile_on_load/requests.py"),
         (
             "tests/builder/editable/test_on_load.py",
             "--deselect=tests/builder/editable/test_on_load.py::test_an_editable_install_follows_edits",
         ),
     ),
     "link-keys": Room(
-        ("runtime/linking/prepared_link.py",),
+        ("runtime/parts/linking/prepared_link.py",),
         ("tests/runtime/test_linking.py", "tests/runtime/test_link_keys.py"),
         "*[ǁ_]_key__*",
     ),
-    "link-checks": Room(
-        ("builder/link/device_link.py",), ("tests/builder/link/test_link_checks.py",), "*x__[clm][hte]*"
-    ),
-    "floating-point": Room(("runtime/jit/floating_point.py",), ("tests/runtime/test_floating_point.py",)),
+    "link-checks": Room(("builder/link.py",), ("tests/builder/link/test_link_checks.py",), "*x__[clm][hte]*"),
+    "floating-point": Room(("runtime/jit.py",), ("tests/runtime/test_floating_point.py",)),
     "build-keys": Room(
         ("builder/cache/whole_builds.py",), ("tests/builder/cache/test_whole_builds.py",), "*x__facts__*"
     ),
-    "struct-layouts": Room(("builder/images/struct_layouts.py",), ("tests/builder/compile/test_parameter_layouts.py",)),
+    "struct-layouts": Room(
+        ("builder/compile/struct_layouts.py",), ("tests/builder/compile/test_parameter_layouts.py",)
+    ),
 }
