@@ -38,7 +38,7 @@ CHECKS = {
 }
 """The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, locks on files, memory limits, the C
 library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them; what
-a file's times tell, which build a library is, and where its package has it; and on a cluster, whether machines are equal. What `script_values` names are
+a file's times tell, which build a library is, and where its package has it; and on a cluster, whether machines are equal. What `script_reader` names are
 the words of other programs, which it reads.
 Review any other module before you add it to this table."""
 

@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
+import ast
+from fnmatch import fnmatchcase
+
 import pytest
 
 from tests.mutants.equivalent import EQUIVALENT, Equivalent
-from tests.mutants.rooms import ROOMS
-from tests.mutants.session import equivalent_of
+from tests.mutants.rooms import ROOMS, Room
+from tests.mutants.session import equivalent_of, patterns_of
 from tests.support.projects import ROOT
 
 pytestmark = pytest.mark.one_toolchain
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_a_room_has_its_files_and_tests(name: str) -> None:
+def test_a_room_has_its_files_functions_and_tests(name: str) -> None:
     room = ROOMS[name]
-    tests = [test.removeprefix("--deselect=").partition("::")[0] for test in room.tests]
-    for path in [*(f"cuda_wheel/{file}" for file in room.files), *tests]:
+    for file, patterns in room.functions.items():
+        functions = functions_in(ast.parse((ROOT / "cuda_wheel" / file).read_text(encoding="utf-8")))
+        for pattern in patterns:
+            assert any(fnmatchcase(function, pattern) for function in functions), f"{file}: {pattern}"
+    for test in room.tests:
+        path, _, function = test.removeprefix("--deselect=").partition("::")
+        assert not function or f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), test
         assert (ROOT / path).exists(), path
 
 
+def functions_in(tree: ast.Module) -> list[str]:
+    """Return the names of the functions that mutmut changes, with the class of methods."""
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    methods = [
+        f"{each.name}.{node.name}" for each in classes for node in each.body if isinstance(node, ast.FunctionDef)
+    ]
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)] + methods
+
+
+def test_patterns_of_functions_are_those_of_mutmut() -> None:
+    room = Room({"a/b.py": ("*",), "c.py": ("check_*", "Image.read")}, ())
+    assert patterns_of(room) == [
+        "cuda_wheel.a.b.*__mutmut_*",
+        "cuda_wheel.c.x_check_*__mutmut_*",
+        "cuda_wheel.c.xǁImageǁread__mutmut_*",
+    ]
+
+
 @pytest.mark.parametrize("each", EQUIVALENT, ids=lambda each: f"{each.file}: {each.mutant}")
-def test_an_equivalent_mutant_is_of_a_room_and_has_a_reason(each: Equivalent) -> None:
-    assert any(each.file in room.files for room in ROOMS.values())
+def test_an_equivalent_mutant_is_of_a_room_and_changes_a_line_that_is_there(each: Equivalent) -> None:
+    assert any(each.file in room.functions for room in ROOMS.values())
     assert each.line != each.mutant and each.reason
+    lines = (ROOT / "cuda_wheel" / each.file).read_text(encoding="utf-8").splitlines()
+    assert each.line in " ".join(line.strip() for line in lines)
 
 
 def test_a_mutant_is_found_by_the_line_that_it_changes() -> None:

@@ -167,8 +167,8 @@ try:
 except alone.DriverError as error:
     print(error)
 assert "alone.loading" in sys.modules and "alone.launching" not in sys.modules
-import alone.launching.launcher
-assert alone.launching.launcher.ArgumentError is alone.ArgumentError
+import alone.launching
+assert alone.launching.ArgumentError is alone.ArgumentError
 import importlib, pkgutil
 for found in pkgutil.walk_packages(alone.__path__, "alone."):
     importlib.import_module(found.name)
