@@ -22,8 +22,8 @@ from ..arguments import (
 from ..errors import ArgumentError
 
 if TYPE_CHECKING:
+    from ..arguments import Kept
     from ..manifest import Parameter, Struct
-    from ..streams import Kept
 __all__ = ["StructConverter", "dtype"]
 
 
