@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from . import dlpack
 from .arguments import Converter, Kept, is_of
 from .arrays import PointerConverter, device_of
 from .arrays_in_use import keep
@@ -46,8 +47,7 @@ class Slot:
         self, buffer: Any, stream_field: memoryview, call: tuple[Any, ...], configuration: "Configuration"
     ) -> None:
         self.buffer = buffer
-        """A ctypes buffer: the kernel's arguments; behind them the CUlaunchConfig, its attributes, and the pointers to the
-        arguments."""
+        """A ctypes buffer: the arguments, the CUlaunchConfig, its attributes, and the pointers to the arguments."""
         self.stream_field = stream_field
         """The stream in the CUlaunchConfig, as an array of one number."""
         self.stream = 0
