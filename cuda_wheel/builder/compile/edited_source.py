@@ -71,15 +71,14 @@ class EditedSource:
 
         self._job = job
         self._calls = calls
-        self._leaves_out = job.host_code == "leave-out" or trial_of is not None
-        self._options = (
-            *(LEFT_OUT_OPTIONS if self._leaves_out else _EDITED_OPTIONS),
-            *((_SYNTAX_ONLY,) if trial_of else ()),
-        )
+        leaves_out = job.host_code == "leave-out" or trial_of is not None
+        self._options: tuple[str, ...] = LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS
         self.request = request
         """The request with the unchanged text."""
+        self._is_complete = True
+        """Whether `first` has all errors."""
         if trial_of is not None:
-            self._is_complete = trial_of._is_complete
+            self._options = (*self._options, _SYNTAX_ONLY)
         else:
             whole = calls.all_errors(request, _SECONDS_FOR_ALL_ERRORS)
             if whole is not None and whole["error"] != first["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY

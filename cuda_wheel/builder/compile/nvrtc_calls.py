@@ -1,7 +1,7 @@
 """Call NVRTC for one job, and count the calls.
 
-A result says more than NVRTC does: which headers it read, where NVRTC cannot list them; whether the source uses the time
-of the build; and, as errors, the attributes that NVRTC ignored and that change the layout of a type.
+A result says more than NVRTC does: which headers it read, where NVRTC cannot list them; whether the source uses the
+time of the build; and, as errors, the attributes that NVRTC ignored and that change the layout of a type.
 """
 
 from __future__ import annotations
