@@ -3,7 +3,7 @@
 `hatch_build.py` calls this when a wheel, a source distribution or an editable install of cuda-wheel is built, and the
 tests call it before they run. In a checkout that is not installed, run `python scripts/stand_in_headers.py`.
 
-The tables: `forwarding.txt` has headers that only include others, `host_functions.txt` the functions of CUDA's libraries
+The tables: `forwarding.txt` has headers that only include others, `host_functions.txt` functions of CUDA's libraries
 that only host code calls, and `pytorch_types.txt` PyTorch's sets of types. In all of them, `a{b,c}` stands for `ab ac`.
 """
 

@@ -7,10 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The release of cuDNN: that of the build environment, or else the one whose interface this header declares.
+#if __has_include(<cudnn_version.h>)
+#include <cudnn_version.h>
+#else
 #define CUDNN_MAJOR 9
 #define CUDNN_MINOR 10
 #define CUDNN_PATCHLEVEL 0
+#endif
+#ifndef CUDNN_VERSION
 #define CUDNN_VERSION (CUDNN_MAJOR * 10000 + CUDNN_MINOR * 100 + CUDNN_PATCHLEVEL)
+#endif
 #define CUDNN_DIM_MAX 8
 #define CUDNN_LRN_MIN_N 1
 #define CUDNN_LRN_MAX_N 16
