@@ -1,15 +1,11 @@
-"""Find the CUDA compilers and headers of this environment, and check that they match. Runs in worker processes only.
+"""Find the CUDA compilers of this environment, check that they match, and identify their exact builds.
 
-Identify the exact builds of a toolchain's libraries. Their interfaces tell MAJOR.MINOR only.
+Runs in worker processes only. An environment with PyTorch has NVRTC and nvJitLink of CUDA 13 beside the toolchain of
+`cuda-wheel[cu12]`. So the compilers are chosen together, libraries of one major version of CUDA, and every worker makes
+the same choice. Their interfaces tell MAJOR.MINOR only; the exact build is read from the libraries.
 
-Choose the compilers of a build: libraries of one major version of CUDA. Runs in worker processes only.
-
-An environment with PyTorch has NVRTC and nvJitLink of CUDA 13 beside the toolchain of `cuda-wheel[cu12]`. So the
-compilers are chosen together, and not one by one. Every worker makes the same choice.
-
-Find CUDA's device runtime library (cudadevrt), with which kernels launch kernels.
-
-It lies beside the headers of the CUDA runtime, in the same package, so that its release is that of the headers.
+CUDA's device runtime library (cudadevrt), with which kernels launch kernels, lies beside the headers of the CUDA
+runtime, in the same package, so that its release is that of the headers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The records of an installed toolchain, and the names of the libraries and headers that it consists of."""
+"""An installed toolchain, and the names of the libraries and headers that it consists of."""
 
 from __future__ import annotations
 
