@@ -85,7 +85,7 @@ def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | Non
     """Return the release of a group of headers in a folder below a search root; None if no file names it."""
     readers = {
         **{"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand},
-        **{"cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
+        **{"cudnn": _cudnn, "cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
     }
     return readers[group](folder, root)
 
@@ -130,6 +130,10 @@ def _curand(folder: str, root: SearchRoot) -> HeaderRelease | None:
     name, path = found
     major = re.search(r"_cu(\d+)-", name) or re.search(r"[/\\]cu(\d+)[/\\]include$", folder)
     return None if major is None else HeaderRelease((int(major[1]),), path)
+
+
+def _cudnn(folder: str, root: SearchRoot) -> HeaderRelease | None:
+    return _three_macros(os.path.join(folder, "cudnn_version.h"), "CUDNN_{}", ("MAJOR", "MINOR", "PATCHLEVEL"))
 
 
 def _cutlass(folder: str, root: SearchRoot) -> HeaderRelease | None:
@@ -320,7 +324,9 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
     `headers` are the absolute paths of all files that the module includes; None if they are not known.
     """
     used = {"cccl", "headers"} if headers is None else set()
-    others = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
+    shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
+    own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
+    others = own_folders | dict.fromkeys(shared)
     for path in headers or ():
         folder = next((each for each in toolchain.include_dirs if path.startswith(each + os.sep)), None)
         if folder is not None:
