@@ -10,8 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cuda_wheel.builder.cache import compile_cache
-from cuda_wheel.builder.cache import job_files
+from cuda_wheel.builder.cache import compile_cache, job_files
 from cuda_wheel.builder.cache.compile_cache import pack, unpack
 from cuda_wheel.builder.cache.files import KeptFiles
 from cuda_wheel.builder.cache.job_files import OUTSIDE, path_of, place_of
