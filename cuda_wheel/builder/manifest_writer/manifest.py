@@ -256,7 +256,7 @@ def built_module(
         long_size=_long_size(module),
         compression=bundled.compression,
         variant=module.module.variant,
-        # Whoever loads it from a source tree has the sources; `finished_module` puts them into a wheel.
+        # Whoever loads it from a source tree has the sources; `packing.joined` puts them into a wheel.
         specialize=Carried(0, 0, sha256().hexdigest()) if module.module.settings.specialize else None,
         host_code=tuple(dict.fromkeys(map(str, (*absent_headers(results), *left_out_code(results))))),
     )
