@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
 from cuda_wheel.builder.scratch import exit_on_signals, unwritable
 from cuda_wheel.builder.sources.layout import SBOM
-from cuda_wheel.builder.workers.pool import LocalWorkers
 from cuda_wheel.runtime.user_cache import Cache, used_in_place
 
 if TYPE_CHECKING:
@@ -52,15 +51,15 @@ def build_files(
         if provided is not None:
             reporter.repeat(kept.shown)
             return provided
-    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+    from cuda_wheel.builder.workers.pool import Workers  # start-up time of a kept build
+
+    with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         if builds.toolchain is None:  # a worker searches for it while this process imports
             workers.search_toolchain()
         from cuda_wheel.builder.full_build import write_outputs  # takes longer than the rest of a kept build
 
-        outputs = write_outputs(root, config, files, reporter, folder, cache, workers, builds.toolchain)
-    paths = [*outputs.paths, SBOM] if config.sbom else outputs.paths
-    builds.keep(outputs.toolchain, outputs.inputs, outputs.read, outputs.looked_for, folder, paths, reporter.shown)
-    return {path: folder / path for path in outputs.paths}
+        paths = write_outputs(root, config, files, reporter, folder, cache, workers, builds)
+    return {path: folder / path for path in paths}
 
 
 def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str, Path] | None:

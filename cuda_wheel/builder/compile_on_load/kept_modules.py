@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuda_wheel import __version__
-from cuda_wheel.builder.cache.compile_cache import DependencyCache, Recorded
-from cuda_wheel.builder.cache.files import unchanged_since
+from cuda_wheel.builder.cache.files import DependencyCache, Recorded, unchanged_since
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.process_lock import found_or_made
 from cuda_wheel.builder.config.settings import VARIABLE

@@ -21,7 +21,7 @@ from typing import Any
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.jobs import FinishedModule
+from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.scratch import unwritable
 from cuda_wheel.builder.sources.header_dependencies import reachable
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -79,7 +79,7 @@ def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Pa
     return [path for name in names for path in _module_paths(name)] + stubs + copies
 
 
-def module_files(module: FinishedModule) -> dict[str, bytes]:
+def module_files(module: BuiltModule) -> dict[str, bytes]:
     """Return the content of a module's own files, by path."""
     return dict(zip(_module_paths(module.name), (module.fatbin, module.text), strict=True))
 

@@ -81,7 +81,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory, workers: Workers, toolcha
     config = Config.from_table({"architectures": ["80-real", "90-virtual"], "std": "c++20", "module": [module]})
     modules = select(config, folder, [WheelFile(source, "demo/k.cu")])
     plan = make_plan(config, modules, folder, toolchain, lambda: [])
-    (built,) = execute(plan, workers, SilentReporter(), None, lambda module: module)
+    (built,) = execute(plan, workers, SilentReporter(), None)
     read: Manifest = Manifest.from_json(built.text, "test")
     assert read == built.manifest
     return read
@@ -186,7 +186,7 @@ def test_a_build_without_structs_compiles_once(
     plan = make_plan(config, modules, tmp_path, toolchain, lambda: [])
     (job,) = plan.modules[0].jobs
     assert workers.submit(compile_job, job).result().parameters == {}
-    (built,) = execute(plan, workers, SilentReporter(), None, lambda module: module)
+    (built,) = execute(plan, workers, SilentReporter(), None)
     names = {info.name: [each.name for each in info.parameters] for info in built.manifest.kernels}
     assert names == {"f": ["x", "n", "", "z"], "g": [""]}
 
@@ -217,8 +217,8 @@ def test_only_the_first_target_is_asked_if_no_text_names_the_architecture(
         for job in module.jobs
     }
     assert [key for key, is_asked in asked.items() if not is_asked] == [("demo.plain", "90")]
-    for manifest in execute(plan, workers, SilentReporter(), None, lambda module: module.manifest):
-        assert {info.parameters[0].dtype.names for info in manifest.kernels} == {("n", "x")}
+    for module in execute(plan, workers, SilentReporter(), None):
+        assert {info.parameters[0].dtype.names for info in module.manifest.kernels} == {("n", "x")}
 
 
 # --- without a compiler ---------------------------------------------------------------------------
