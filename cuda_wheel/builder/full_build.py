@@ -37,8 +37,10 @@ from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     carried_sources,
+    known_parts,
     loader_files,
     module_files,
+    module_parts,
     output_paths,
     stub_files,
     write_new,
@@ -49,7 +51,7 @@ from cuda_wheel.builder.workers.executor import EXECUTOR
 from cuda_wheel.builder.workers.pool import LocalWorkers
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.cache.files import Place
@@ -175,18 +177,21 @@ def write_outputs(
     modules = select(config, root, files, reporter.warning, looked_for.add)
     packages, names = attaching_packages(files), [module.name for module in modules]
     tables = TunedTables(names, files, reporter.warning)
+    parts = known_parts(names, packages, tables.files)
 
     def write_module(module: FinishedModule, document: Document) -> Document:
         tables.check(module)
+        parts.update(module_parts(config, module))
         write_new(module_files(module), folder)
         return document
 
     toolchain = toolchain or _new_toolchain(workers, cache)
     built = build_modules(root, config, modules, reporter, write_module, cache, workers, toolchain)
     write_new(tables.files, folder)
-    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
+    loader = loader_files(config, names, parts)
+    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
     write_new({SBOM: merged(built.values)} if config.sbom else {}, folder)
-    paths = output_paths(config, names, packages) + list(tables.files)
+    paths = output_paths(names, packages) + list(loader) + list(tables.files)
     sources = [path for module in modules for path in module.paths]
     return Outputs(paths, sources, looked_for, built.toolchain, built.inputs)
 
@@ -207,7 +212,8 @@ def one_built_module(
     headers = _possible_headers(root, module) if built.headers is None else built.headers
     inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
     part = {sbom_path(module.name): json.dumps(document).encode()}
-    return module_files(built) | tables.files | loader_files(config, [module.name]) | part, inputs
+    parts = module_parts(config, built) | known_parts([module.name], {}, tables.files)
+    return module_files(built) | tables.files | loader_files(config, [module.name], parts) | part, inputs
 
 
 def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:

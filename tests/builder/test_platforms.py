@@ -15,7 +15,7 @@ import pytest
 
 from cuda_wheel.builder.messages.diagnostics import read_nvrtc_log
 from cuda_wheel.cmake.commands import escaped_path
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import run
 from tests.support.projects import ROOT
 

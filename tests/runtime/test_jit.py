@@ -16,11 +16,11 @@ from cuda_wheel import DriverError, ImageError, JitOptions
 from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime import jit as compiling
 from cuda_wheel.runtime import loading
-from cuda_wheel.runtime import user_cache as cache
 from cuda_wheel.runtime.manifest import parse_version
 from cuda_wheel.runtime.parts import cuda_libraries as nvjitlink
+from cuda_wheel.runtime.parts import user_cache as cache
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.driver import Driver, Result
 
 WORDS = b"""ptxas info    : 0 bytes gmem

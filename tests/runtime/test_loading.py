@@ -23,11 +23,13 @@ import pytest
 import cuda_wheel
 import cuda_wheel as package
 from cuda_wheel.builder.wheel.outputs import vendored_files, write
-from cuda_wheel.runtime import digest, loading, registry
+from cuda_wheel.runtime import digest, loading
 from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime import manifest as manifest_module
 from cuda_wheel.runtime import module as module_module
 from cuda_wheel.runtime.manifest import Manifest, Target
+from cuda_wheel.runtime.module import _loaded as loaded_modules
+from cuda_wheel.runtime.module import forget_all
 from tests.support.driver import Driver, Result
 from tests.support.processes import run
 from tests.support.projects import KERNEL, ROOT
@@ -40,7 +42,7 @@ def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Pa
     """Put the unpacked saxpy wheel on the path; nothing of it is imported or loaded."""
     folder = unpacked("saxpy")
     monkeypatch.syspath_prepend(folder)
-    registry.forget_all()
+    forget_all()
     driver_module.reset()
     yield folder
     for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
@@ -359,7 +361,7 @@ def test_a_loose_cubin_of_another_minor_version_is_tried_on_jetson(built, use: C
 
 def test_a_package_in_a_zip_loads(fixture_wheel, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
     driver = use((8, 0))
-    registry.forget_all()
+    forget_all()
     monkeypatch.syspath_prepend(fixture_wheel("saxpy"))
     importlib.invalidate_caches()
     module = cuda_wheel.load(SAXPY)
@@ -376,7 +378,7 @@ def test_a_damaged_zip_is_an_image_error(
 ) -> None:
     """All bytes from one of its files on are damaged, except the directory."""
     driver = use((8, 0))
-    registry.forget_all()
+    forget_all()
     content = bytearray(fixture_wheel("saxpy").read_bytes())
     directory = content.index(b"PK\x01\x02")
     for place in range(content.index(first), directory):
@@ -505,7 +507,7 @@ def test_an_unloaded_module_leaves_no_memory_behind(site: Path, use: Callable[..
     gone = weakref.ref(module)
     del module
     gc.collect()
-    assert gone() is None and len(registry._loaded) == 0
+    assert gone() is None and len(loaded_modules) == 0
 
 
 def test_hash_checks_can_be_switched_off(
@@ -521,7 +523,7 @@ def test_hash_checks_can_be_switched_off(
     manifest.write_text(manifest.read_text().replace('"registers": 10', '"registers": 11'))
     module = cuda_wheel.load(SAXPY)
     assert driver.loaded == [damaged[module.image.offset : module.image.offset + module.image.size]]
-    registry.forget_all()
+    forget_all()
     fatbin.write_bytes(damaged[: module.image.offset + module.image.size - 1])
     with pytest.raises(cuda_wheel.ImageError, match="is damaged: it ends before the end of cubin sm_80"):
         cuda_wheel.load(SAXPY)

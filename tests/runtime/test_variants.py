@@ -232,7 +232,7 @@ def test_a_variant_is_linked_by_its_macros(
     make_project: Callable[..., Path], cuda_wheel: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Any
 ) -> None:
     """The pieces are those of the variant, and a manifest of the linked module says which it is."""
-    from cuda_wheel.runtime.parts.linking.inputs import Piece
+    from cuda_wheel.runtime.parts.linking.inputs import LinkInput
     from cuda_wheel.runtime.parts.linking.link import read_pieces
 
     source = 'extern "C" __device__ float f(float);\nextern "C" __global__ void k(float* x) { *x = f(N); }\n'
@@ -241,13 +241,15 @@ def test_a_variant_is_linked_by_its_macros(
     assert result.returncode == 0, result.stdout
     (tmp_path / "out/demo/__init__.py").touch()
     put_on_path(tmp_path / "out", monkeypatch)
-    parts = [read_pieces([Piece("module", "demo.k", b"", variant=(("N", n),))], (8, 0), (12, 0), None) for n in (1, 2)]
+    parts = [
+        read_pieces([LinkInput("module", "demo.k", b"", variant=(("N", n),))], (8, 0), (12, 0), None) for n in (1, 2)
+    ]
     manifests: list[Manifest] = [part.modules[0][0] for part in parts]
     assert [manifest.variant for manifest in manifests] == [(("N", 1),), (("N", 2),)]
     assert parts[0].units[0].forms["ptx"] != parts[1].units[0].forms["ptx"]
     assert parts[0].digests != parts[1].digests
     with pytest.raises(UnknownVariantError):
-        read_pieces([Piece("module", "demo.k", b"")], (8, 0), (12, 0), None)
+        read_pieces([LinkInput("module", "demo.k", b"")], (8, 0), (12, 0), None)
 
 
 def test_an_editable_install_compiles_the_variant_alone(

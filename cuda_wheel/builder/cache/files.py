@@ -25,7 +25,7 @@ from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.sources.header_dependencies import option_folders
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 __all__ = [
     "OUTSIDE",

@@ -1,6 +1,6 @@
 """Copy data to and from a module's variables in the GPU's memory."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import streams as dlpack
 from ..arguments import device_bytes, host_bytes, is_of, is_on_gpu, type_name
@@ -20,14 +20,29 @@ from ..streams import (
 )
 
 if TYPE_CHECKING:
-    from ..module import Module
+    from ..jit import Jit
+
 __all__ = ["Global", "read_variable", "write_variable"]
+
+
+class LoadedModule(Protocol):
+    """What a variable needs of its module, a `Module`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def handle(self) -> int: ...
+    @property
+    def jit(self) -> "Jit | None": ...
 
 
 class Global:
     """A variable of a loaded module in the GPU's memory; each context has its own copy."""
 
-    def __init__(self, module: "Module", info: GlobalInfo) -> None:
+    is_module_variable = True
+    """A mark for launches, which take the address of a variable whatever its type."""
+
+    def __init__(self, module: "LoadedModule", info: GlobalInfo) -> None:
         self.module = module
         self.info = info
 

@@ -15,7 +15,7 @@ from cuda_wheel.builder.cache import files as job_files
 from cuda_wheel.builder.cache.compile_cache import pack, unpack
 from cuda_wheel.builder.cache.files import OUTSIDE, KeptFiles, path_of, place_of
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.builder.cache.test_keys import JOB, parts_of_a_module
 from tests.support.manifests import image, manifest
 
