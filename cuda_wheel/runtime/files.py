@@ -12,7 +12,6 @@ from typing import Any
 
 from .digest import sha256_of
 from .errors import ImageError, UnknownVariantError, describe_error, has, need
-from .explanations import damaged_manifest
 from .manifest import (
     LARGEST,
     MANIFEST_SUFFIX,
@@ -54,6 +53,8 @@ def partial_manifest(files: "ModuleFiles", file: str, start: bytes, check: bool)
             raise ValueError("it ends before its kernels")
         head, place, is_intact = found
         if not is_intact:
+            from .explanations import damaged_manifest  # only for an error
+
             raise damaged_manifest(files.where, printable(head["name"]))
         kernels = Blocks(head, place, _block_reader(files, file, check), _kernel_maker(files.where, head))
         images = head["images"]

@@ -19,7 +19,8 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, LinkInput
 from cuda_wheel.builder.images.bundling import make_fatbin
-from cuda_wheel.builder.wheel.outputs import vendored_files
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.jit import resources_of
 from cuda_wheel.runtime.manifest import External, Image, KernelInfo, Manifest, Parameter, Target, dotted
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
@@ -1056,7 +1057,7 @@ def test_a_vendored_copy_links_too(tmp_path: Path) -> None:
     folder = tmp_path / "demo" / "_cuda_wheel"
     folder.mkdir(parents=True)
     (tmp_path / "demo/__init__.py").touch()
-    for name, content in vendored_files().items():
+    for name, content in copied_files(PARTS).items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (tmp_path / "user.fatbin").write_bytes(fatbin(compiled(USER, "cubin", "90")))

@@ -22,11 +22,13 @@ import pytest
 
 import cuda_wheel
 import cuda_wheel as package
-from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import digest, loading
 from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime import manifest as manifest_module
 from cuda_wheel.runtime import module as module_module
+from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import Manifest, Target
 from cuda_wheel.runtime.module import _loaded as loaded_modules
 from cuda_wheel.runtime.module import forget_all
@@ -61,14 +63,14 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert imported("import cuda_wheel") == {"cuda_wheel"}
 
 
-CORE = ("errors", "versions", "manifest", "rules", "digest", "files", "driver", "loading", "module", "registry")
+CORE = ("errors", "manifest", "rules", "digest", "files", "driver", "loading", "module")
 """The files of the runtime that every load imports."""
 
 
 def test_the_core_of_the_runtime_is_small() -> None:
     folder = Path(loading.__file__).parent
     texts = [(folder / f"{name}.py").read_text(encoding="utf-8") for name in CORE]
-    assert sum(1 for text in texts for line in text.splitlines() if line.strip()) <= 1375
+    assert sum(1 for text in texts for line in text.splitlines() if line.strip()) <= 1830
 
 
 def test_loading_imports_only_the_core(site: Path) -> None:
@@ -86,7 +88,11 @@ assert len(cuda_wheel.load("saxpy_demo.kernels.saxpy")) == 1
 """
     modules = imported(program, "from cuda.bindings import driver", PYTHONPATH=f"{ROOT}{os.pathsep}{site}")
     # The package of this kernel calls `attach`.
-    own = {"cuda_wheel", "cuda_wheel.runtime", *(f"cuda_wheel.runtime.{name}" for name in (*CORE, "attaching"))}
+    own = {
+        "cuda_wheel",
+        "cuda_wheel.runtime",
+        *(f"cuda_wheel.runtime.{name}" for name in (*CORE, "parts", "parts.attach")),
+    }
     assert {name for name in modules if name.startswith("cuda_wheel")} == own
     # What finds a package that is not imported yet, and Python's own SHA-256.
     allowed = {"importlib._abc", "importlib.util", "_sha2", "_sha256"}
@@ -159,7 +165,7 @@ def enlarge(site: Path, size: int) -> bytes:
 @pytest.mark.slow
 def test_a_copy_of_the_loader_needs_no_other_file(unpacked: Callable[[str], Path], tmp_path: Path) -> None:
     """The copied files import the standard library and cuda.bindings only."""
-    write({f"alone/{name}": content for name, content in vendored_files().items()}, tmp_path)
+    write({f"alone/{name}": content for name, content in copied_files(PARTS).items()}, tmp_path)
     program = f"""
 import sys
 sys.path[:0] = [{str(tmp_path)!r}, {str(unpacked("stencil"))!r}]
@@ -169,8 +175,8 @@ try:
 except alone.DriverError as error:
     print(error)
 assert "alone.loading" in sys.modules and "alone.launching" not in sys.modules
-import alone.launching.launcher
-assert alone.launching.launcher.ArgumentError is alone.ArgumentError
+import alone.launching
+assert alone.launching.ArgumentError is alone.ArgumentError
 import importlib, pkgutil
 for found in pkgutil.walk_packages(alone.__path__, "alone."):
     importlib.import_module(found.name)

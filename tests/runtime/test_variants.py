@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 import cuda_wheel
-from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import files as files_module
-from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
+from cuda_wheel.runtime.errors import PARTS, ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.parts import variants as index
 from cuda_wheel.runtime.parts.variants import (
@@ -159,12 +160,12 @@ def test_variants_are_loaded_from_a_zip_and_by_a_vendored_loader(
     with zipfile.ZipFile(tmp_path / "demo.zip", "w") as archive:
         for path in site.rglob("demo/*"):
             archive.write(path, path.relative_to(site).as_posix())
-    write({f"_vendored/{name}": content for name, content in vendored_files().items()}, tmp_path / "loader")
+    write({f"_vendored/{name}": content for name, content in copied_files(PARTS).items()}, tmp_path / "loader")
     program = """
 import sys
 from types import SimpleNamespace
 import _vendored
-from _vendored.variants.index import files_variant
+from _vendored.parts.variants import files_variant
 from _vendored.files import find_files
 files = find_files("demo.update", None)
 manifest, _ = files_variant(files, "update.fatbin.json", {"MATH_TYPE": "double", "NUM_MODES": 4}, True)

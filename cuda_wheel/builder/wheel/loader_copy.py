@@ -33,7 +33,7 @@ def parts_for(manifests: Iterable[Manifest]) -> set[str]:
             parts.add("variables")
         if manifest.relocatable:
             parts.add("linking")
-        if any("<" in info.name for info in (*manifest.kernels, *manifest.globals)):
+        if any("<" in info.name for info in manifest.kernels) or any("<" in info.name for info in manifest.globals):
             parts.add("instance-names")
         for kernel in manifest.kernels:
             for parameter in kernel.parameters:
