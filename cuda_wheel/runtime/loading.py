@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from .driver import check_result, cuda_driver, current_device, device_and_driver, load_library
 from .errors import DriverError, NoImageError, UnknownVariantError, has, need
 from .files import ModuleFiles, files_and_manifest, read_image
-from .manifest import Image, Manifest, Version
+from .manifest import Image, MacroValue, Manifest, Version
 from .module import Module, once
 from .rules import How, Rejection, Resolution, resolve
 
 if TYPE_CHECKING:
     from .jit import JitOptions
-    from .parts.variants import MacroValue
 __all__ = ["load", "load_found", "load_on_trial", "load_ptx", "try_to_load"]
 
 

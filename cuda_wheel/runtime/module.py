@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .driver import check_result, cuda_driver, is_forked
 from .errors import DriverError, UnknownGlobalError, UnknownKernelError, need
-from .manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, unscoped, without_spaces
+from .manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Parameter, unscoped, without_spaces
 from .rules import How
 
 __all__ = ["ByName", "Dim", "Kernel", "Module", "forget", "forget_all", "once"]
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .jit import Jit
     from .parts.linking.prepared_link import Linked
     from .parts.variables import Global
-    from .parts.variants import MacroValue
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
 

@@ -22,27 +22,23 @@ from tests.support.projects import ROOT
 pytestmark = pytest.mark.one_toolchain
 
 CHECKS = {
-    "cuda_wheel/adoption/script_values.py": {"os.name", "platform.system", "sys.platform"},
-    "cuda_wheel/builder/cache/file_hashes.py": {"sys.platform"},
-    "cuda_wheel/builder/cache/kept_files.py": {"sys.platform"},
-    "cuda_wheel/builder/cache/one_process.py": {"fcntl", "msvcrt", "sys.platform"},
+    "cuda_wheel/builder/cache/files.py": {"sys.platform"},
+    "cuda_wheel/builder/cache/process_lock.py": {"fcntl", "msvcrt", "sys.platform"},
     "cuda_wheel/builder/cache/whole_builds.py": {"sys.platform"},
-    "cuda_wheel/builder/cluster/environment_versions.py": {"sys.platform"},
-    "cuda_wheel/builder/compile/precompiled.py": {"resource", "/proc/", "sys.platform"},
-    "cuda_wheel/builder/toolchain/limited_time.py": {"fork", "sys.platform"},
-    "cuda_wheel/builder/toolchain/nvrtc.py": {"memfd_create", "sys.platform"},
-    "cuda_wheel/builder/workers/cores.py": {"sched_getaffinity"},
+    "cuda_wheel/builder/cluster/job_transfer.py": {"sys.platform"},
+    "cuda_wheel/builder/compile/precompiled_headers.py": {"/proc/", "resource", "sys.platform"},
+    "cuda_wheel/builder/toolchain/nvrtc.py": {"fork", "memfd_create", "sys.platform"},
+    "cuda_wheel/builder/workers/pool.py": {"sched_getaffinity"},
     "cuda_wheel/builder/workers/worker.py": {"sys.platform"},
-    "cuda_wheel/builder/workers/worker_process.py": {"resource", "/proc/", "sys.platform"},
-    "cuda_wheel/runtime/jit/cuda_libraries.py": {"sys.platform"},
-    "cuda_wheel/runtime/jit/library_builds.py": {"sys.platform"},
-    "cuda_wheel/runtime/user_cache/cache.py": {"getuid", "sys.platform"},
-    "cuda_wheel/runtime/user_cache/in_place.py": {"fcntl", "sys.platform"},
+    "cuda_wheel/builder/workers/worker_process.py": {"/proc/", "resource", "sys.platform"},
+    "cuda_wheel/migrate/script_reader.py": {"os.name", "platform.system", "sys.platform"},
     "cuda_wheel/runtime/driver.py": {"register_at_fork"},
+    "cuda_wheel/runtime/parts/cuda_libraries.py": {"sys.platform"},
+    "cuda_wheel/runtime/parts/user_cache.py": {"fcntl", "getuid", "sys.platform"},
 }
 """The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, locks on files, memory limits, the C
 library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them; what
-a file's times tell, which build a library is, and where its package has it; and on a cluster, whether machines are equal. What `script_values` names are
+a file's times tell, which build a library is, and where its package has it; and on a cluster, whether machines are equal. What `script_reader` names are
 the words of other programs, which it reads.
 Review any other module before you add it to this table."""
 

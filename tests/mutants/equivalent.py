@@ -89,13 +89,13 @@ EQUIVALENT = (
     ),
     Equivalent(
         "runtime/manifest_text.py",
-        'text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\\n"',
-        'text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=None) + "\\n"',
+        'text = json.dumps(document | {"sha256": ""}, indent=1, sort_keys=True, ensure_ascii=False) + "\\n"',
+        'text = json.dumps(document | {"sha256": ""}, indent=1, sort_keys=True, ensure_ascii=None) + "\\n"',
         "None is false",
     ),
     *(
         Equivalent(
-            "runtime/linking/prepared_link.py",
+            "runtime/parts/linking/prepared_link.py",
             _LINK_KEY,
             _LINK_KEY.replace('"link", ', first),
             "no other key begins so",
@@ -103,14 +103,14 @@ EQUIVALENT = (
         for first in ("", '"XXlinkXX", ', '"LINK", ')
     ),
     Equivalent(
-        "runtime/linking/prepared_link.py",
+        "runtime/parts/linking/prepared_link.py",
         _LINK_KEY,
         _LINK_KEY.replace("strategy.mode, ", ""),
         "the options have -lto in one of the two modes",
     ),
     *(
         Equivalent(
-            "runtime/linking/prepared_link.py",
+            "runtime/parts/linking/prepared_link.py",
             _LINK_KEY,
             _LINK_KEY.replace("str(self._target), ", target),
             "the options have -arch",
@@ -118,13 +118,13 @@ EQUIVALENT = (
         for target in ("", "str(None), ")
     ),
     Equivalent(
-        "builder/cache/file_hashes.py",
+        "builder/cache/files.py",
         'recalled = self._memory.read(_key(f"{folder}{os.sep}"), _parse) if self._memory else None',
         'recalled = self._memory.read(_key(f"{folder}{os.sep}"), _parse) if (self._memory) or True else None',
         "without a memory it is not called",
     ),
     Equivalent(
-        "builder/cache/file_hashes.py",
+        "builder/cache/files.py",
         'with open(path, "rb", buffering=0) as file:',
         'with open(path, "rb", ) as file:',
         "the whole file is read at once, so a buffer changes the speed alone",
@@ -145,20 +145,20 @@ EQUIVALENT = (
         "neither is the path of a file",
     ),
     Equivalent(
-        "builder/editable/kept_modules.py",
+        "builder/compile_on_load/kept_modules.py",
         'entry = len(built.text).to_bytes(8, "big") + built.text + built.fatbin',
         "entry = len(built.text).to_bytes(8, ) + built.text + built.fatbin",
         "big is the default since Python 3.11; 3.10 has none, and every test of it fails",
     ),
     Equivalent(
-        "builder/editable/kept_modules.py",
+        "builder/compile_on_load/kept_modules.py",
         'size = 8 + int.from_bytes(entry[:8], "big")',
         "size = 8 + int.from_bytes(entry[:8], )",
         "big is the default since Python 3.11; 3.10 has none, and every test of it fails",
     ),
     *(
         Equivalent(
-            "builder/editable/kept_modules.py",
+            "builder/compile_on_load/kept_modules.py",
             'all_manifests(manifest, "the cache")',
             f"all_manifests(manifest, {name})",
             "the name is for a message, which the cache replaces by its own",
@@ -166,14 +166,14 @@ EQUIVALENT = (
         for name in ("None", '"XXthe cacheXX"', '"THE CACHE"')
     ),
     Equivalent(
-        "builder/editable/kept_modules.py",
+        "builder/compile_on_load/kept_modules.py",
         'inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else ""',
         'inode = f" {status.st_ctime_ns}" if status.st_nlink == 1 else "XXXX"',
         "one constant is as good as another",
     ),
     *(
         Equivalent(
-            "builder/cache/compiled_format.py",
+            "builder/cache/compile_cache.py",
             _SIZES,
             _SIZES.replace(", strict=True", strict),
             "the images are listed by these names",

@@ -41,7 +41,7 @@ from cuda_wheel.builder.config.values import (
 )
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.errors import PARTS
-from cuda_wheel.runtime.parts.variants import RESERVED, MacroValue, Variant, full_name, macro_text
+from cuda_wheel.runtime.manifest import RESERVED, MacroValue, Variant, full_name, macro_text
 
 __all__ = [
     "MOST_VARIANTS",

@@ -19,9 +19,6 @@ __all__ = ["copied_files", "parts_for"]
 
 RUNTIME = Path(cuda_wheel.__file__).parent / "runtime"
 
-BUILD_SIDE = frozenset({"manifest_text.py"})
-"""Files of the core that only a build uses."""
-
 
 def parts_for(manifests: Iterable[Manifest]) -> set[str]:
     """Return the parts of the loader that a module needs, which is given by the manifests of its variants."""
@@ -47,7 +44,7 @@ def parts_for(manifests: Iterable[Manifest]) -> set[str]:
 def copied_files(parts: Iterable[str]) -> dict[str, bytes]:
     """Return the content of the loader's copy with these parts, by path in there: the same bytes, with the version
     added to its `__init__.py`."""
-    names = {name for name in core_files() if name not in BUILD_SIDE}
+    names = {path.name for path in RUNTIME.glob("*.py")}
     waiting = [path for part in parts for path in _files_of(part.replace("-", "_"))]
     while waiting:
         name = waiting.pop()
@@ -58,11 +55,6 @@ def copied_files(parts: Iterable[str]) -> dict[str, bytes]:
     files["__init__.py"] += f'__version__ = "{cuda_wheel.__version__}"\n'.encode()
     files["__init__.py"] += f'VENDORED_FROM = "cuda-wheel {cuda_wheel.__version__}"\n'.encode()
     return files
-
-
-def core_files() -> list[str]:
-    """Return the names of the files in `runtime` itself."""
-    return sorted(path.name for path in RUNTIME.glob("*.py"))
 
 
 def _files_of(part: str) -> list[str]:

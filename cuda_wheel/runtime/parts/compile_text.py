@@ -5,17 +5,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..digest import sha256_of
 from ..driver import device_and_driver
 from ..errors import UnknownKernelError
-from ..files import ModuleFiles, must_verify
+from ..files import ModuleFiles
 from ..jit import JitOptions
 from ..loading import load_found
-from ..manifest import MANIFEST_SUFFIX, Manifest
+from ..manifest import MANIFEST_SUFFIX, MacroValue
 from ..module import Module
 from .source_hook import source_hook
 from .specialize import Specializer, toolchain_to_install
-from .variants import MacroValue
 
 __all__ = ["compile"]
 
@@ -68,8 +66,7 @@ def compile(
         ) from error
     contents = {name + MANIFEST_SUFFIX: manifest, name + ".fatbin": fatbin}
     files = ModuleFiles(f"{name}, compiled from a text", None, contents=contents)
-    files.digest = sha256_of(manifest)
-    module = load_found(files, Manifest.from_json(manifest, files.where, must_verify()), device, jit)
+    module = load_found(files, files.manifest_of_variant(name + MANIFEST_SUFFIX, {}), device, jit)
 
     def instance(module: Module, expression: str, unknown: UnknownKernelError) -> Module:
         others: Any = {"name": name, "defines": defines, "options": options, "std": std, "device": device, "jit": jit}

@@ -106,5 +106,4 @@ def test_the_core_needs_no_part_and_no_file_of_the_build_side() -> None:
     names = set(copied_files(()))
     assert not [name for name in names if "/" in name]
     assert len(names) <= 20
-    assert "manifest_text.py" not in names
     assert not {"parts/specialize.py", "parts/compile_text.py", "parts/source_hook.py"} & set(copied_files(PARTS))

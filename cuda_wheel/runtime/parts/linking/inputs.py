@@ -5,9 +5,9 @@ import re
 from typing import Any, Literal, NamedTuple, get_args
 
 from ...errors import ImageError
+from ...manifest import Variant
 from ..formats.cubin import demangled
 from ..formats.kinds import LINKABLE_SUFFIXES, binary_kind
-from ..variants import Variant
 
 __all__ = ["KIND_LABELS", "InputKind", "LinkInput", "link_input_of"]
 

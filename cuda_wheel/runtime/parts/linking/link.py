@@ -17,13 +17,12 @@ from ...driver import device_and_driver, load_library
 from ...errors import DriverError, ImageError, LinkError
 from ...files import ModuleFiles, files_and_manifest, read_image
 from ...jit import Jit, JitOptions, resources_of
-from ...manifest import GlobalInfo, Image, KernelInfo, Manifest, Target, Version, dotted
+from ...manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Target, Version, dotted
 from ...module import Module, once
 from ..cuda_libraries import nvjitlink_version
 from ..floating_point import FloatingPoint, floating_point
 from ..formats import ptx as ptx_format
 from ..formats.cubin import demangled, read_cubin
-from ..variants import MacroValue
 from .cuda_compiler import nvrtc_version
 from .inputs import InputKind, LinkInput, link_input_of
 from .prepared_link import Linked, PreparedLink
