@@ -76,7 +76,7 @@ PARTS = {
     "tensor-maps": "tensor_map",
     "tuned-tables": "tuned: choices from a table of cuda-wheel tune",
     "variables": "variables: Module.globals",
-    "variants": "modules with variants",
+    "variants": "the error that lists the variants, for one that a module lacks",
 }
 """What each part of the loader is for. A part is the file or folder of its name in `parts`. `cuda_wheel` has all parts;
 a vendored copy has those that its wheel's modules need, and those that `loader-parts` names."""
