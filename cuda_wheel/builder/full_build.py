@@ -40,8 +40,10 @@ from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     carried_sources,
+    known_parts,
     loader_files,
     module_files,
+    module_parts,
     output_paths,
     stub_files,
     write_new,
@@ -52,7 +54,7 @@ from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Executor, Wo
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 __all__ = [
     "Preview",
@@ -163,19 +165,22 @@ def write_outputs(
     modules = select(config, root, files, reporter.warning, looked_for.add)
     packages, names = attaching_packages(files), [module.name for module in modules]
     tables = TunedTables(names, files, reporter.warning)
+    parts = known_parts(names, packages, tables.files)
     plan = _plan(root, config, modules, workers, builds.toolchain or _new_toolchain(workers, cache))
     compile_cache = CompileCache(cache, plan.toolchain)
     documents: dict[str, Document] = {}
     with closing(built_modules(root, config, modules, plan, reporter, compile_cache, workers)) as built:
         for module, document in built:
             tables.check(module)
+            parts.update(module_parts(config, module))
             write_new(module_files(module), folder)
             documents[module.name] = document
             del module
     write_new(tables.files, folder)
-    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
+    loader = loader_files(config, names, parts)
+    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
     write_new({SBOM: merged([documents[name] for name in names])} if config.sbom else {}, folder)
-    paths = output_paths(config, names, packages) + list(tables.files)
+    paths = output_paths(names, packages) + list(loader) + list(tables.files)
     inputs = None if plan.nvvm else compile_cache.inputs(plan.modules)
     sources = [path for module in modules for path in module.paths]
     kept = [*paths, SBOM] if config.sbom else paths
@@ -200,7 +205,8 @@ def one_built_module(
     headers = _possible_headers(root, module) if built.headers is None else built.headers
     inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
     part = {sbom_path(module.name): json.dumps(document).encode()}
-    return module_files(built) | tables.files | loader_files(config, [module.name]) | part, inputs
+    parts = module_parts(config, built) | known_parts([module.name], {}, tables.files)
+    return module_files(built) | tables.files | loader_files(config, [module.name], parts) | part, inputs
 
 
 def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:

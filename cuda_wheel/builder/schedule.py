@@ -10,7 +10,7 @@ from hashlib import sha256
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.plan import Link
 from cuda_wheel.builder.sources.header_dependencies import header_bytes
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 __all__ = ["BUNDLING_SECONDS", "FORMAT", "Durations", "time_needed"]
 

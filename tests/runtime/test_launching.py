@@ -27,13 +27,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cuda_wheel
-from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import arrays as parameters_module
 from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime import launching as launcher
 from cuda_wheel.runtime import manifest as manifest_module
 from cuda_wheel.runtime import module
-from cuda_wheel.runtime.errors import ArgumentError, DriverError
+from cuda_wheel.runtime.errors import PARTS, ArgumentError, DriverError
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter, Target
 from cuda_wheel.runtime.module import Kernel
 from tests.support.array_libraries import cupy_array, fake, torch_tensor
@@ -932,7 +933,7 @@ def test_the_number_of_remembered_configurations_is_bounded(driver: Driver, monk
 def test_a_copy_of_the_loader_launches_by_itself(
     driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write({f"copy_of_cuda_wheel/{name}": content for name, content in vendored_files().items()}, tmp_path)
+    write({f"copy_of_cuda_wheel/{name}": content for name, content in copied_files(PARTS).items()}, tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     copy = importlib.import_module("copy_of_cuda_wheel")
     records = importlib.import_module("copy_of_cuda_wheel.manifest")

@@ -52,8 +52,8 @@ from cuda_wheel.runtime.parts.formats import elf, fatbin, ptx
 from cuda_wheel.runtime.parts.linking import inputs
 from cuda_wheel.runtime.parts.linking import linkers as nvjitlink_messages
 from cuda_wheel.runtime.parts.tuned_tables import choose, parse_table
+from cuda_wheel.runtime.parts.user_cache import parse_size
 from cuda_wheel.runtime.rules import resolve, unsupported
-from cuda_wheel.runtime.user_cache import parse_size
 from cuda_wheel.tuning.tuner import table_text
 from tests.soak import seeds
 
@@ -407,8 +407,8 @@ def binary(data: bytes) -> None:
     for kind in (*device_files.CHECKS, "nothing"):
         device_files.faulty(kind, data)
     assert not fatbin.whole_fatbin(data) or len(data) >= 16
-    piece = _tried(inputs.piece_of, data, raises=ImageError)
-    assert piece is None or inputs.piece_of(piece).kind == piece.kind
+    piece = _tried(inputs.link_input_of, data, raises=ImageError)
+    assert piece is None or inputs.link_input_of(piece).kind == piece.kind
 
 
 # --- settings, logs and records -----------------------------------------------------------------------

@@ -31,7 +31,7 @@ from cuda_wheel.builder.toolchain.find import device_runtime_build
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct, all_manifests
-from cuda_wheel.runtime.user_cache import Cache, cache_limit
+from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 
 __all__ = [
     "CompileCache",

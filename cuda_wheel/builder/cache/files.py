@@ -25,7 +25,7 @@ from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
 from cuda_wheel.builder.toolchain.packages import cuda_folders
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 __all__ = [
     "DependencyCache",

@@ -16,7 +16,7 @@ from cuda_wheel.builder.cache.files import KeptFiles
 from cuda_wheel.builder.cache.job_files import OUTSIDE, path_of, place_of
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.builder.cache.test_keys import JOB, parts_of_a_module
 from tests.support.manifests import image, manifest
 

@@ -17,7 +17,7 @@ from cuda_wheel.builder.schedule import FORMAT
 from cuda_wheel.builder.timing import CallClock, Span, Step, TimedError, phase
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
 from tests.support.traces import FILES, TABLE, assert_nested

@@ -32,7 +32,7 @@ from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.parts.cuda_libraries import link_code
 from cuda_wheel.runtime.parts.formats import ptx
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.projects import FIXTURES
 
 if TYPE_CHECKING:

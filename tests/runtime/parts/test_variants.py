@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 import cuda_wheel
-from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import files as files_module
-from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
+from cuda_wheel.runtime.errors import PARTS, ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest, all_manifests, full_name, read_macros, same_macros
 from cuda_wheel.runtime.parts import variants as index
 from cuda_wheel.runtime.parts.variants import unknown_variant_message
@@ -153,12 +154,12 @@ def test_variants_are_loaded_from_a_zip_and_by_a_vendored_loader(
     with zipfile.ZipFile(tmp_path / "demo.zip", "w") as archive:
         for path in site.rglob("demo/*"):
             archive.write(path, path.relative_to(site).as_posix())
-    write({f"_vendored/{name}": content for name, content in vendored_files().items()}, tmp_path / "loader")
+    write({f"_vendored/{name}": content for name, content in copied_files(PARTS).items()}, tmp_path / "loader")
     program = """
 import sys
 from types import SimpleNamespace
 import _vendored
-from _vendored.variants.index import files_variant
+from _vendored.parts.variants import files_variant
 from _vendored.files import find_files
 files = find_files("demo.update", None)
 manifest, _ = files_variant(files, "update.fatbin.json", {"MATH_TYPE": "double", "NUM_MODES": 4}, True)
@@ -226,7 +227,7 @@ def test_a_variant_is_linked_by_its_macros(
     make_project: Callable[..., Path], cuda_wheel: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Any
 ) -> None:
     """The pieces are those of the variant, and a manifest of the linked module says which it is."""
-    from cuda_wheel.runtime.parts.linking.inputs import Piece
+    from cuda_wheel.runtime.parts.linking.inputs import LinkInput
     from cuda_wheel.runtime.parts.linking.link import read_pieces
 
     source = 'extern "C" __device__ float f(float);\nextern "C" __global__ void k(float* x) { *x = f(N); }\n'
@@ -235,13 +236,15 @@ def test_a_variant_is_linked_by_its_macros(
     assert result.returncode == 0, result.stdout
     (tmp_path / "out/demo/__init__.py").touch()
     put_on_path(tmp_path / "out", monkeypatch)
-    parts = [read_pieces([Piece("module", "demo.k", b"", variant=(("N", n),))], (8, 0), (12, 0), None) for n in (1, 2)]
+    parts = [
+        read_pieces([LinkInput("module", "demo.k", b"", variant=(("N", n),))], (8, 0), (12, 0), None) for n in (1, 2)
+    ]
     manifests: list[Manifest] = [part.modules[0][0] for part in parts]
     assert [manifest.variant for manifest in manifests] == [(("N", 1),), (("N", 2),)]
     assert parts[0].units[0].forms["ptx"] != parts[1].units[0].forms["ptx"]
     assert parts[0].digests != parts[1].digests
     with pytest.raises(UnknownVariantError):
-        read_pieces([Piece("module", "demo.k", b"")], (8, 0), (12, 0), None)
+        read_pieces([LinkInput("module", "demo.k", b"")], (8, 0), (12, 0), None)
 
 
 def test_an_editable_install_compiles_the_variant_alone(

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 import cuda_wheel as package
-from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
+from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, LinkInput
 from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.builder.wheel.outputs import vendored_files
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.jit import resources_of
 from cuda_wheel.runtime.manifest import External, Image, KernelInfo, Manifest, Parameter, Target, dotted
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
@@ -30,11 +31,11 @@ from cuda_wheel.runtime.parts.linking import link as link_module
 from cuda_wheel.runtime.parts.linking import linkers as nvjitlink_linker
 from cuda_wheel.runtime.parts.linking import prepared_link
 from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
-from cuda_wheel.runtime.parts.linking.inputs import piece_of
+from cuda_wheel.runtime.parts.linking.inputs import link_input_of
 from cuda_wheel.runtime.parts.linking.link import distinct_names
 from cuda_wheel.runtime.parts.linking.linkers import RefusedError
 from cuda_wheel.runtime.parts.linking.strategy import LinkUnit, relocatable_group, strategies
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.driver import Driver, Result
 from tests.support.linkable import APPLY, BOTH, FORMS, USER, compiled, fatbin, piece
 from tests.support.processes import run
@@ -47,11 +48,11 @@ Use = Callable[..., Driver]
 @pytest.mark.parametrize("kind", ["ptx", "ltoir", "cubin"])
 def test_bytes_and_files_are_recognised_by_their_first_bytes(kind: str, tmp_path: Path) -> None:
     content = compiled(USER, kind, "90" if kind == "cubin" else "80")
-    assert piece_of(content)[:2] == (kind, f"piece.{kind}")
+    assert link_input_of(content)[:2] == (kind, f"piece.{kind}")
     path = tmp_path / "unknown.suffix"
     path.write_bytes(content)
-    assert piece_of(path)[:2] == (kind, "unknown.suffix")
-    assert piece_of(str(path)).kind == kind
+    assert link_input_of(path)[:2] == (kind, "unknown.suffix")
+    assert link_input_of(str(path)).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -66,28 +67,28 @@ def test_bytes_and_files_are_recognised_by_their_first_bytes(kind: str, tmp_path
         (b"\x64\x86" + bytes(20), "object", "piece.o"),
         ("lib.kernels.apply", "module", "lib.kernels.apply"),
         ((USER, "float32"), "cuda", "piece.cu"),
-        (Piece("cuda", "mine.cu", USER.encode()), "cuda", "mine.cu"),
+        (LinkInput("cuda", "mine.cu", USER.encode()), "cuda", "mine.cu"),
         (SimpleNamespace(code=b"!<arch>\nxxxx", code_type="library", name="/somewhere/math"), "library", "math"),
     ],
 )
 def test_every_value_becomes_the_right_piece(value: Any, kind: str, name: str) -> None:
-    assert piece_of(value)[:2] == (kind, name)
+    assert link_input_of(value)[:2] == (kind, name)
 
 
 def test_the_output_of_numba_is_named_after_its_function() -> None:
     text = compiled('extern "C" __device__ float user_transform(float x) { return x; }', "ptx").decode()
-    assert piece_of((text, None))[:2] == ("ptx", "user_transform.ptx")
-    assert piece_of((compiled(USER, "ltoir"), None)).kind == "ltoir"
+    assert link_input_of((text, None))[:2] == ("ptx", "user_transform.ptx")
+    assert link_input_of((compiled(USER, "ltoir"), None)).kind == "ltoir"
 
 
 def test_a_path_of_cuda_cpp_knows_its_folder(tmp_path: Path) -> None:
     (tmp_path / "u.cu").write_text(USER)
-    assert piece_of(str(tmp_path / "u.cu")) == Piece("cuda", "u.cu", USER.encode(), str(tmp_path))
+    assert link_input_of(str(tmp_path / "u.cu")) == LinkInput("cuda", "u.cu", USER.encode(), str(tmp_path))
 
 
 def test_an_object_code_may_be_a_path(tmp_path: Path) -> None:
     (tmp_path / "u.ptx").write_bytes(compiled(USER, "ptx"))
-    found = piece_of(SimpleNamespace(code=str(tmp_path / "u.ptx"), code_type="ptx", name=""))
+    found = link_input_of(SimpleNamespace(code=str(tmp_path / "u.ptx"), code_type="ptx", name=""))
     assert found[:2] == ("ptx", "u.ptx")
 
 
@@ -101,20 +102,20 @@ def test_an_object_code_may_be_a_path(tmp_path: Path) -> None:
         (b"\1\2\xff\xfe", r"begins with b'\\x01\\x02\\xff\\xfe', which no kind does: a piece is"),
         (3, "cannot link int: a piece is"),
         ((1, 2, 3), "cannot link a tuple of 3: a piece is"),
-        (Piece("cubin", "u.cubin", USER.encode()), r"u\.cubin to link should be a cubin, but is CUDA C\+\+"),
-        (Piece("bubin", "u", b"x"), "of kind 'bubin'; the kinds of pieces are"),  # type: ignore[arg-type]
+        (LinkInput("cubin", "u.cubin", USER.encode()), r"u\.cubin to link should be a cubin, but is CUDA C\+\+"),
+        (LinkInput("bubin", "u", b"x"), "of kind 'bubin'; the kinds of pieces are"),  # type: ignore[arg-type]
         (SimpleNamespace(code=b"x", code_type="nvvm", name=""), "an ObjectCode of type 'nvvm' cannot be linked"),
     ],
 )
 def test_a_value_that_cannot_be_a_piece_is_reported(value: Any, message: str) -> None:
     with pytest.raises(ImageError, match=message):
-        piece_of(value)
+        link_input_of(value)
 
 
 def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "u.ptx").touch()
     with pytest.raises(ImageError, match=r"u\.ptx to link is empty"):
-        piece_of(tmp_path / "u.ptx")
+        link_input_of(tmp_path / "u.ptx")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_a_call_of_an_extern_c_function_with_another_signature_is_refused(
         match=rf"user_transform has another signature in user\.cu than in lib.*, which calls it: {signatures}",
     ):
         package.link(
-            [piece(APPLY, base, "lib"), Piece("cuda", "user.cu", user.encode())], arch="90", jit=JitOptions(lto=lto)
+            [piece(APPLY, base, "lib"), LinkInput("cuda", "user.cu", user.encode())], arch="90", jit=JitOptions(lto=lto)
         )
 
 
@@ -491,7 +492,9 @@ def refused(*pieces: Any, arch: str = "90", **options: Any) -> str:
 
 @pytest.mark.parametrize("lto", [True, False])
 def test_an_undefined_function_is_reported_with_the_symbols_of_each_piece(lto: bool) -> None:
-    message = refused(Piece("cuda", "lib.cu", APPLY.encode()), Piece("cuda", "u.cu", b"__device__ int other;"), lto=lto)
+    message = refused(
+        LinkInput("cuda", "lib.cu", APPLY.encode()), LinkInput("cuda", "u.cu", b"__device__ int other;"), lto=lto
+    )
     assert message.startswith(
         "lib.cu needs user_transform, which no piece defines\n  lib.cu defines apply\n  u.cu defines other\n"
     )
@@ -501,7 +504,7 @@ def test_an_undefined_function_is_reported_with_the_symbols_of_each_piece(lto: b
 @pytest.mark.parametrize("lto", [True, False])
 def test_an_undefined_variable_is_an_error(lto: bool) -> None:
     text = 'extern __device__ int total; extern "C" __global__ void get(int* x) { *x = total; }'
-    assert refused(Piece("cuda", "lib.cu", text.encode()), lto=lto).startswith(
+    assert refused(LinkInput("cuda", "lib.cu", text.encode()), lto=lto).startswith(
         "lib.cu needs total, which no piece defines"
     )
 
@@ -548,15 +551,15 @@ def test_a_kernel_that_is_defined_twice_is_reported() -> None:
 
 def test_a_strong_definition_replaces_a_weak_one() -> None:
     text = compiled(USER.replace("2 * x", "5 * x"), "ptx").replace(b".visible .func", b".weak .func")
-    pieces = [piece(APPLY, "ptx", "lib"), Piece("ptx", "default.ptx", text), piece(USER, "ptx", "user")]
+    pieces = [piece(APPLY, "ptx", "lib"), LinkInput("ptx", "default.ptx", text), piece(USER, "ptx", "user")]
     assert read_cubin(package.link(pieces, arch="90").cubin).kernels.keys() == {"apply"}
 
 
 DOUBLE_LINKS = """
 import sys
 sys.path[:0] = [{root!r}]
-from cuda_wheel import LinkError, Piece, link
-pieces = [Piece(kind, kind + str(index), open(path, "rb").read()) for index, (kind, path) in enumerate({pieces!r})]
+from cuda_wheel import LinkError, LinkInput, link
+pieces = [LinkInput(kind, kind + str(index), open(path, "rb").read()) for index, (kind, path) in enumerate({pieces!r})]
 for _ in range(3):
     try:
         print(link(pieces, arch="90"))
@@ -630,19 +633,19 @@ def test_garbage_is_reported() -> None:
         "one of piece.cu, user.ltoir is damaged"
     )
     text = piece(USER, "ptx", "user").content.replace(b"fma.rn.f32", b"fma.xx.f32")
-    assert "Unknown modifier '.xx'" in refused(APPLY, Piece("ptx", "user.ptx", text))
+    assert "Unknown modifier '.xx'" in refused(APPLY, LinkInput("ptx", "user.ptx", text))
 
 
 def test_a_newer_piece_is_reported_and_names_the_linker() -> None:
     text = ptx.VERSION.sub(".version 99.0", piece(USER, "ptx", "user").content.decode())
-    message = refused(APPLY, Piece("ptx", "user.ptx", text.encode()))
+    message = refused(APPLY, LinkInput("ptx", "user.ptx", text.encode()))
     assert (
         "user.ptx comes from a newer CUDA release than nvJitLink" in message and "Unsupported .version 99.0" in message
     )
 
 
 def test_what_does_not_compile_is_reported_with_file_and_line() -> None:
-    message = refused(APPLY, Piece("cuda", "user.cu", b"\n__device__ int f() { return nothing; }\n"))
+    message = refused(APPLY, LinkInput("cuda", "user.cu", b"\n__device__ int f() { return nothing; }\n"))
     assert message.startswith(
         'user.cu does not compile for compute_90:\nuser.cu:2: error: identifier "nothing" is undefined'
     )
@@ -755,9 +758,9 @@ NAME = "lib.kernels.apply"
 @pytest.mark.parametrize("stem", ["lib", "a", "o", "cu"])
 def test_a_module_may_be_named_like_a_suffix(stem: str, wheel) -> None:
     wheel(f"lib.kernels.{stem}", USER)
-    assert piece_of(f"lib.kernels.{stem}").kind == "module"
+    assert link_input_of(f"lib.kernels.{stem}").kind == "module"
     with pytest.raises(ImageError, match=f"nowhere.{stem} to link cannot be read"):
-        piece_of(f"nowhere.{stem}")
+        link_input_of(f"nowhere.{stem}")
 
 
 def test_a_module_is_linked_with_what_its_user_brings(wheel, use: Use) -> None:
@@ -1055,7 +1058,7 @@ def test_a_vendored_copy_links_too(tmp_path: Path) -> None:
     folder = tmp_path / "demo" / "_cuda_wheel"
     folder.mkdir(parents=True)
     (tmp_path / "demo/__init__.py").touch()
-    for name, content in vendored_files().items():
+    for name, content in copied_files(PARTS).items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (tmp_path / "user.fatbin").write_bytes(fatbin(compiled(USER, "cubin", "90")))
