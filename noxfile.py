@@ -218,7 +218,9 @@ def jax(session: nox.Session, release: str) -> None:
     """Run the tests of JAX operators with the oldest release that they support, or the newest, on the CPU."""
     install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
     session.install(f"jax{release}", f"jaxlib{release}", "flatbuffers")
-    session.run("pytest", "tests/jax", "tests/test_examples.py", *session.posargs, env={"JAX_PLATFORMS": "cpu"})
+    session.run(
+        "pytest", "tests/jax", "tests/project/test_example_projects.py", *session.posargs, env={"JAX_PLATFORMS": "cpu"}
+    )
 
 
 @nox.session(venv_backend=INSTALLER)

@@ -1,4 +1,4 @@
-"""Write what nvcc makes of the generated files that mix host and device code (tests/builder/hostcode/generated).
+"""Write what nvcc makes of the generated files that mix host and device code (tests/builder/compile/generated).
 
     python scripts/host_code_facts.py [--nvcc NVCC] [--only PREFIX] [--jobs N]
 
@@ -20,8 +20,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.builder.hostcode.generated import FACTS, Case, cases
-from tests.builder.hostcode.generated.answers import answers
+from tests.builder.compile.generated import FACTS, Case, cases
+from tests.builder.compile.generated.answers import answers
 
 OPTIONS = ["--extended-lambda", "--expt-relaxed-constexpr"]
 

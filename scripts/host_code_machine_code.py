@@ -1,4 +1,4 @@
-"""Compare the machine code of the generated files (tests/builder/hostcode/generated) with nvcc's.
+"""Compare the machine code of the generated files (tests/builder/compile/generated) with nvcc's.
 
     python scripts/host_code_machine_code.py [--nvcc NVCC] [--cuobjdump CUOBJDUMP] [--work FOLDER] [--only PREFIX]
 
@@ -34,7 +34,7 @@ from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from tests.builder.hostcode.generated import Case, cases, facts
+from tests.builder.compile.generated import Case, cases, facts
 
 ARCHITECTURES = ("80", "90")
 FACTS = facts()

@@ -1,6 +1,6 @@
 """Write the sizes of the types of the standard library and of POSIX, as GCC's library has them, into tests/data.
 
-`tests/builder/toolchain/test_standard_layouts.py` compares the stand-in headers with them. The types are those that the
+`tests/builder/headers/test_standard_layouts.py` compares the stand-in headers with them. The types are those that the
 file names, with template arguments as examples: add a line with a null for a new stand-in, and run this script on Linux
 for x86-64 with g++: `python scripts/standard_layouts.py`.
 """

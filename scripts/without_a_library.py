@@ -2,7 +2,7 @@
 
     python scripts/without_a_library.py [--nvcc NVCC] [--count N] [--seed S] [--jobs N]
 
-Needs nvcc, a host compiler, and cuda-wheel with any NVRTC. Each file of `tests/builder/hostcode/generated` that uses a
+Needs nvcc, a host compiler, and cuda-wheel with any NVRTC. Each file of `tests/builder/compile/generated` that uses a
 library which is not found is compiled with `host-code = "leave-out"`; nvcc compiles it with the library. A file that
 compiles has nvcc's kernels, and each of them the numbers that show which definitions it uses. Any other result is a
 defect of cuda-wheel: then the exit status is 1.
@@ -26,10 +26,10 @@ from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from tests.builder.hostcode.generated import Case
-from tests.builder.hostcode.generated.answers import answers
-from tests.builder.hostcode.generated.without_a_library import HEADERS, MixedFile, mixed_files, write_headers
-from tests.builder.hostcode.test_without_a_library import job_of
+from tests.builder.compile.generated import Case
+from tests.builder.compile.generated.answers import answers
+from tests.builder.compile.generated.without_a_library import HEADERS, MixedFile, mixed_files, write_headers
+from tests.builder.compile.test_without_a_library import job_of
 
 
 def main() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import runpy
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -29,6 +32,10 @@ pytest_plugins = [
     )
 ]
 
+# A checkout need not be installed, and its tables may be newer than the installation. Workers of pytest-xdist start later.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    runpy.run_path(str(Path(__file__).parents[1] / "scripts/stand_in_headers.py"), run_name="__main__")
+
 # The same examples in every run and no deadlines, so that the tests fail only because of a change, also on slow and shared
 # machines. `nox -s soak` draws random examples.
 settings.register_profile("tests", deadline=None, derandomize=not SOAK, max_examples=amount(100, 20_000))
@@ -50,10 +57,10 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
 _LONGEST = (
     "tests/soak/",
-    "tests/test_time_limits.py",
-    "tests/test_extras.py",
+    "tests/project/test_time_limits.py",
+    "tests/project/test_extras.py",
     "tests/front_ends/",
-    "tests/builder/hostcode/test_generated_files.py",
+    "tests/builder/compile/test_generated_files.py",
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.docs.pages import projects
+from tests.project.pages import projects
 from tests.support.projects import ROOT, write_files
 
 N = 10_001

@@ -89,8 +89,8 @@ EQUIVALENT = (
     ),
     Equivalent(
         "runtime/manifest_text.py",
-        'text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\\n"',
-        'text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=None) + "\\n"',
+        'text = json.dumps(document | {"sha256": ""}, indent=1, sort_keys=True, ensure_ascii=False) + "\\n"',
+        'text = json.dumps(document | {"sha256": ""}, indent=1, sort_keys=True, ensure_ascii=None) + "\\n"',
         "None is false",
     ),
     *(

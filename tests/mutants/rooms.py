@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 __all__ = ["LOWEST_SCORE", "ROOMS", "Room"]
 
 LOWEST_SCORE = 90.0
 """The percentage of the mutants of each room that the tests must kill."""
+
+ALL = ("*",)
 
 
 class Room(NamedTuple):
@@ -17,44 +20,43 @@ class Room(NamedTuple):
     the tests import needs tests of its functions too.
     """
 
-    files: tuple[str, ...]
+    functions: Mapping[str, tuple[str, ...]]
+    """File of cuda_wheel -> patterns of the functions to mutate, such as "check_*", "Image.*" for methods, or "*" for all."""
     tests: tuple[str, ...]
     """Arguments of pytest. Left out are tests of copies of the code, which are no mutants."""
-    only: str = "*"
-    """A pattern of the functions to mutate."""
 
 
 ROOMS = {
-    "rules": Room(("runtime/rules.py",), ("tests/runtime/test_rules.py", "tests/runtime/test_rule_reasons.py")),
+    "rules": Room({"runtime/rules.py": ALL}, ("tests/runtime/test_rules.py", "tests/runtime/test_rule_reasons.py")),
     "manifest": Room(
-        (
-            "runtime/manifest.py",
-            "runtime/files.py",
-            "runtime/manifest_text.py",
-            "runtime/digest.py",
-        ),
+        {
+            "runtime/manifest.py": ALL,
+            "runtime/files.py": ("partial_manifest", "_block_reader", "_kernel_maker", "_Resources.*"),
+            "runtime/manifest_text.py": ALL,
+            "runtime/digest.py": ALL,
+        },
         (
             "tests/runtime/test_manifest.py",
             "tests/runtime/test_rules.py",
             "tests/runtime/test_versions.py",
             "tests/runtime/test_digest.py",
-            "tests/runtime/formats/test_manifest_blocks.py",
+            "tests/runtime/test_manifest_blocks.py",
             "tests/runtime/test_loading.py::test_pythons_own_sha256_equals_hashlibs",
         ),
     ),
     "arguments": Room(
-        tuple(f"runtime/launching/{name}.py" for name in ("arguments", "structs", "parameters", "pointers", "buffers")),
+        {"runtime/arguments.py": ALL, "runtime/arrays.py": ALL, "runtime/parts/structs.py": ALL},
         (
-            "tests/runtime/test_launch_values.py",
+            "tests/runtime/test_arguments.py",
             "tests/runtime/test_launching.py",
             "tests/runtime/test_values.py",
             "--deselect=tests/runtime/test_launching.py::test_a_copy_of_the_loader_launches_by_itself",
         ),
     ),
     "lowering": Room(
-        tuple(f"builder/images/{name}.py" for name in ("lowering", "proof_text", "ptx_requirements", "ptx_text")),
+        {f"builder/images/{name}.py": ALL for name in ("lowering", "ptx_requirements", "ptx_text")},
         (
-            "tests/builder/images/test_proof_text.py",
+            "tests/builder/images/test_lowering.py",
             "tests/builder/images/test_ptx_requirements.py",
             "tests/builder/images/test_ptx_rewriting.py",
             "tests/builder/images/test_ptx_text.py",
@@ -62,10 +64,7 @@ ROOMS = {
         ),
     ),
     "job-keys": Room(
-        tuple(
-            f"builder/cache/{name}.py"
-            for name in ("keys", "compile_cache", "compiled_format", "dependencies", "job_files")
-        ),
+        {"builder/cache/compile_cache.py": ALL},
         (
             *(
                 f"tests/builder/cache/test_{name}.py"
@@ -78,27 +77,30 @@ ROOMS = {
         ),
     ),
     "file-keys": Room(
-        ("builder/cache/files.py", "builder/cache/known_toolchain.py"),
-        ("tests/builder/cache/test_file_hashes.py", "tests/builder/cache/test_known_toolchain.py"),
+        {"builder/cache/files.py": ALL, "builder/cache/known_toolchain.py": ALL},
+        tuple(f"tests/builder/cache/test_{name}.py" for name in ("file_hashes", "job_files", "known_toolchain")),
     ),
     "load-keys": Room(
-        ("builder/compile_on_load/kept_modules.py", "builder/compile_on_load/requests.py"),
+        {"builder/compile_on_load/kept_modules.py": ALL, "builder/compile_on_load/requests.py": ALL},
         (
-            "tests/builder/editable/test_on_load.py",
-            "--deselect=tests/builder/editable/test_on_load.py::test_an_editable_install_follows_edits",
+            "tests/builder/compile_on_load/test_requests.py",
+            "--deselect=tests/builder/compile_on_load/test_requests.py::test_an_editable_install_follows_edits",
         ),
     ),
     "link-keys": Room(
-        ("runtime/parts/linking/prepared_link.py",),
-        ("tests/runtime/test_linking.py", "tests/runtime/test_link_keys.py"),
-        "*[ǁ_]_key__*",
+        {"runtime/parts/linking/prepared_link.py": ("PreparedLink._key",)},
+        ("tests/runtime/parts/linking/test_link.py", "tests/runtime/parts/linking/test_prepared_link.py"),
     ),
-    "link-checks": Room(("builder/link.py",), ("tests/builder/link/test_link_checks.py",), "*x__[clm][hte]*"),
-    "floating-point": Room(("runtime/jit.py",), ("tests/runtime/test_floating_point.py",)),
-    "build-keys": Room(
-        ("builder/cache/whole_builds.py",), ("tests/builder/cache/test_whole_builds.py",), "*x__facts__*"
+    "link-checks": Room(
+        {"builder/link.py": ("is_whole", "_check_*", "_without_ambiguous", "_lto_*", "_merged")},
+        ("tests/builder/test_link.py",),
     ),
+    "floating-point": Room(
+        {"runtime/jit.py": ("FloatingPoint.*", "floating_point", "invalid_option", "values_of", "_long")},
+        ("tests/runtime/test_floating_point.py",),
+    ),
+    "build-keys": Room({"builder/cache/whole_builds.py": ("_facts",)}, ("tests/builder/cache/test_whole_builds.py",)),
     "struct-layouts": Room(
-        ("builder/compile/struct_layouts.py",), ("tests/builder/compile/test_parameter_layouts.py",)
+        {"builder/compile/struct_layouts.py": ALL}, ("tests/builder/compile/test_struct_layouts.py",)
     ),
 }

@@ -52,7 +52,7 @@ def prepare(folder: Path, room: Room) -> None:
     for name in ("cuda_wheel", "hatch_cuda", "setuptools_cuda", "tests", "fixtures"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     settings = SETTINGS.format(
-        files=json.dumps([f"cuda_wheel/{name}" for name in room.files]), tests=json.dumps(room.tests)
+        files=json.dumps([f"cuda_wheel/{name}" for name in room.functions]), tests=json.dumps(room.tests)
     )
     (folder / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + settings)
     # Python remembers that a folder of PYTHONPATH was missing when it started.
@@ -68,7 +68,7 @@ def mutate(room: Room, processes: int, seconds: float | None, log: Path) -> list
         path = os.pathsep.join([str(folder / "mutants"), str(folder)])
         environ = os.environ | {"PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
         command = [sys.executable, "-m", "tests.mutants.mutate"]
-        patterns = [room.only] if room.only != "*" else []
+        patterns = patterns_of(room)
         with log.open("wb") as output:
             options: dict[str, Any] = {"cwd": folder, "env": environ, "stdout": output, "stderr": subprocess.STDOUT}
             run_for([*command, "run", str(processes), *patterns], seconds, **options)
@@ -76,7 +76,24 @@ def mutate(room: Room, processes: int, seconds: float | None, log: Path) -> list
         if not results.exists():
             raise SystemExit(f"mutmut failed; its output is in {log}")
         found: list[dict[str, Any]] = json.loads(results.read_text())
-        return [mutant for mutant in found if fnmatch(mutant["name"], room.only)]
+        return [mutant for mutant in found if any(fnmatch(mutant["name"], pattern) for pattern in patterns)]
+
+
+def patterns_of(room: Room) -> list[str]:
+    """Return the patterns of mutmut's names for the mutants of a room, such as "cuda_wheel.a.x_function__mutmut_*"."""
+    return [
+        f"cuda_wheel.{file.removesuffix('.py').replace('/', '.')}.{name_in_mutmut(name)}__mutmut_*"
+        for file, names in room.functions.items()
+        for name in names
+    ]
+
+
+def name_in_mutmut(name: str) -> str:
+    """Return mutmut's name of a function, or of a method as in "Image.check"."""
+    kind, _, method = name.rpartition(".")
+    if name == "*":
+        return name
+    return f"xǁ{kind}ǁ{method}" if kind else f"x_{name}"
 
 
 def run_for(command: Sequence[str], seconds: float | None, **options: Any) -> None:
@@ -122,7 +139,7 @@ def measure(name: str, processes: int, seconds: float | None, output: Path) -> t
         return f"{name:10} none of {len(found)} mutants was run", False
     counts = Counter(mutant["status"] for mutant in mutants)
     alive = [mutant for mutant in mutants if mutant["status"] not in KILLED]
-    known = [each for each in EQUIVALENT if each.file in room.files]
+    known = [each for each in EQUIVALENT if each.file in room.functions]
     equivalent = {mutant["name"]: each for mutant in alive if (each := equivalent_of(mutant, known))}
     survivors = [mutant for mutant in alive if mutant["name"] not in equivalent]
     killed, total = len(mutants) - len(alive), len(mutants) - len(equivalent)

@@ -16,7 +16,7 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import ImageError, JitOptions, LinkError, Piece
 from cuda_wheel.builder.images.bundling import make_fatbin
-from cuda_wheel.runtime.jit import NO_CONTRACTION, FloatingPoint, floating_point
+from cuda_wheel.runtime.jit import NO_CONTRACTION, FloatingPoint, floating_point, values_of
 from cuda_wheel.runtime.parts.formats.ptx import without_contraction
 from cuda_wheel.runtime.parts.linking import prepared_link
 from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
@@ -56,11 +56,33 @@ FAST = FloatingPoint(ftz=True, prec_div=False, prec_sqrt=False, fast_math=True)
         (("--ptxas-options=-v", "--ptxas-options=-fmad=false"), FloatingPoint(assembler_fma=False)),
         (("-Xptxas=-fmad", "-Xptxas=false"), FloatingPoint(assembler_fma=False)),
         (("-Xptxas=--fmad=true", "--fmad=false"), FloatingPoint(fma=False)),
+        (("-ftz=1", "--fmad=0"), FloatingPoint(ftz=True, fma=False, assembler_fma=False)),
+        (("-Xptxas", "-v,--fmad,false"), FloatingPoint(assembler_fma=False)),
+        (("--fmad",), EXACT),
     ],
 )
 def test_options_mean_what_nvrtc_takes_them_for(options: tuple[str, ...], expected: FloatingPoint) -> None:
     assert floating_point(options) == expected
     assert floating_point(expected.nvrtc_options()) == expected._replace(assembler_fma=expected.fma)
+
+
+def test_an_option_without_its_value_has_an_empty_one() -> None:
+    assert list(values_of(["-v", "--std=c++17", "-Xptxas"])) == [("-v", ""), ("--std", "c++17"), ("-Xptxas", "")]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "text"),
+    [
+        (FloatingPoint(), "the defaults"),
+        (EXACT, "--fmad=false"),
+        (FloatingPoint(assembler_fma=False), "--ptxas-options=--fmad=false"),
+        (FAST, "--use_fast_math --ftz=true --prec-div=false --prec-sqrt=false"),
+        (FloatingPoint(fma=False), "--fmad=false --ptxas-options=--fmad=true"),
+    ],
+)
+def test_messages_name_the_options_that_differ_from_the_defaults(chosen: FloatingPoint, text: str) -> None:
+    assert str(chosen) == text
+    assert floating_point(text.split() if text != "the defaults" else []) == chosen
 
 
 def test_rounding_is_written_out_in_products_sums_and_differences_only() -> None:

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -416,3 +417,94 @@ def test_the_wheels_are_the_same(make_project: Callable[..., Path], tmp_path: Pa
         assert modes[0] == modes[1]
     else:
         assert wheels[0].read_bytes() == wheels[1].read_bytes()
+
+
+# --- what decides a build besides the content of files ----------------------------------------------
+
+LISTS = """\
+[tool.cuda-wheel]
+architectures = ["80-real"]
+include-dirs = ["include"]
+sources = ["shared/*.cu"]
+[[tool.cuda-wheel.module]]
+name = "demo.one"
+sources = ["csrc/*.cu"]
+include-dirs = ["own"]
+link = "ptx"
+extern-default = ["defaults/*.cu"]
+"""
+
+
+@pytest.fixture
+def facts(make_project: Callable[..., Path]) -> Callable[..., list[str] | None]:
+    """Return a function that returns the facts of a project whose table is LISTS after this replacement."""
+    folders = ("include", "own", "shared", "csrc", "defaults")
+    root = make_project(LISTS, **{f"{folder}/a.cu": "" for folder in folders})
+
+    def facts(old: str = "", new: str = "") -> list[str] | None:
+        assert old in LISTS
+        pyproject = root / "pyproject.toml"
+        text = pyproject.read_text()
+        pyproject.write_text(text.replace(old, new) if old else text)
+        found = whole_builds._facts(root, read_config(root, {}), [])
+        pyproject.write_text(text)
+        return found
+
+    facts.root = root  # type: ignore[attr-defined]
+    return facts
+
+
+@pytest.mark.parametrize("folder", ["shared", "csrc", "defaults"])
+def test_a_new_file_that_a_pattern_of_the_table_names_decides_the_build(facts: Any, folder: str) -> None:
+    before = facts()
+    assert before is not None and facts() == before
+    (facts.root / folder / "b.txt").touch()
+    assert facts() == before
+    (facts.root / folder / "b.cu").touch()
+    assert facts() not in (None, before)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('architectures = ["80-real"]', 'architectures = "native"'),
+        ('name = "demo.one"', 'name = "demo.one"\narchitectures = ["native"]'),
+        ('name = "demo.one"', 'name = "demo.one"\nspecialize = true'),
+        ('["include"]', '["missing"]'),
+        ('["own"]', '["missing"]'),
+    ],
+)
+def test_a_build_is_not_kept_where_what_decides_it_is_unknown(facts: Any, old: str, new: str) -> None:
+    assert facts() is not None
+    assert facts(old, new) is None
+
+
+def test_include_folders_are_those_of_the_project(facts: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (facts.root / "own").rename(tmp_path / "own")
+    assert facts() is None
+
+
+@pytest.mark.parametrize("error", [ValueError, IndexError, NotImplementedError, OSError])
+def test_a_pattern_that_python_refuses_is_left_to_the_build(
+    facts: Any, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(root: Path, pattern: str) -> Any:
+        raise error
+
+    monkeypatch.setattr(whole_builds, "_matches", refuse)
+    assert facts() is None
+
+
+def test_pythons_minor_version_and_the_vendored_loader_decide_the_build(
+    facts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_version(*version: int) -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(whole_builds, "sys", SimpleNamespace(version_info=version))
+            return facts()
+
+    assert with_version(3, 12, 1) == with_version(3, 12, 2) != with_version(3, 13, 1)
+    before = facts()
+    monkeypatch.setattr(whole_builds, "_loader", lambda config: "another loader")
+    assert facts() != before

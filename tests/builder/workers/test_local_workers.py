@@ -66,7 +66,7 @@ root = Path({str(project)!r})
 files = [WheelFile(path, path.relative_to(root).as_posix()) for path in root.rglob("demo/*")]
 assert build_files(root, read_config(root, os.environ), files, SilentReporter(), Path({str(tmp_path / "again")!r}))
 rooms = {{name.split(".")[2] for name in sys.modules if name.startswith("cuda_wheel.builder.")}}
-print(*sorted(rooms & {{"compile", "cxx", "hostcode", "images", "link", "messages", "plan_runner", "preview"}}))
+print(*sorted(rooms & {{"compile", "cxx", "rewriting", "images", "link", "messages", "execute", "full_build"}}))
 """
     result = run(sys.executable, "-c", program, **environ)
     assert (result.returncode, result.stdout.split()) == (0, []), result.stdout

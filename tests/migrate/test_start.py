@@ -1,0 +1,392 @@
+"""`cuda-wheel init`: what it writes, for each back end and layout, builds; what exists stays as it is."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.pyproject_edit import FileChange, PyprojectEdit, table_lines, write_changes
+from cuda_wheel.migrate.seen_project import toolchain_extra
+from cuda_wheel.migrate.start import cmake_call, start
+from cuda_wheel.runtime.manifest import Manifest
+from tests.project.pages import projects
+from tests.support.processes import pip_wheel
+from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
+from tests.support.wheels import contents, images
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+pytestmark = pytest.mark.one_toolchain
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def head(backend: str, name: str = "demo") -> str:
+    return f"""\
+[build-system]
+requires = ["{backend}"]  # more to come
+build-backend = '{BACKENDS[backend]}'
+
+[project]
+name = "{name}"
+version = "1"
+requires-python = ">=3.10"
+"""
+
+
+def written(root: Path, package: str = "") -> dict[str, str]:
+    """Write what `init` proposes, and return the text of every file of the project; a second time changes nothing."""
+    write_changes(start(root, package).changes)
+    assert start(root, package).changes == []
+    return {path.relative_to(root).as_posix(): path.read_text() for path in root.rglob("*") if path.is_file()}
+
+
+def check_wheel(project: Path, folder: Path, *modules: str) -> None:
+    """Build the project's wheel with pip, and check that it has these modules with images, and no others."""
+    result = pip_wheel(project, folder, CUDAARCHS="80-real")
+    assert result.returncode == 0, result.stdout
+    (wheel,) = folder.glob("*.whl")
+    paths = [module.replace(".", "/") for module in modules]
+    found = images(wheel)
+    assert set(found) == {f"{path}.{suffix}" for path in paths for suffix in ("fatbin", "fatbin.json")}
+    assert all(Manifest.from_json(found[f"{path}.fatbin.json"], "x").kernels for path in paths)
+    assert not [name for name in contents(wheel) if name.endswith(".cu")]
+    assert "py3-none-any" in wheel.name
+
+
+# --- projects that build ----------------------------------------------------------------------------
+
+
+def test_an_empty_folder_becomes_a_project_whose_wheel_has_an_image(tmp_path: Path, cuda_wheel: Command) -> None:
+    project = tmp_path / "my-demo"
+    project.mkdir()
+    shown = cuda_wheel("init", project, "--dry-run")
+    assert shown.returncode == 0 and "+__global__ void saxpy" in shown.stdout and not list(project.iterdir())
+    result = cuda_wheel("init", project)
+    assert result.returncode == 0, result.stdout
+    assert "wrote src/my_demo/kernels/saxpy.cu" in result.stdout and "kept" not in result.stdout
+    for path in project.rglob("*.py"):
+        ast.parse(path.read_text())
+    again = cuda_wheel("init", project).stdout
+    assert "nothing to write" in again and "kept [tool.hatch.build.targets.wheel.hooks.cuda]" in again
+    check_wheel(project, tmp_path / "dist", "my_demo.kernels.saxpy")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["", "src/"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_project_of_each_back_end_gets_a_first_kernel_and_builds(backend: str, layout: str, tmp_path: Path) -> None:
+    project = write_files(
+        tmp_path / "project", **{"pyproject.toml": head(backend), f"{layout}demo/__init__.py": "X = 1\n"}
+    )
+    files = written(project)
+    assert files[f"{layout}demo/__init__.py"] == "X = 1\n"
+    assert f"{layout}demo/kernels/saxpy.cu" in files and f"{layout}demo/kernels/__init__.py" in files
+    check_wheel(project, tmp_path / "dist", "demo.kernels.saxpy")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_sources_inside_and_outside_of_the_package_are_what_is_built(backend: str, tmp_path: Path) -> None:
+    sources = {"csrc/fill.cu": KERNEL, "src/demo/_ext-src/other.cu": KERNEL, "tests/left.cu": KERNEL}
+    project = write_files(
+        tmp_path / "project", **{"pyproject.toml": head(backend), "src/demo/__init__.py": "", **sources}
+    )
+    files = written(project)
+    assert "saxpy" not in "".join(files)
+    check_wheel(project, tmp_path / "dist", "demo.fill", "demo.other")
+
+
+@pytest.mark.slow
+def test_a_listed_package_of_setuptools_and_a_setup_script_build(tmp_path: Path) -> None:
+    listed = head("setuptools") + '[tool.setuptools]\npackages = ["demo"]\n'
+    project = write_files(tmp_path / "a", **{"pyproject.toml": listed, "demo/__init__.py": ""})
+    assert 'packages = ["demo", "demo.kernels"]' in written(project)["pyproject.toml"]
+    check_wheel(project, tmp_path / "dist-a", "demo.kernels.saxpy")
+    script = "from setuptools import setup, find_packages\nsetup(name='demo', version='1', packages=find_packages())\n"
+    project = write_files(tmp_path / "b", **{"setup.py": script, "demo/__init__.py": ""})
+    start_b = start(project)
+    assert any("(install_requires), where they are made" in line for line in start_b.advice)
+    assert 'build-backend = "setuptools.build_meta"' in written(project)["pyproject.toml"]
+    check_wheel(project, tmp_path / "dist-b", "demo.kernels.saxpy")
+
+
+# --- what is written --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_tables_say_where_the_sources_are(backend: str, tmp_path: Path) -> None:
+    included = {"demo/parts.cu": KERNEL.replace("fill", "part"), "demo/all.cu": '#include "parts.cu"\n' + KERNEL}
+    project = write_files(
+        tmp_path,
+        **{"pyproject.toml": head(backend), "demo/__init__.py": "", "csrc/fill-in.cu": KERNEL, **included},
+        **{"docs/x.cu": KERNEL, ".venv/x.cu": KERNEL, "csrc/helper.cu": "int f();\n", "demo/_x-y/deep.cu": KERNEL},
+        **{"our-env/pyvenv.cfg": "", "our-env/x.cu": KERNEL},
+    )
+    files = written(project)
+    document = tomllib.loads(files["pyproject.toml"])
+    assert document["build-system"]["requires"][0] == backend and len(document["build-system"]["requires"]) == 2
+    assert document["project"]["dependencies"] == ["cuda-wheel"]
+    if backend == "scikit-build-core":
+        calls = [line for line in files["CMakeLists.txt"].splitlines() if "cuda_wheel_add_module" in line]
+        assert calls == [
+            "cuda_wheel_add_module(TARGET all SOURCES demo/all.cu DESTINATION demo)",
+            "cuda_wheel_add_module(TARGET fill_in SOURCES csrc/fill-in.cu DESTINATION demo)",
+            "cuda_wheel_add_module(TARGET deep SOURCES demo/_x-y/deep.cu DESTINATION demo)",
+        ]
+        return
+    assert ("hatch" in document["tool"]) == (backend == "hatchling")
+    modules = [
+        {"name": "demo.fill_in", "sources": ["csrc/fill-in.cu"]},
+        {"name": "demo.deep", "sources": ["demo/_x-y/deep.cu"]},
+    ]
+    table = {"sources": ["demo/**/*.cu"], "module": modules}
+    assert document["tool"]["cuda-wheel"] == table
+    Config.from_table(table)
+
+
+def test_a_cmake_project_keeps_its_lists_and_gets_the_calls_that_are_missing(tmp_path: Path) -> None:
+    lists = "cmake_minimum_required(VERSION 3.24)\r\nproject(demo LANGUAGES CXX)\r\n"
+    files = {"pyproject.toml": head("scikit-build-core"), "demo/__init__.py": "", "demo/fill.cu": KERNEL}
+    project = write_files(tmp_path, **files)
+    (project / "CMakeLists.txt").write_bytes(lists.encode())
+    done = start(project)
+    assert any("wheel.exclude" in line for line in done.advice)
+    write_changes(done.changes)
+    text = (project / "CMakeLists.txt").read_bytes().decode()
+    assert text.startswith(lists) and text.count("\n") == text.count("\r\n") and text.count("find_package") == 1
+    (project / "demo/more.cu").write_text(KERNEL)
+    (change,) = start(project).changes
+    assert change.after.replace("\r\n", "\n") == text.replace("\r\n", "\n") + (
+        "cuda_wheel_add_module(TARGET more SOURCES demo/more.cu DESTINATION demo)\n"
+    )
+
+
+def test_a_cmake_project_without_languages_is_told_of_the_pure_wheel(tmp_path: Path) -> None:
+    lists = "cmake_minimum_required(VERSION 3.24)\nproject(demo LANGUAGES NONE)\n"
+    files = {"CMakeLists.txt": lists, "demo/__init__.py": ""}
+    project = write_files(tmp_path, **{"pyproject.toml": head("scikit-build-core"), **files})
+    assert any("wheel.platlib = false" in line for line in start(project).advice)
+    write_files(project, **{"CMakeLists.txt": lists.replace("NONE", "CXX")})
+    assert not any("platlib" in line for line in start(project).advice)
+
+
+def test_a_package_that_has_kernels_of_its_own_keeps_them(tmp_path: Path) -> None:
+    project = write_files(
+        tmp_path,
+        **{"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/kernels.py": "A = 1\n"},
+    )
+    files = written(project)
+    assert "demo/cuda_kernels/saxpy.cu" in files and files["demo/kernels.py"] == "A = 1\n"
+
+
+def test_the_package_is_the_one_that_is_named_or_the_only_one(tmp_path: Path) -> None:
+    several = {"pyproject.toml": head("hatchling"), "a/__init__.py": "", "b/__init__.py": ""}
+    project = write_files(tmp_path / "several", **several)
+    with pytest.raises(ConfigError, match="--package"):
+        start(project)
+    assert start(project, "b").project.folder == "b"
+    project = write_files(tmp_path / "only", **{"pyproject.toml": head("hatchling"), "src/other/__init__.py": ""})
+    assert start(project).project.package == "other"
+    listed = head("hatchling") + '[tool.hatch.build.targets.wheel]\npackages = ["lib/core", "lib/more"]\n'
+    files = {"pyproject.toml": listed, "lib/core/__init__.py": "", "lib/more/__init__.py": ""}
+    project = write_files(tmp_path / "listed", **files)
+    assert (start(project).project.package, start(project).project.folder) == ("core", "lib/core")
+    assert start(project, "more").project.folder == "lib/more"
+    where = head("setuptools") + '[tool.setuptools]\npackages = ["core"]\npackage-dir = { "" = "lib" }\n'
+    project = write_files(tmp_path / "where", **{"pyproject.toml": where, "lib/core/__init__.py": ""})
+    assert start(project).project.folder == "lib/core"
+    project = write_files(tmp_path / "file", **{"pyproject.toml": head("hatchling"), "demo.py": ""})
+    with pytest.raises(ConfigError, match=r"demo/__init__\.py"):
+        start(project)
+
+
+# --- the form of pyproject.toml ---------------------------------------------------------------------
+
+FORMS = {
+    "comments": head("hatchling").replace("[project]", "# about\n[project]\n# its name"),
+    "single quotes": head("hatchling").replace('"', "'"),
+    "lines": head("hatchling").replace('["hatchling"]', '[\n  "hatchling",  # the back end\n  "other"\n]'),
+    "tables behind": head("hatchling")
+    + 'dependencies = [\n    "numpy", # numbers\n]\n\n[tool.ruff]\nline-length = 9\n',
+    "other tables of hatch": head("hatchling")
+    + '[tool.hatch.version]\npath = "x"\n\n[tool.ruff]\nx = 1\n\n[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n',
+    "dotted keys of hatch": head("hatchling") + '[tool.hatch]\nbuild.targets.wheel.packages = ["demo"]\n',
+    "no line end": head("hatchling").rstrip(),
+    "scripts": head("hatchling") + '\n[project.scripts]\nx = "demo:x"\n\n[[tool.x.y]]\na = 1\n',
+    "dotted": 'build-system.requires = ["hatchling"]\nbuild-system.build-backend = "hatchling.build"\n'
+    'project = { name = "demo", version = "1", dependencies = [] }\n',
+}
+
+
+@pytest.mark.lowest
+@pytest.mark.parametrize("crlf", [False, True], ids=["", "crlf"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_keeps_its_form(form: str, crlf: bool, tmp_path: Path) -> None:
+    text = FORMS[form].replace("\n", "\r\n") if crlf else FORMS[form]
+    write_files(tmp_path, **{"demo/__init__.py": ""})
+    (tmp_path / "pyproject.toml").write_bytes(text.encode())
+    write_changes(start(tmp_path).changes)
+    after = (tmp_path / "pyproject.toml").read_bytes().decode()
+    document, before = tomllib.loads(after), tomllib.loads(text)
+    assert document["build-system"]["requires"][:-1] == before["build-system"]["requires"]
+    assert document["project"]["dependencies"] == [*before["project"].get("dependencies", []), "cuda-wheel"]
+    assert document["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"] == {"cuda": {}}
+    for key, value in before.get("tool", {}).items():
+        if key != "hatch":
+            assert document["tool"][key] == value
+    # Every line is still there, in its order, with at most an item added to it.
+    lines = iter(after.splitlines())
+    for line in text.splitlines():
+        start_of = line.rstrip("\r ,]}")
+        assert any(each.startswith(start_of.partition("#")[0].rstrip(" ,]}")) for each in lines), line
+    assert after.count("#") == text.count("#")
+    assert ("\r\n" in after) == crlf and after.count("\n") == after.count("\r\n") * crlf + after.count("\n") * (
+        not crlf
+    )
+    assert ("'cuda-wheel[" in after) == (form == "single quotes")
+    assert start(tmp_path).changes == []
+
+
+@pytest.mark.parametrize("table", ["hooks.cuda", "hooks.cuda-wheel", "targets.wheel.hooks.cuda-wheel"])
+def test_a_hook_under_either_name_is_kept(table: str, tmp_path: Path) -> None:
+    text = f"{head('hatchling')}[tool.hatch.build.{table}]\n"
+    write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
+    done = start(tmp_path)
+    write_changes(done.changes)
+    assert f"[tool.hatch.build.{table}]" in done.kept
+    assert (tmp_path / "pyproject.toml").read_text().count("hooks.") == 1
+
+
+def test_a_form_that_cannot_be_extended_is_told_with_what_to_add(tmp_path: Path) -> None:
+    text = head("hatchling") + '[tool]\nhatch = { build = { targets = { wheel = { packages = ["demo"] } } } }\n'
+    write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
+    with pytest.raises(ConfigError, match=r"cannot be extended.*\n\[tool\.hatch\.build\.targets\.wheel\.hooks\.cuda\]"):
+        start(tmp_path)
+
+
+def test_values_are_written_as_toml() -> None:
+    values = {"a b": 'x"\\\n\x7f', "list": ["y" * 60, "z" * 60], "flag": True, "macros": {"N": 2, "T": "float"}}
+    edit = PyprojectEdit("")
+    edit.add_entry(("tool", "x"), values)
+    edit.add_entry(("tool", "x"), {"b": 1})
+    assert tomllib.loads(edit.text()) == {"tool": {"x": [values, {"b": 1}]}}
+    assert len("\n".join(table_lines(values)).splitlines()) == 7
+
+
+def test_a_module_is_written_as_a_call_of_cmake() -> None:
+    table = {"name": "demo.sub.fill", "sources": ["a.cu", "b c.cu"], "link": "lto", "std": "c++20", "lineinfo": True}
+    table |= {"defines": {"N": 2, "FLAG": True, "TEXT": 'a"b'}, "include-dirs": ["include"], "options": ["-G", "$x;y"]}
+    assert cmake_call(table) == (
+        "cuda_wheel_add_module(\n"
+        "  TARGET fill\n"
+        '  SOURCES a.cu "b c.cu"\n'
+        "  DESTINATION demo/sub\n"
+        "  INCLUDE_DIRECTORIES include\n"
+        '  DEFINES N=2 FLAG "TEXT=a\\"b"\n'
+        "  STD c++20\n"
+        "  LINK lto\n"
+        '  OPTIONS -G "\\$x\\;y" -lineinfo)\n'
+    )
+
+
+# --- errors -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"pyproject.toml": "[project\n"}, "cannot be read"),
+        ({"pyproject.toml": head("hatchling").replace("hatchling.build", "poetry.core.masonry.api")}, "works with"),
+        ({"pyproject.toml": head("hatchling"), "hatch.toml": ""}, "hatch.toml"),
+    ],
+)
+def test_a_project_that_cannot_be_changed_stays_as_it_is(files: dict[str, str], message: str, tmp_path: Path) -> None:
+    write_files(tmp_path, **files)
+    with pytest.raises(ConfigError, match=message):
+        start(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
+
+
+def test_an_error_while_writing_leaves_every_file_as_it_was(tmp_path: Path) -> None:
+    write_files(tmp_path, **{"a.toml": "old\n", "file": ""})
+    (tmp_path / "link.toml").symlink_to("a.toml")
+    changes = [
+        FileChange(tmp_path / "link.toml", "old\n", "new\n"),
+        FileChange(tmp_path / "x/y/new.cu", None, "text"),
+        FileChange(tmp_path / "file/below.cu", None, "text"),
+    ]
+    with pytest.raises(ConfigError, match=r"below\.cu cannot be written"):
+        write_changes(changes)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.toml", "file", "link.toml"]
+    assert (tmp_path / "a.toml").read_text() == "old\n"
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_changes([changes[1], FileChange(tmp_path / "a.toml", None, "text")])
+    assert not (tmp_path / "x").exists() and (tmp_path / "a.toml").read_text() == "old\n"
+    write_changes(changes[:2])
+    assert (tmp_path / "link.toml").is_symlink() and (tmp_path / "a.toml").read_text() == "new\n"
+
+
+def test_without_tomlkit_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": ""})
+    monkeypatch.setitem(sys.modules, "tomlkit", None)
+    with pytest.raises(ConfigError, match="pip install tomlkit"):
+        start(tmp_path)
+
+
+def test_the_tutorials_show_what_is_written(tmp_path: Path) -> None:
+    (page,) = projects(ROOT / "docs/tutorials/first-wheel.md")
+    (tmp_path / "saxpy-demo").mkdir()
+    extra = toolchain_extra()
+    assert written(tmp_path / "saxpy-demo") == {
+        path: text.replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]") for path, text in page.items()
+    }
+    (page,) = projects(ROOT / "docs/tutorials/pytorch-operator.md")
+    source = "src/norm_demo/normalise.cu"
+    project = write_files(tmp_path / "norm-demo", **{source: page[source]})
+    files = written(project)
+    assert sorted(files) == sorted(page)
+    assert (
+        files["pyproject.toml"].replace(f"[{extra}]", "[cu12]").replace('["cuda-wheel"]', '["cuda-wheel", "torch"]')
+        == page["pyproject.toml"]
+    )
+
+
+def test_the_sources_of_extensions_are_left_to_import(tmp_path: Path) -> None:
+    script = "from setuptools import setup\nsetup(name='the-demo', ext_modules=[CUDAExtension('x', ['csrc/a.cu'])])\n"
+    files = {"setup.py": script, "the_demo/__init__.py": "", "csrc/a.cu": KERNEL, "csrc/b.cu": KERNEL}
+    done = start(write_files(tmp_path, **files))
+    assert done.project.package == "the_demo"
+    assert any("cuda-wheel import setup.py" in line for line in done.advice)
+    table = tomllib.loads(done.changes[0].after)["tool"]["cuda-wheel"]
+    assert table == {"module": [{"name": "the_demo.b", "sources": ["csrc/b.cu"]}]}
+
+
+def test_a_requirement_in_the_settings_of_setuptools_is_seen(tmp_path: Path) -> None:
+    settings = "[metadata]\nname = demo\n\n[options]\npackages = find:\ninstall_requires =\n    numpy\n"
+    files = {"setup.cfg": settings, "setup.py": "import setuptools\n\nsetuptools.setup()\n", "demo/__init__.py": ""}
+    assert any("(install_requires), in setup.cfg" in line for line in start(write_files(tmp_path, **files)).advice)
+    write_files(tmp_path, **{"setup.cfg": settings + "    cuda-wheel>=0.1\n"})
+    assert not any("install_requires" in line for line in start(tmp_path).advice)
+
+
+def test_a_package_beside_its_own_setup_script_is_that_folder(tmp_path: Path) -> None:
+    script = "from setuptools import setup\nsetup(name='rays'{})\n"
+    files = {"setup.py": script.format(""), "__init__.py": "", "rays.py": "", "src/rays.cu": KERNEL}
+    done = start(write_files(tmp_path, **files))
+    assert (done.project.package, done.project.folder) == ("rays", ".")
+    assert [change.path.name for change in done.changes] == ["pyproject.toml"]  # no second package in src
+    advice = 'give setup() packages=["rays"], package_dir={"rays": "."}'
+    assert any(advice in line for line in done.advice)
+    write_files(tmp_path, **{"setup.py": script.format(", packages=['rays'], package_dir={'rays': '.'}")})
+    assert not any(advice in line for line in start(tmp_path).advice)
