@@ -451,7 +451,7 @@ class ManifestFile:
             place += size + len(_BETWEEN)
         _check_size(place)
         self.name, self._head = printable(head["name"]), head
-        self.variants = {same_macros(record["macros"]): record for record in head["variants"]}
+        self.variants = {same_macros(read_macros(record["macros"])): record for record in head["variants"]}
         if not self.variants or len(self.variants) < len(head["variants"]):
             raise ValueError("a variant appears twice, or there is none")
 
@@ -468,8 +468,8 @@ class ManifestFile:
         """Return the names of the module's kernels; None if it has variants. Checks only what it reads."""
         if () not in self.variants:
             return None
-        numbers = self.variants[()]["kernels"]["blocks"]
-        return _checked(self.where, lambda: [printable(row["name"]) for row in self.rows(numbers)])
+        record = self.variants[()]
+        return _checked(self.where, lambda: [printable(row["name"]) for row in self.rows(record["kernels"]["blocks"])])
 
     @property
     def specialize(self) -> Carried | None:
