@@ -44,8 +44,7 @@ from cuda_wheel.builder.sources import source_files as device_files
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.explanations import no_image_message
-from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, Parameter, Target, dotted, parse_version
-from cuda_wheel.runtime.parts.attach import kernel_names
+from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, ManifestFile, Parameter, Target, dotted, parse_version
 from cuda_wheel.runtime.parts.formats import cubin as cubins
 from cuda_wheel.runtime.parts.formats import cubin as symbols
 from cuda_wheel.runtime.parts.formats import elf, fatbin, ptx
@@ -115,7 +114,10 @@ MACHINES = [
 
 @_target(seeds.MANIFESTS, seeds.MANIFEST_WORDS)
 def manifest(data: bytes) -> None:
-    names = _tried(kernel_names, data, "k.json", raises=ImageError)
+    def names_in(data: bytes, where: str) -> list[str] | None:
+        return ManifestFile(lambda offset, size: data[offset : offset + size], where, check=False).kernel_names()
+
+    names = _tried(names_in, data, "k.json", raises=ImageError)
     found = _tried(Manifest.from_json, data, "k.json", raises=ImageError)
     if found is None:
         return

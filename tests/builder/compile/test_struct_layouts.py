@@ -5,7 +5,6 @@ The offsets here were compared with nvcc 13.0.88's `offsetof` and `sizeof`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.parameter_types import parameter_names
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import EMPTY, Declared, Job
-from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -278,17 +276,3 @@ def test_the_manifest_has_what_the_debugging_information_says(
         assert [each.name for each in declared] == [each.name for each in info.parameters]
         if info.name != "by_arch":  # its struct differs between the targets of the manifest
             assert [each.struct for each in declared] == [each.struct for each in info.parameters]
-
-
-@pytest.mark.one_toolchain
-def test_a_manifest_without_names_and_structs_is_read(manifest: Manifest) -> None:
-    """As earlier versions wrote it; and what an earlier version does not know, it does not read."""
-    document = json.loads(manifest_text(manifest))
-    del document["structs"]
-    for kernel in document["kernels"]:
-        for parameter in kernel["parameters"]:
-            assert set(parameter) <= {"type", "offset", "size", "cpp", "name", "struct"}
-            parameter.pop("name", None)
-            parameter.pop("struct", None)
-    read = Manifest.from_json(json.dumps(document), "test", check=False)
-    assert {each.struct for info in read.kernels for each in info.parameters} == {None}
