@@ -101,6 +101,6 @@ ROOMS = {
     ),
     "build-keys": Room({"builder/cache/whole_builds.py": ("_facts",)}, ("tests/builder/cache/test_whole_builds.py",)),
     "struct-layouts": Room(
-        {"builder/compile/struct_layouts.py": ALL}, ("tests/builder/compile/test_struct_layouts.py",)
+        {"builder/compile/struct_layouts.py": ALL}, ("tests/builder/compile/test_debugging_information.py",)
     ),
 }
