@@ -41,7 +41,9 @@ def test_the_hook_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_build_side_that_cannot_be_imported_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cuda_wheel.builder.compile_on_load", None)
-    with pytest.raises(cuda_wheel.CudaWheelError, match=r"cannot import cuda_wheel\.builder\.compile_on_load, .*Reinstall"):
+    with pytest.raises(
+        cuda_wheel.CudaWheelError, match=r"cannot import cuda_wheel\.builder\.compile_on_load, .*Reinstall"
+    ):
         source_hook()
 
 
