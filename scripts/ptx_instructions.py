@@ -7,8 +7,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator
 
-from cuda_wheel.builder.images import ptx_requirements as ptx_forms
-from cuda_wheel.builder.images.ptx_requirements import slot_alternatives
+from cuda_wheel.builder.images.ptx_requirements import ptx_table, slot_alternatives
 
 __all__ = ["DECLARATIONS", "operands", "table_instructions", "unproven_alternatives"]
 
@@ -31,11 +30,10 @@ def table_instructions(samples: int) -> list[str]:
     """Return instructions of every form: each alternative at least once, and `samples` random combinations."""
     chance = random.Random(0)
     found: dict[str, None] = {}
-    for line in ptx_forms.FORMS.splitlines():
-        if line and not line.startswith("#"):
-            _, opcodes, *slots = line.split()
-            for opcode in opcodes.split(","):
-                found |= dict.fromkeys(opcode + "".join(each) for each in _combinations(slots, samples, chance))
+    for form in ptx_table()["forms"]:
+        _, opcodes, *slots = form.split()
+        for opcode in opcodes.split(","):
+            found |= dict.fromkeys(opcode + "".join(each) for each in _combinations(slots, samples, chance))
     return list(found)
 
 
@@ -44,20 +42,18 @@ def unproven_alternatives(accepted: Iterable[str]) -> Iterator[str]:
     by_opcode: dict[str, list[str]] = {}
     for each in accepted:
         by_opcode.setdefault(each.partition(".")[0], []).append(each)
-    for line in ptx_forms.FORMS.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        _, opcodes, *slots = line.split()
+    for form in ptx_table()["forms"]:
+        _, opcodes, *slots = form.split()
         names = [[name for name, _ in slot_alternatives(slot)] for slot in slots]
         groups = ["(" + "|".join(map(re.escape, each)) + ")" for each in names]
         pattern = "".join(group + "?" * slot.startswith("[") for group, slot in zip(groups, slots, strict=True))
         for opcode in opcodes.split(","):
             matches = [each for text in by_opcode.get(opcode, ()) if (each := re.fullmatch(opcode + pattern, text))]
             if not matches:
-                yield line
+                yield form
             for position, each in enumerate(names, 1):
                 if missing := set(each) - {match[position] for match in matches}:
-                    yield f"{' '.join(sorted(missing))} of {opcode} in: {line}"
+                    yield f"{' '.join(sorted(missing))} of {opcode} in: {form}"
 
 
 def _combinations(slots: list[str], samples: int, chance: random.Random) -> Iterator[tuple[str, ...]]:

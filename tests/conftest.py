@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import runpy
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -30,6 +32,10 @@ pytest_plugins = [
         "linked_projects",
     )
 ]
+
+# A checkout need not be installed, and its tables may be newer than the installation. Workers of pytest-xdist start later.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    runpy.run_path(str(Path(__file__).parents[1] / "scripts/stand_in_headers.py"), run_name="__main__")
 
 # The same examples in every run and no deadlines, so that the tests fail only because of a change, also on slow and shared
 # machines. `nox -s soak` draws random examples.

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cuda_wheel.builder.manifest_writer.coverage import GPU_OF, once_linked
+from cuda_wheel.builder.manifest_writer.text import image_to_json
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, dotted, parse_version
-from cuda_wheel.runtime.manifest_text import image_to_json
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
 from cuda_wheel.runtime.rules import Rejection, Resolution, resolve
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.builder.manifest_writer.text import manifest_to_json
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, print_json
 from cuda_wheel.cli.tables import Column, Table, print_report, size_report
 from cuda_wheel.inspect.modules import FoundModule, exported_lines, find_modules, symbol_lines, tuned_lines
 from cuda_wheel.inspect.sizes import measure_module, sizes_to_json
-from cuda_wheel.runtime.manifest import Image, Manifest, dotted
-from cuda_wheel.runtime.parts.variants import macro_text
+from cuda_wheel.runtime.manifest import Image, Manifest, dotted, macro_text
 
 __all__ = ["add_arguments", "run"]
 
@@ -42,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-_DETAILS = ("toolchain", "sources", "options", "images", "kernels", "globals", "host_code")
+_DETAILS = ("toolchain", "sources", "options", "images", "kernels", "globals", "host_code", "structs")
 """The keys of a manifest that are shown as they are."""
 
 
@@ -60,8 +59,8 @@ def _module_to_json(module: FoundModule) -> dict[str, Any]:
 
 
 def _details(manifest: Manifest) -> dict[str, Any]:
-    document = json.loads(manifest._replace(variant=()).to_json())
-    return {key: document[key] for key in _DETAILS} | {"structs": document.get("structs", {})}
+    document = manifest_to_json(manifest)
+    return {key: document[key] for key in _DETAILS}
 
 
 def _module_table(module: FoundModule) -> Table:

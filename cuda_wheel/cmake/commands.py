@@ -26,8 +26,7 @@ from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, stub_
 from cuda_wheel.builder.wheel.sbom import merged
 from cuda_wheel.builder.wheel.stubs import attaches
 from cuda_wheel.builder.wheel.tuned_tables import tuned_file
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
-from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, all_manifests
 
 __all__ = ["build_module_files", "escaped_path", "wheel_layout", "write_sbom", "write_stub"]
 

@@ -29,8 +29,7 @@ from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 from cuda_wheel.migrate.pyproject_edit import relative_path
 from cuda_wheel.migrate.seen_project import Extension, SeenProject, project_files
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, KernelInfo
-from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, KernelInfo, all_manifests
 
 __all__ = [
     "ModuleTrial",

@@ -27,7 +27,6 @@ The other files are imported on first use:
 - `choosing/`: a tuned choice is asked for
 - `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check; kernels take structs, or are many
 - `messages/`: a file is damaged, or the driver fails
-- `manifest_text`: a build or the command line writes a manifest
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package

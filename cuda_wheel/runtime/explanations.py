@@ -6,16 +6,14 @@ from difflib import get_close_matches
 from typing import Any
 
 from .errors import ImageError
-from .manifest import FORMAT, MANIFEST_SUFFIX, Manifest, Version, dotted
+from .manifest import MANIFEST_SUFFIX, Manifest, Version, dotted
 from .rules import Resolution, doubt, unsupported
 
 __all__ = [
     "FORKED",
     "damaged_image",
-    "damaged_manifest",
     "driver_failure",
     "module_not_found",
-    "newer_format",
     "no_image_message",
     "not_compiled",
     "not_initialised",
@@ -96,21 +94,6 @@ def unknown_name(module: str, what: str, name: object, found: Sequence[Any], nam
     if similar:
         return f"{module} has no {what} {name!r}; did you mean {', '.join(similar)}?"
     return f"{module} has no {what} {name!r}; it has {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
-
-
-def newer_format(where: str, number: int) -> ImageError:
-    """Return the error for a manifest whose format only a newer version reads."""
-    return ImageError(
-        f"{where} was made by a newer cuda-wheel (manifest format {number}); this one reads formats up to {FORMAT}. "
-        "Upgrade cuda-wheel to load it."
-    )
-
-
-def damaged_manifest(where: str, name: str) -> ImageError:
-    """Return the error for the manifest of the module `name` whose SHA-256 is not the one that it contains."""
-    return ImageError(
-        f"{where} is damaged: its SHA-256 is not the one that it contains. Reinstall the package that holds {name}."
-    )
 
 
 def damaged_image(manifest: "Manifest", where: str, damage: str) -> ImageError:

@@ -2,39 +2,21 @@
 
 Read the files of a package through its importer: from zip archives, frozen applications and other places.
 
-Read a manifest whose kernels are in blocks, without the kernels that nobody asks for.
-
 Find damage in an image that would crash the process inside the driver, for programs that check no hashes.
 """
 
 import importlib
 import io
-import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pkgutil import get_importer
 from typing import Any
 
 from .digest import sha256_of
-from .errors import ImageError, UnknownVariantError, describe_error
-from .explanations import damaged_manifest
-from .manifest import (
-    LARGEST,
-    MANIFEST_SUFFIX,
-    Blocks,
-    Image,
-    KernelInfo,
-    Manifest,
-    head_of,
-    kernel_of,
-    manifest_of,
-    printable,
-    read_checked,
-    read_manifest,
-    structs_in,
-)
+from .errors import ImageError, describe_error
+from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, same_macros
 from .parts.formats.cubin import check_cubin
 from .parts.formats.fatbin import whole_fatbin
 
@@ -48,7 +30,6 @@ __all__ = [
     "must_verify",
     "open_file",
     "package_folders",
-    "partial_manifest",
     "read_image",
     "structural_damage",
 ]
@@ -114,86 +95,8 @@ def _resource_reader(module: Any) -> Any:
     return None
 
 
-def partial_manifest(files: "ModuleFiles", file: str, start: bytes, check: bool) -> tuple[Manifest, str]:
-    """Return the manifest in a module's `file`, which begins with the bytes `start`, and what identifies it.
-
-    With `check`, the SHA-256 of all that is read is checked, now and later. Raises ImageError, also if the file has no
-    blocks; so does the sequence of its kernels where a block is damaged, or was changed since.
-    """
-
-    def read() -> tuple[Manifest, str]:
-        found = head_of(start, check) or head_of(files.read(file, 0, LARGEST), check)
-        if found is None:
-            raise ValueError("it ends before its kernels")
-        head, place, is_intact = found
-        if not is_intact:
-            raise damaged_manifest(files.where, printable(head["name"]))
-        kernels = Blocks(head, place, _block_reader(files, file, check), _kernel_maker(files.where, head))
-        images = head["images"]
-        manifest = manifest_of({**head, "kernels": []})
-        read_later = (_Resources(kernels, image, at) for at, image in enumerate(images))
-        with_resources = (
-            image._replace(resources=later) for image, later in zip(manifest.images, read_later, strict=True)
-        )
-        return manifest._replace(kernels=kernels, images=tuple(with_resources)), sha256_of(start[:place])
-
-    return read_checked(files.where, read)
-
-
-def _block_reader(files: "ModuleFiles", file: str, check: bool) -> Callable[[int, int, str], list[Any]]:
-    def read_block(offset: int, size: int, digest: str) -> list[Any]:
-        text = files.read(file, offset, size)
-        if check and sha256_of(text) != digest:
-            raise ImageError(
-                f"{files.where} is damaged, or was changed after it was loaded: {size} bytes from {offset} on do not "
-                "have the SHA-256 that it says. Start the program again; if that does not help, reinstall the package."
-            )
-        rows: list[Any] = read_checked(files.where, lambda: json.loads(text))
-        return rows
-
-    return read_block
-
-
-def _kernel_maker(where: str, head: dict[str, Any]) -> Callable[[dict[str, Any]], KernelInfo]:
-    structs: Any = None
-    targets = {image["target"] for image in head["images"]}
-
-    def make(row: dict[str, Any]) -> KernelInfo:
-        nonlocal structs
-        if structs is None:
-            structs = structs_in(head)
-        kernel = kernel_of(row, structs)
-        if not targets.issuperset(kernel.absent):
-            raise ValueError(f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here")
-        return kernel
-
-    return lambda row: read_checked(where, lambda: make(row))
-
-
-class _Resources(Mapping[str, Mapping[str, int]]):
-    """The resources of an image's kernels, all read when one is asked for."""
-
-    def __init__(self, kernels: Blocks, image: dict[str, Any], at: int) -> None:
-        self._kernels = kernels
-        self._image = image
-        self._at = at
-
-    def _all(self) -> dict[str, Any]:
-        return self._kernels.resources(self._image, self._at)
-
-    def __getitem__(self, symbol: str) -> Mapping[str, int]:
-        found: Mapping[str, int] = self._all()[symbol]
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-
-USUAL_MANIFEST = 1 << 16
-"""Most manifests have fewer bytes than this."""
+_manifest_files: dict[tuple[Any, ...], ManifestFile] = {}
+"""Path and state of a file -> the manifest in it, of modules with variants: hundreds of variants take one read."""
 
 
 class ModuleFiles:
@@ -208,8 +111,8 @@ class ModuleFiles:
         self.package = package
         self.contents = contents
         self.digest = ""
-        """The SHA-256 of the manifest's text, once it is read, and the macros of the variant, if it is one: whatever
-        decides a module is in them."""
+        """The manifest's digest, once it is read, and the macros of the variant, if it is one: whatever decides a
+        module is in them."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         """Return `size` bytes of a file from `offset` on, by default all. Raises ImageError.
@@ -226,10 +129,41 @@ class ModuleFiles:
         except Exception as error:  # importers raise anything for a damaged archive
             raise ImageError(f"{file} beside {self.where} cannot be read: {describe_error(error)}") from error
 
-    def manifest(self, file: str) -> bytes:
-        """Return the text of a manifest; of one that is too large, only enough to show that. Raises ImageError."""
-        text = self.read(file, 0, USUAL_MANIFEST)  # asking for LARGEST bytes would reserve them
-        return text if len(text) < USUAL_MANIFEST else self.read(file, 0, LARGEST + 1)
+    def manifest_file(self, file: str, check: bool) -> ManifestFile:
+        """Return the manifest in a file, of which the kernels may be read later. Raises ImageError."""
+        return ManifestFile(lambda offset, size: self.read(file, offset, size), self.where, check)
+
+    def manifest_of_variant(self, file: str, macros: Mapping[str, Any]) -> Manifest:
+        """Return the manifest, in a file, of the variant with these macros, and set `digest`.
+
+        Raises ImageError, and UnknownVariantError if there is no such variant.
+        """
+        wanted = same_macros(macros)
+        found = self._read_once(file) if wanted else self.manifest_file(file, must_verify())
+        if wanted not in found.variants:
+            from .parts.variants import unknown_variant  # only for an error
+
+            variants = (tuple(sorted(each["macros"].items())) for each in found.variants.values() if each["macros"])
+            raise unknown_variant(found.name, macros, variants)
+        self.digest = f"{found.digest} {wanted!r}" if wanted else found.digest
+        return found.manifest(wanted)
+
+    def _read_once(self, file: str) -> ManifestFile:
+        check = must_verify()
+        if self.folder is None:
+            return self.manifest_file(file, check)
+        path = os.path.join(self.folder, file)
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            raise ImageError(f"{path} cannot be read: {error.strerror or error}") from error
+        key = (path, status.st_mtime_ns, status.st_size, status.st_ino, check)
+        if key not in _manifest_files:
+            found = self.manifest_file(file, check)
+            for other in [other for other in _manifest_files if other[0] == path]:  # an earlier state of the file
+                _manifest_files.pop(other, None)
+            _manifest_files[key] = found
+        return _manifest_files[key]
 
     def _open(self, file: str) -> Any:
         if self.folder is not None:
@@ -248,24 +182,8 @@ def files_and_manifest(
     With `needs_gpu=False`, they may be for other GPUs than this machine's: for those who read the manifest only.
     Raises ImageError, and see `find_files`.
     """
-    files, file = find_files(name, device, variant, needs_gpu), name.rpartition(".")[2] + MANIFEST_SUFFIX
-    if variant:
-        from .parts.variants import files_variant  # only for a module with variants
-
-        manifest, files.digest = files_variant(files, file, variant, must_verify())
-    else:
-        text = files.read(file, 0, USUAL_MANIFEST)
-        if text.startswith(b'{"format": 3,'):
-            manifest, files.digest = partial_manifest(files, file, text, must_verify())
-        else:
-            text = text if len(text) < USUAL_MANIFEST else files.manifest(file)
-            try:
-                manifest, files.digest = read_manifest(text, files.where, must_verify())
-            except UnknownVariantError:
-                from .parts.variants import files_variant  # only for an error
-
-                files_variant(files, file, {}, must_verify())  # raises the error that lists them
-                raise
+    files = find_files(name, device, variant, needs_gpu)
+    manifest = files.manifest_of_variant(name.rpartition(".")[2] + MANIFEST_SUFFIX, variant or {})
     if manifest.name != name:
         raise ImageError(f"{files.where} is the manifest of {manifest.name!r}, not of {name!r}")
     return files, manifest

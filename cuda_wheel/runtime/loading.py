@@ -10,14 +10,13 @@ from .driver import check_result, cuda_driver, current_device, device_and_driver
 from .errors import DriverError, NoImageError, UnknownVariantError
 from .explanations import no_image_message
 from .files import ModuleFiles, files_and_manifest, read_image
-from .manifest import Image, Manifest, Version
+from .manifest import Image, MacroValue, Manifest, Version
 from .module import Module
 from .registry import once
 from .rules import How, Rejection, Resolution, resolve
 
 if TYPE_CHECKING:
     from .jit import JitOptions
-    from .parts.variants import MacroValue
 __all__ = ["load", "load_found", "load_on_trial", "try_to_load"]
 
 

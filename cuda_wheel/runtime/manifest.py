@@ -1,37 +1,42 @@
-"""Describe a module: targets, images, kernels and variables, and read them from the manifest in a wheel.
+"""Describe a module (targets, images, kernels, variables, structs, variants), and read the description from a manifest.
 
-Importing this file needs the standard library only. It needs no GPU.
+A manifest is one JSON object of UTF-8, in lines:
 
-Versions of CUDA, drivers and the PTX ISA, and of the manifest format.
+    {"format": 4, "cuda_wheel": "0.1.0", "size": 812, "sha256": "...", "module":
+    {...}
+    , "kernels": [
+    [...],
+    [...]
+    ]}
 
-Describe the structs that kernels take, and read them from a manifest.
+- The first line has the format number, the version of cuda-wheel that wrote the file, the bytes of the second line, and
+  the SHA-256 of the first three lines, computed with that value empty.
+- The second line, the head, describes the module without its kernels: "blocks" has the size and SHA-256 of each line of
+  kernels, and "variants" the variants. A module without variants is one with a single variant that has no macros. A
+  variant has what differs from the other variants; what is the same for all stands once, beside "variants".
+- Each other line, a block, is a list of kernels, with each one's place among the variant's kernels ("index") and its
+  resources in each image. A variant with few kernels has one block. Of a variant with many, a kernel is in the block
+  that the hash of its short name tells, so that a program reads only those that it asks for.
 
-The manifest of a module with many kernels: the kernels are in blocks, so that a program reads those it asks for.
-
-The text is one JSON object, in lines: the format and the SHA-256 of the second line; the rest of the manifest, with the
-sizes and SHA-256 of the blocks; then one line for each block. A block is a list of kernels, each with its place among
-all kernels ("index") and its resources in each image. A kernel is in the block that the hash of its short name tells.
+`docs/reference/manifest.schema.json` is the JSON schema; `cuda_wheel.builder.manifest_writer.text` writes manifests.
+This file imports nothing that needs a GPU.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from .digest import sha256_of
 from .errors import ImageError, UnknownVariantError
 
-if TYPE_CHECKING:
-    from .parts.variants import Variant
 __all__ = [
-    "BLOCK",
     "FORMAT",
     "LARGEST",
     "MANIFEST_SUFFIX",
     "PARAMETERS",
-    "START",
-    "Blocks",
+    "RESERVED",
     "Carried",
     "Compression",
     "External",
@@ -39,36 +44,54 @@ __all__ = [
     "GlobalInfo",
     "Image",
     "KernelInfo",
+    "Kernels",
     "Kind",
+    "MacroValue",
+    "Macros",
     "Manifest",
+    "ManifestFile",
     "Parameter",
     "Space",
     "Struct",
     "Target",
+    "Variant",
     "Version",
-    "carried_of",
-    "check_digest",
+    "all_manifests",
+    "block_number",
     "dotted",
-    "folded",
-    "head_of",
-    "is_intact",
-    "kernel_of",
-    "manifest_of",
+    "full_name",
+    "macro_text",
     "parse_version",
-    "printable",
-    "read_checked",
-    "read_document",
-    "read_manifest",
-    "structs_in",
-    "structs_of",
-    "unfolded",
+    "read_macros",
+    "same_macros",
     "unscoped",
     "without_spaces",
 ]
 
+FORMAT = 4
+"""The number of the only manifest format that this version reads and writes."""
 
-FORMAT = 3
-"""The newest manifest format that this version reads and writes: 1 is plain, 2 has variants, 3 blocks of kernels."""
+MANIFEST_SUFFIX = ".fatbin.json"
+
+LARGEST = 64 << 20
+"""The most bytes that a manifest may have. A kernel with seven targets takes about 1,000."""
+
+PARAMETERS = 32_764
+"""The most bytes that a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function
+Parameters"."""
+
+MOST_FIELDS = PARAMETERS
+"""The most fields that a struct may have, with those of its structs: as many as a kernel's parameters have bytes."""
+
+Kind = Literal["cubin", "ptx", "ltoir"]
+"""Machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
+
+Space = Literal["global", "constant", "managed"]
+
+Compression = Literal["none", "lz4", "zstd"]
+"""How the images in a fatbin are compressed."""
+
+T = TypeVar("T")
 
 Version = tuple[int, int]
 """(major, minor)"""
@@ -92,8 +115,33 @@ def dotted(version: Version) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-MOST_FIELDS = 32_764
-"""The most fields that a struct may have, with those of its structs: as many as a kernel's parameters have bytes."""
+MacroValue = str | int | float | bool
+"""A macro's value as the project writes it. The compiler gets it as text, and a bool as 1 or 0."""
+
+Variant = tuple[tuple[str, MacroValue], ...]
+"""The macros of a variant: names and values, sorted by name."""
+
+Macros = tuple[tuple[str, str], ...]
+"""Macros as the compiler gets them, sorted by name. Equal macros mean the same variant."""
+
+RESERVED = ("device", "jit", "link", "name")
+"""The parameters of `load`, which no macro of a variant can be called."""
+
+
+def macro_text(value: MacroValue) -> str:
+    """Return a macro's value as the compiler gets it: "1" for True, "4" for 4 and for "4"."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def full_name(name: str, variant: Variant) -> str:
+    """Return a module's name, and the macros of its variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
+    return f"{name}[{', '.join(f'{macro}={macro_text(value)}' for macro, value in variant)}]" if variant else name
+
+
+def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
+    """Return macros in the form in which equal ones are equal."""
+    pairs = macros.items() if isinstance(macros, Mapping) else macros
+    return tuple(sorted((name, macro_text(value)) for name, value in pairs))
 
 
 class Field(NamedTuple):
@@ -117,73 +165,6 @@ class Struct(NamedTuple):
     name: str
     size: int
     fields: tuple[Field, ...]
-
-
-def structs_of(
-    items: dict[str, Any],
-    printable: Callable[[object], str],
-    count_of: Callable[[object, int], int],
-    list_of: Callable[[Callable[[Any], Any], object], tuple[Any, ...]],
-) -> dict[str, Struct]:
-    """Return a manifest's structs by their keys. A struct that contains itself is a KeyError.
-
-    The readers of names, of numbers with their least value, and of lists are those of `manifest`, which imports this
-    file. They raise what `manifest.read_document` expects.
-    """
-    found: dict[str, Struct] = {}
-    counts: dict[str, int] = {}
-
-    def struct_of(key: str) -> Struct:
-        if key not in found:
-            item = items.pop(key)
-            name, size = printable(item["name"]), count_of(item["size"], 1)
-            found[key] = Struct(name, size, list_of(lambda each: field_of(each, size), item["fields"]))
-            counts[key] = sum(counts[each["struct"]] if "struct" in each else 1 for each in item["fields"])
-            if counts[key] > MOST_FIELDS:  # whoever expands them would need too long
-                raise ValueError(f"the struct {name} has {counts[key]} fields with those of its structs")
-        return found[key]
-
-    def field_of(item: dict[str, Any], size: int) -> Field:
-        struct = struct_of(item["struct"]) if "struct" in item else None
-        type_ = _number_type(item["type"]) if struct is None else struct.name
-        shape = list_of(lambda count: count_of(count, 1), item.get("shape", []))
-        if len(shape) > 32:  # NumPy's limit
-            raise ValueError(f"a field has {len(shape)} dimensions")
-        field = Field(printable(item["name"]), type_, count_of(item["offset"], 0), shape, struct)
-        end = field.offset + (struct.size if struct else int(type_[1:] or 1)) * prod(shape)
-        if end > size:
-            raise ValueError(f"the field {field.name} ends at {end} in a struct of {size} bytes")
-        return field
-
-    while items:
-        struct_of(next(iter(items)))
-    return found
-
-
-def _number_type(value: object) -> str:
-    if value not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
-        raise ValueError(f"{value!r} is not the type of a field")
-    return str(value)
-
-
-MANIFEST_SUFFIX = ".fatbin.json"
-
-LARGEST = 64 << 20
-"""The most bytes that a manifest may have. A kernel with seven targets takes about 2,000."""
-
-PARAMETERS = 32_764
-"""The most bytes that a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function
-Parameters"."""
-
-Kind = Literal["cubin", "ptx", "ltoir"]
-"""Machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
-
-Space = Literal["global", "constant", "managed"]
-
-Compression = Literal["none", "lz4", "zstd"]
-"""How the images in a fatbin are compressed."""
-
-T = TypeVar("T")
 
 
 # The records are NamedTuples instead of dataclasses, and annotations are not postponed: both would cost milliseconds at
@@ -280,7 +261,7 @@ class Parameter(NamedTuple):
 
         The dtype of a pointer is that of an address, uint64. Raises ImportError without NumPy.
         """
-        from .parts.structs import dtype  # only for programs that ask
+        from .parts.dtypes import dtype  # only for programs that ask
 
         return dtype(self)
 
@@ -372,7 +353,7 @@ class Manifest(NamedTuple):
     long_size: int | None = None
     """The bytes of a C++ `long` in the images: 8, or 4 if they were built on Windows; None if that is not known."""
     compression: Compression = "none"
-    variant: "Variant" = ()
+    variant: Variant = ()
     """The macros that tell this variant of the module from the others; empty for a module without variants."""
     fatbin_offset: int = 0
     """Where the fatbin starts in its file, in bytes. A variant's fatbin comes after those of the variants before it."""
@@ -382,10 +363,6 @@ class Manifest(NamedTuple):
     @property
     def full_name(self) -> str:
         """The name, and the macros of the variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
-        if not self.variant:
-            return self.name
-        from .parts.variants import full_name  # only for a module with variants
-
         return full_name(self.name, self.variant)
 
     @property
@@ -398,51 +375,251 @@ class Manifest(NamedTuple):
         """The CUDA release of the compiler."""
         return parse_version(self.toolchain["nvrtc"])
 
-    def to_json(self) -> str:
-        """Return the text of the manifest's file; equal manifests give equal text on every machine.
-
-        The text contains its own SHA-256, computed with that field empty. For a variant, it is an index of that one.
-        """
-        from .manifest_text import manifests_to_json  # nothing that only loads writes a manifest
-
-        return manifests_to_json([self])
-
     @classmethod
     def from_json(cls, text: str | bytes, where: str, check: bool = True) -> "Manifest":
         """Return the manifest that `text` holds, of a module without variants. `where` names its file in messages.
 
-        Raises ImageError if the text is not a manifest in a format that this version reads or, unless `check` is
-        False, if its SHA-256 differs from the one that it contains. Whoever changes a manifest on purpose can change
-        that SHA-256 too, so every value is checked. Raises UnknownVariantError for an index of variants.
+        Raises ImageError if the text is not a manifest in this format or, unless `check` is False, if it is not what
+        its SHA-256s say. Whoever changes a manifest on purpose can change those too, so every value is checked. Raises
+        UnknownVariantError for a module with variants.
         """
-        return read_manifest(text.encode(errors="surrogatepass") if isinstance(text, str) else text, where, check)[0]
+        file = _file_of_text(text, where, check)
+        if () not in file.variants:
+            raise UnknownVariantError(f"{where} has variants: name the macros of one")
+        return file.manifest((), whole=True)
 
 
-# --- reading a manifest's JSON ----------------------------------------------------------------------
+# --- reading a manifest -----------------------------------------------------------------------------
 #
 # One reader for each record. They raise ValueError, LookupError, TypeError or AttributeError for bad input, which
-# read_document turns into one message.
+# `_checked` turns into one message.
+
+USUAL_SIZE = 1 << 16
+"""Bytes that are read at once. Most manifests, and nearly all heads, have fewer."""
+
+_START = f'{{"format": {FORMAT}, '.encode()
+_MIDDLE = b'\n, "kernels": [\n'
+_BETWEEN = b",\n"
+_END = b"\n]}\n"
 
 
-def read_manifest(content: bytes, where: str, check: bool) -> tuple[Manifest, str]:
-    """Return what `Manifest.from_json` returns, and a SHA-256 that other manifests do not have."""
+class ManifestFile:
+    """A manifest's file: its head, which is read and checked at once, and its blocks, which are read when needed.
 
-    def read(document: dict[str, Any]) -> tuple[Manifest, str]:
-        if "variants" in document:
-            raise UnknownVariantError(f"{where} has variants: name the macros of one")
-        manifest = manifest_of(document)
-        check_digest(document, content, where, check)
-        return manifest, document["sha256"] if check else sha256_of(content)
+    `read` returns bytes of the file, from an offset on and up to a size; `where` names the file in messages. With
+    `check`, the SHA-256 of all that is read is checked. Raises ImageError for a file that is no manifest in this format
+    or is damaged; so do all methods.
+    """
 
-    return read_document(content, where, read)
+    name: str
+    """The module's name."""
+    digest: str
+    """The SHA-256 of the file's head, which has those of all blocks: two manifests that differ have different ones."""
+    variants: dict[Macros, dict[str, Any]]
+    """What describes each variant, by its macros. A module without variants has one, without macros."""
+
+    def __init__(self, read: Callable[[int, int], bytes], where: str, check: bool = True) -> None:
+        self.where = where
+        self._read = read
+        self._check = check
+        self._start = read(0, USUAL_SIZE)
+        if not self._start.startswith(_START):
+            raise _other_format(self._start, where)
+        _checked(where, self._read_head)
+
+    def _read_head(self) -> None:
+        first = self._start.partition(b"\n")[0]
+        line = json.loads(first.decode() + "null}")
+        size, digest = _count(line["size"], 1), _sha256(line["sha256"])
+        end = len(first) + 1 + size
+        place = end + len(_MIDDLE)
+        _check_size(place)
+        if place > len(self._start):
+            self._start = self._read(0, place)
+        text = self._start[:place]
+        if len(text) < place:
+            raise ValueError(f"it ends after {len(text)} bytes, before its kernels")
+        self.digest = sha256_of(text.replace(digest.encode(), b"", 1))
+        if self._check and self.digest != digest:
+            raise _damaged(self.where)
+        if text[end:] != _MIDDLE:
+            raise ValueError(f"its kernels do not start at {place}")
+        head = json.loads(text[len(first) + 1 : end].decode())
+        self._blocks = []
+        for size, digest in head["blocks"]:
+            self._blocks.append((place, _count(size, 1), _sha256(digest)))
+            place += size + len(_BETWEEN)
+        _check_size(place)
+        self.name, self._head = printable(head["name"]), head
+        self.variants = {same_macros(record["macros"]): record for record in head["variants"]}
+        if not self.variants or len(self.variants) < len(head["variants"]):
+            raise ValueError("a variant appears twice, or there is none")
+
+    def manifest(self, macros: Macros, whole: bool = False) -> Manifest:
+        """Return the manifest of the variant with these macros.
+
+        If there are many kernels, they are read when they are asked for, unless `whole`. Raises KeyError if there is no
+        such variant.
+        """
+        record = self.variants[macros]
+        return _checked(self.where, lambda: _manifest({**self._head, **record}, self, whole))
+
+    def kernel_names(self) -> list[str] | None:
+        """Return the names of the module's kernels; None if it has variants. Checks only what it reads."""
+        if () not in self.variants:
+            return None
+        numbers = self.variants[()]["kernels"]["blocks"]
+        return _checked(self.where, lambda: [printable(row["name"]) for row in self.rows(numbers)])
+
+    @property
+    def specialize(self) -> Carried | None:
+        """Where the module's sources are, if what was not foreseen may be compiled from them."""
+        return _checked(self.where, lambda: _optional(_carried, self._head["specialize"]))
+
+    def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """Return the kernels in the blocks with these numbers, as JSON objects, in their order."""
+        found: list[dict[str, Any]] = []
+        for number in numbers:
+            place, size, digest = self._blocks[_count(number)]
+            text = self._start[place : place + size]
+            text = text if len(text) == size else self._read(place, size)
+            if self._check and sha256_of(text) != digest:
+                raise ImageError(
+                    f"{self.where} is damaged, or was changed after it was loaded: {size} bytes from {place} on do not "
+                    "have the SHA-256 that it contains. Start the program again; if that does not help, reinstall the "
+                    "package."
+                )
+            found += json.loads(text.decode())
+        return sorted(found, key=lambda row: int(row["index"])) if len(numbers) > 1 else found
+
+    def check_end(self, text: bytes) -> None:
+        """Raise ImageError if `text`, that of the whole file, has anything but blocks after the head."""
+        places = [place + size for place, size, _ in self._blocks]
+        between = all(text[place : place + len(_BETWEEN)] == _BETWEEN for place in places[:-1])
+        if not (places and between and text[places[-1] :] == _END):
+            raise _damaged(self.where)
 
 
-def read_document(text: str | bytes, where: str, read: Callable[[dict[str, Any]], T]) -> T:
-    """Return what `read` returns for the JSON object in a manifest; raises ImageError."""
-    return read_checked(where, lambda: read(_parsed(text, where)))
+class Kernels(Sequence[KernelInfo]):
+    """The kernels of a variant, whose blocks are read when they are asked for; every use may raise ImageError.
+
+    `document` describes the variant.
+    """
+
+    def __init__(self, file: ManifestFile, document: Mapping[str, Any]) -> None:
+        self._file = file
+        self._document = document
+        self._count = _count(document["kernels"]["count"])
+        self._blocks: list[int] = document["kernels"]["blocks"]
+        self._targets = {image["target"] for image in document["images"]}
+        self._structs: Mapping[str, Struct] | None = None
+        self._near: dict[int, list[KernelInfo]] = {}
+        self._rows: list[dict[str, Any]] | None = None
+        self._made: dict[int, KernelInfo] = {}
+
+    @property
+    def are_few(self) -> bool:
+        """Whether all kernels are in one block."""
+        return len(self._blocks) == 1
+
+    def near(self, short_name: str) -> list[KernelInfo]:
+        """Return kernels among which are all that have a short name, or a full name with that short name."""
+        number = block_number(short_name, len(self._blocks))
+        if number not in self._near:
+            self._near[number] = _checked(
+                self._file.where, lambda: list(map(self._kernel, self._file.rows(self._blocks[number : number + 1])))
+            )
+        return self._near[number]
+
+    def resources(self, at: int) -> Mapping[str, Mapping[str, int]]:
+        """Return the resources of image number `at`, by kernel symbol."""
+        found = {row["symbol"]: row["resources"][at] for row in self._all_rows()}
+        used = {symbol: figures for symbol, figures in found.items() if figures is not None}
+        return _resources({**self._document["images"][at]["resources"], **used})
+
+    def _all_rows(self) -> list[dict[str, Any]]:
+        if self._rows is None:
+            rows = self._file.rows(self._blocks)
+            if [row["index"] for row in rows] != list(range(self._count)):
+                raise ValueError(f"it has {len(rows)} kernels, not {self._count}, or some appear twice")
+            self._rows = rows
+        return self._rows
+
+    def _kernel(self, row: Mapping[str, Any]) -> KernelInfo:
+        index = row["index"]
+        if index not in self._made:
+            if self._structs is None:
+                self._structs = _structs(dict(self._document["structs"]))
+            kernel = _kernel(row, self._structs)
+            if not self._targets.issuperset(kernel.absent):
+                raise ValueError(
+                    f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here"
+                )
+            self._made[index] = kernel
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[KernelInfo]:
+        return iter(_checked(self._file.where, lambda: list(map(self._kernel, self._all_rows()))))
+
+    @overload
+    def __getitem__(self, index: int) -> KernelInfo: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[KernelInfo, ...]: ...
+    def __getitem__(self, index: int | slice) -> KernelInfo | tuple[KernelInfo, ...]:
+        return tuple(self)[index]
 
 
-def read_checked(where: str, read: Callable[[], T]) -> T:
+class _Resources(Mapping[str, Mapping[str, int]]):
+    """The resources of an image, all read when one is asked for."""
+
+    def __init__(self, kernels: Kernels, at: int) -> None:
+        self._kernels = kernels
+        self._at = at
+
+    def _all(self) -> Mapping[str, Mapping[str, int]]:
+        return _checked(self._kernels._file.where, lambda: self._kernels.resources(self._at))
+
+    def __getitem__(self, symbol: str) -> Mapping[str, int]:
+        return self._all()[symbol]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
+def all_manifests(text: str | bytes, where: str) -> tuple[Manifest, ...]:
+    """Return the manifests of all variants in a module's file, or the one of a module without variants.
+
+    `where` names the file in messages. Raises ImageError as `Manifest.from_json` does, also if a variant appears twice
+    or if the fatbins of two variants overlap.
+    """
+    file = _file_of_text(text, where, True)
+    manifests = tuple(file.manifest(macros, whole=True) for macros in file.variants)
+    _checked(where, lambda: _check_variants(manifests))
+    return manifests
+
+
+def block_number(short_name: str, blocks: int) -> int:
+    """Return which of a variant's blocks has the kernels with a short name."""
+    if blocks == 1:
+        return 0
+    return int(sha256_of(short_name.encode(errors="surrogatepass"))[:12], 16) % blocks
+
+
+def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:
+    content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    _checked(where, lambda: _check_size(len(content)))
+    file = ManifestFile(lambda offset, size: content[offset : offset + size], where, check)
+    file.check_end(content)
+    return file
+
+
+def _checked(where: str, read: Callable[[], T]) -> T:
     """Return what `read` returns; raises ImageError where the readers below find bad input."""
     try:
         return read()
@@ -452,44 +629,49 @@ def read_checked(where: str, read: Callable[[], T]) -> T:
         raise ImageError(f"{where} is not a cuda-wheel manifest: {reason}") from error
 
 
-def _parsed(text: str | bytes, where: str) -> dict[str, Any]:
-    if len(text) > LARGEST:
-        raise ValueError(f"it has {len(text)} bytes, more than the {LARGEST} that a manifest may have")
-    # Any encoding but UTF-8 is damage; json.loads would guess the encoding of bytes.
-    document: dict[str, Any] = json.loads(text if isinstance(text, str) else text.decode())
-    found_format = document["format"]
-    if type(found_format) is not int or found_format < 1:
-        raise ValueError(f"its format is {found_format!r}")
-    if found_format > FORMAT:
-        from .explanations import newer_format  # only for an error
-
-        raise newer_format(where, found_format)
-    if found_format < 3:
-        return document
-
-    return unfolded(document)
+def _check_size(size: int) -> None:
+    if size > LARGEST:
+        raise ValueError(f"it has {size} bytes, more than the {LARGEST} that a manifest may have")
 
 
-def check_digest(document: dict[str, Any], content: bytes, where: str, check: bool) -> None:
-    """Raise ImageError if `check` and the SHA-256 in a manifest is not that of its content."""
-    digest, intact = _sha256(document["sha256"]), not check
-    if check and document["format"] < 3:
-        intact = sha256_of(content.replace(digest.encode(), b"")) == digest
-    elif check:
-        intact = is_intact(content)
-    if not intact:
-        from .explanations import damaged_manifest  # only for an error
-
-        raise damaged_manifest(where, printable(document["name"]))
+def _damaged(where: str) -> ImageError:
+    return ImageError(
+        f"{where} is damaged: its SHA-256 is not the one that it contains. Reinstall the package that holds it."
+    )
 
 
-def manifest_of(document: dict[str, Any]) -> Manifest:
-    """Return the manifest in a JSON object, for `read_document`."""
-    fatbin, structs = document["fatbin"], structs_in(document)
+def _other_format(start: bytes, where: str) -> ImageError:
+    """Return the error for a file that does not start as a manifest of this format."""
+    from re import MULTILINE, search  # only for an error
+
+    text = start.decode(errors="replace")
+    # Formats 1 and 2 had one key a line; all others have the number first.
+    number = search(r'(?:\A\{|^ )"format": (\d{1,9}),', text, MULTILINE)
+    if number is None or int(number[1]) in (0, FORMAT):
+        return ImageError(f"{where} is not a cuda-wheel manifest: it starts with {start[:40]!r}")
+    writer = search(r'\A[^\n]*"cuda_wheel": "([\w.+!-]{1,64})"', text)
+    version = f"cuda-wheel {writer[1]}" if writer else "a version of cuda-wheel before its first release"
+    if int(number[1]) < FORMAT:
+        help = "Build the package again with the installed version of cuda-wheel."
+    elif writer:
+        help = f"Install {version} or later to load it."
+    else:
+        version, help = "a later version of cuda-wheel", "Upgrade cuda-wheel to load it."
+    return ImageError(
+        f"{where} was written by {version}, in manifest format {number[1]}; this version reads format {FORMAT} only. "
+        f"{help}"
+    )
+
+
+def _manifest(document: Mapping[str, Any], file: ManifestFile, whole: bool) -> Manifest:
+    """Return the manifest that a JSON object describes, the head of a file with what differs in one variant."""
+    fatbin, kernels = document["fatbin"], Kernels(file, document)
     toolchain = {printable(key): printable(value) for key, value in document["toolchain"].items()}
     parse_version(toolchain["nvrtc"])
+    whole = whole or kernels.are_few
+    images = _list_of(_image, document["images"])
     manifest = Manifest(
-        name=printable(document["name"]),
+        name=file.name,
         fatbin=_file_name(fatbin["file"]),
         fatbin_size=_count(fatbin["size"], 1),
         fatbin_sha256=_sha256(fatbin["sha256"]),
@@ -497,24 +679,48 @@ def manifest_of(document: dict[str, Any]) -> Manifest:
         sources=_list_of(printable, document["sources"]),
         options=_list_of(printable, document["options"]),
         host_code=_list_of(printable, document["host_code"]),
-        images=_list_of(_image, document["images"]),
-        kernels=_list_of(lambda item: kernel_of(item, structs), document["kernels"]),
+        images=tuple(
+            image._replace(resources=kernels.resources(at) if whole else _Resources(kernels, at))
+            for at, image in enumerate(images)
+        ),
+        kernels=tuple(kernels) if whole else kernels,
         globals=_list_of(_variable, document["globals"]),
         extern=_list_of(_external, document["extern"]),
-        long_size=_optional(_count, document.get("long_size")),
-        specialize=_optional(carried_of, document.get("specialize")),
+        long_size=_optional(_count, document["long_size"]),
+        compression=fatbin["compression"],
+        variant=read_macros(document["macros"]),
+        fatbin_offset=_count(fatbin["offset"]),
+        specialize=_optional(_carried, document["specialize"]),
     )
-    # Manifests without this key have no compression but zstd.
-    is_compressed = any(image.offset is None for image in manifest.images)
-    manifest = manifest._replace(compression=fatbin.get("compression", "zstd" if is_compressed else "none"))
     _check_images(manifest)
-    for infos in (manifest.kernels, manifest.globals):
-        _check_unique("symbol", [info.symbol for info in infos])
+    if whole:
+        _check_unique("symbol", [info.symbol for info in manifest.kernels])
+    _check_unique("symbol", [info.symbol for info in manifest.globals])
     return manifest
 
 
-def carried_of(item: dict[str, Any]) -> Carried:
+def _carried(item: Mapping[str, Any]) -> Carried:
     return Carried(_count(item["offset"]), _count(item["size"]), _sha256(item["sha256"]))
+
+
+def read_macros(macros: Mapping[str, Any]) -> Variant:
+    """Return the variant in a JSON object; raises ValueError or AttributeError for another one."""
+    for name, value in macros.items():
+        is_value = isinstance(value, int | float) or (isinstance(value, str) and value and value.isprintable())
+        if not (name.isidentifier() and name.isascii() and is_value):
+            raise ValueError(f"{name!r} with the value {value!r} is not a macro")
+    return tuple(sorted(macros.items()))
+
+
+def _check_variants(manifests: Sequence[Manifest]) -> None:
+    """Raise ValueError for manifests that are not those of the variants of one module."""
+    end = 0
+    for manifest in manifests:
+        if not manifest.variant and len(manifests) > 1:
+            raise ValueError("one of several variants has no macros")
+        if manifest.fatbin_offset < end or manifest.fatbin != manifests[0].fatbin:
+            raise ValueError(f"the fatbin of {manifest.full_name} does not follow the one before it")
+        end = manifest.fatbin_offset + manifest.fatbin_size
 
 
 def _image(item: dict[str, Any]) -> Image:
@@ -525,7 +731,7 @@ def _image(item: dict[str, Any]) -> Image:
     ptx, compiled = (_optional(parse_version, item[key]) for key in ("ptx_version", "ptx_version_compiled"))
     driver, source = parse_version(item["driver"]), _optional(printable, item["source"])
     place = _optional(_count, item["offset"]), _count(item["size"], 1), _sha256(item["sha256"])
-    image = Image(kind, target, ptx, compiled, driver, *place, _resources(item["resources"]), source)
+    image = Image(kind, target, ptx, compiled, driver, *place, {}, source)
     if (image.ptx_version is None) != (kind != "ptx"):
         raise ValueError(f"{image} has the PTX version {image.ptx_version}")
     if kind == "ltoir" and image.source is None:
@@ -543,14 +749,45 @@ def _resources(kernels: dict[str, dict[str, Any]]) -> Mapping[str, Mapping[str, 
     return kernels
 
 
-def structs_in(document: Mapping[str, Any]) -> "Mapping[str, Struct]":
-    if not document.get("structs"):
-        return {}
+def _structs(items: dict[str, Any]) -> dict[str, Struct]:
+    """Return a manifest's structs by their keys. A struct that contains itself is a KeyError."""
+    found: dict[str, Struct] = {}
+    counts: dict[str, int] = {}
 
-    return structs_of(dict(document["structs"]), printable, _count, _list_of)
+    def struct_of(key: str) -> Struct:
+        if key not in found:
+            item = items.pop(key)
+            name, size = printable(item["name"]), _count(item["size"], 1)
+            found[key] = Struct(name, size, _list_of(lambda each: field_of(each, size), item["fields"]))
+            counts[key] = sum(counts[each["struct"]] if "struct" in each else 1 for each in item["fields"])
+            if counts[key] > MOST_FIELDS:  # whoever expands them would need too long
+                raise ValueError(f"the struct {name} has {counts[key]} fields with those of its structs")
+        return found[key]
+
+    def field_of(item: dict[str, Any], size: int) -> Field:
+        struct = struct_of(item["struct"]) if "struct" in item else None
+        type_ = _number_type(item["type"]) if struct is None else struct.name
+        shape = _list_of(lambda count: _count(count, 1), item.get("shape", []))
+        if len(shape) > 32:  # NumPy's limit
+            raise ValueError(f"a field has {len(shape)} dimensions")
+        field = Field(printable(item["name"]), type_, _count(item["offset"], 0), shape, struct)
+        end = field.offset + (struct.size if struct else int(type_[1:] or 1)) * prod(shape)
+        if end > size:
+            raise ValueError(f"the field {field.name} ends at {end} in a struct of {size} bytes")
+        return field
+
+    while items:
+        struct_of(next(iter(items)))
+    return found
 
 
-def kernel_of(item: dict[str, Any], structs: "Mapping[str, Struct]") -> KernelInfo:
+def _number_type(value: object) -> str:
+    if value not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
+        raise ValueError(f"{value!r} is not the type of a field")
+    return str(value)
+
+
+def _kernel(item: Mapping[str, Any], structs: Mapping[str, Struct]) -> KernelInfo:
     parameters = _list_of(lambda each: _parameter(each, structs), item["parameters"])
     end = 0
     for each in parameters:
@@ -561,7 +798,7 @@ def kernel_of(item: dict[str, Any], structs: "Mapping[str, Struct]") -> KernelIn
     return KernelInfo(printable(item["name"]), _symbol(item["symbol"]), parameters, absent)
 
 
-def _parameter(item: dict[str, Any], structs: "Mapping[str, Struct]") -> Parameter:
+def _parameter(item: dict[str, Any], structs: Mapping[str, Struct]) -> Parameter:
     parameter = Parameter(
         type=printable(item["type"]),
         offset=_count(item["offset"]),
@@ -634,13 +871,9 @@ def _count(value: object, least: int = 0) -> int:
 
 
 def _check_images(manifest: Manifest) -> None:
-    """Raise ValueError if the images cannot be those of one fatbin, or a kernel names an image that is not there."""
+    """Raise ValueError if the images cannot be those of one fatbin."""
     images = manifest.images
-    targets = {str(image.target) for image in images}
     _check_unique("image", [(image.kind, image.target, image.source) for image in images])
-    for kernel in manifest.kernels:
-        if not targets.issuperset(kernel.absent):
-            raise ValueError(f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here")
     places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}
     if places and any(image.offset is None for image in images):
         raise ValueError("some images have an offset in the fatbin, others have none")
@@ -660,146 +893,3 @@ def _check_unique(what: str, values: Sequence[object]) -> None:
     if len(set(values)) < len(values):
         repeated = next(each for each in values if values.count(each) > 1)
         raise ValueError(f"the {what} {repeated!r} appears twice")
-
-
-BLOCK = 1 << 14
-"""The usual size of a block, in bytes."""
-
-START = '{"format": 3, "sha256": "'
-"""What the text starts with."""
-
-_MIDDLE = ', "blocks": ['
-
-
-def folded(document: Mapping[str, Any], keys: Sequence[str], size: int) -> str | None:
-    """Return the text of a manifest whose plain text has `size` bytes; None if its kernels cannot be told apart so.
-
-    `document` is the manifest as a JSON object, without format and SHA-256; `keys` are its kernels' short names.
-    """
-    kernels = document["kernels"]
-    names = set(keys)
-    if any(item["symbol"] != key and item["symbol"] in names for item, key in zip(kernels, keys, strict=True)):
-        return None  # one kernel's symbol is another's name: the symbol counts, and may be in another block
-    symbols = {item["symbol"] for item in kernels}
-    rows: list[list[Any]] = [[] for _ in range(-(-size // BLOCK))]
-    for index, (item, key) in enumerate(zip(kernels, keys, strict=True)):
-        resources = [image["resources"].get(item["symbol"]) for image in document["images"]]
-        rows[_number(key, len(rows))].append(item | {"index": index, "resources": resources})
-    lines = [_line(block) for block in rows]
-    others = [
-        image | {"resources": {key: value for key, value in image["resources"].items() if key not in symbols}}
-        for image in document["images"]
-    ]
-    sizes = [[len(line.encode()), sha256_of(line.encode())] for line in lines]
-    return _assembled(_line({**document, "kernels": len(kernels), "images": others, "blocks": sizes}), lines)
-
-
-def _line(value: object) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
-def _number(key: str, blocks: int) -> int:
-    """Return the number of the block that has the kernels with a short name."""
-    return int(sha256_of(key.encode(errors="surrogatepass"))[:12], 16) % blocks
-
-
-def _assembled(head: str, blocks: Sequence[str]) -> str:
-    digest = sha256_of(head.encode(errors="surrogatepass"))
-    return f'{START}{digest}", "manifest":\n{head}\n{_MIDDLE}\n' + ",\n".join(blocks) + "\n]}\n"
-
-
-def unfolded(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest as one JSON object with all kernels, from the object that the text is."""
-    head, kernels = document["manifest"], [row for block in document["blocks"] for row in block]
-    kernels.sort(key=lambda row: row["index"])
-    if [row["index"] for row in kernels] != list(range(head["kernels"])):
-        raise ValueError(f"it has {len(kernels)} kernels, not {head['kernels']}")
-    images = [
-        image | {"resources": _resources_manifest_blocks(image, kernels, at)} for at, image in enumerate(head["images"])
-    ]
-    return {**head, "format": document["format"], "sha256": document["sha256"], "kernels": kernels, "images": images}
-
-
-def _resources_manifest_blocks(
-    image: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]], at: int
-) -> dict[str, Any]:
-    found = {row["symbol"]: row["resources"][at] for row in kernels if row["resources"][at] is not None}
-    return {**image["resources"], **found}
-
-
-def is_intact(content: bytes) -> bool:
-    """Return whether every line has the SHA-256 that the text says."""
-    text = content.decode()
-    head, *lines = text.split("\n")[1:-2]
-    blocks = [line.removesuffix(",") for line in lines[1:]]
-    sizes = [[len(line.encode()), sha256_of(line.encode())] for line in blocks]
-    return text == _assembled(head, blocks) and json.loads(head)["blocks"] == sizes
-
-
-def head_of(start: bytes, check: bool) -> tuple[dict[str, Any], int, bool] | None:
-    """Return the manifest without kernels, the place of the first block in bytes, and whether it is intact.
-
-    `start` is the start of the text; the result is None if it ends before the first block. With `check` false, it is
-    taken as intact.
-    """
-    parts = start.split(b"\n", 3)
-    if len(parts) < 4:
-        return None
-    first, head, middle, _ = parts
-    intact = not check or _assembled(head.decode(), []).encode().startswith(b"\n".join((first, head, middle)))
-    return json.loads(head), len(first) + len(head) + len(middle) + 3, intact
-
-
-class Blocks(Sequence[Any]):
-    """The kernels of a manifest in blocks, which are read when they are asked for.
-
-    `read` returns the bytes of the manifest's file from an offset on; `make` returns the kernel in a row of a block.
-    Both raise ImageError; so does every use of the sequence.
-    """
-
-    def __init__(self, head: Mapping[str, Any], start: int, read: Any, make: Any) -> None:
-        self._count = head["kernels"]
-        self._places = []
-        for size, digest in head["blocks"]:
-            self._places.append((start, size, digest))
-            start += size + 2  # ",\n"
-        self._read = read
-        self._make = make
-        self._rows: dict[int, list[Any]] = {}
-        self._kernels: dict[int, Any] = {}
-
-    def near(self, key: str) -> list[Any]:
-        """Return kernels among which are all that have a short name, or a full name with that short name."""
-        return [self._kernel(row) for row in self._block(_number(key, len(self._places)))]
-
-    def resources(self, image: Mapping[str, Any], at: int) -> dict[str, Any]:
-        """Return the resources of all kernels in image number `at`, which is `image` in the manifest."""
-        return _resources_manifest_blocks(image, self._all_rows(), at)
-
-    def _block(self, number: int) -> list[Any]:
-        if number not in self._rows:
-            self._rows[number] = self._read(*self._places[number])
-        return self._rows[number]
-
-    def _all_rows(self) -> list[Any]:
-        rows = [row for number in range(len(self._places)) for row in self._block(number)]
-        return sorted(rows, key=lambda row: row["index"])
-
-    def _kernel(self, row: Mapping[str, Any]) -> Any:
-        index = row["index"]
-        if index not in self._kernels:
-            self._kernels[index] = self._make(row)
-        return self._kernels[index]
-
-    def __len__(self) -> int:
-        return int(self._count)
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(self._kernel, self._all_rows())
-
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        return tuple(self)[index]

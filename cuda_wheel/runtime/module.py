@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .driver import check_result, cuda_driver, is_forked
 from .errors import DriverError, UnknownGlobalError, UnknownKernelError
-from .manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, unscoped, without_spaces
+from .manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Parameter, unscoped, without_spaces
 from .registry import forget
 from .rules import How
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .jit import Jit
     from .parts.linking.link import Linked
     from .parts.variables import Global
-    from .parts.variants import MacroValue
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
 

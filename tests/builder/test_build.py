@@ -497,5 +497,5 @@ def test_a_compile_error_keeps_the_source_line_and_caret(make_project, workers, 
 def test_the_manifest_is_plain_json(unpacked) -> None:
     (path,) = unpacked("saxpy").rglob("*.fatbin.json")
     document = json.loads(path.read_text())
-    assert document["format"] == 1
-    assert document["sources"] == ["src/saxpy_demo/kernels/saxpy.cu"]
+    assert document["format"] == 4
+    assert document["module"]["sources"] == ["src/saxpy_demo/kernels/saxpy.cu"]

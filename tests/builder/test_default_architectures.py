@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.rules import resolve
 from tests.builder.config.test_architectures import CUDA_12, CUDA_13
-from tests.support.manifests import image, manifest
+from tests.support.manifests import image, manifest, plain
 
 REACHED = [gpu.capability for gpu in GPUS if gpu.capability >= (7, 5)]
 
@@ -64,7 +63,7 @@ def test_a_build_without_settings_reaches_every_gpu_and_prints_no_notice(
     assert result.returncode == 0, result.stdout
     assert "deprecated" not in result.stdout and "no image" not in result.stdout
     text = (tmp_path / "out/demo/fill.fatbin.json").read_text()
-    targets = [image["target"] for image in json.loads(text)["images"]]
+    targets = [image["target"] for image in plain(text)["images"]]
     assert targets == ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120", "compute_75", "compute_100"]
     (coverage,) = cover([Manifest.from_json(text, "demo.fill")])
     assert {coverage.cells[gpu, driver] for gpu in REACHED for driver in DRIVERS} <= {"native", "jit", "unknown"}

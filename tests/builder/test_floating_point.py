@@ -1,6 +1,6 @@
 """Floating-point options decide the same arithmetic, whatever the way from a source to machine code.
 
-The reference is the cubin that NVRTC itself makes, which nvcc's equals in arithmetic (see docs/architecture.md).
+The reference is the cubin that NVRTC itself makes, which nvcc's equals in arithmetic (see docs/explanation/machine-code.md).
 """
 
 from __future__ import annotations

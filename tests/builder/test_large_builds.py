@@ -22,6 +22,7 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer import coverage
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -233,7 +234,7 @@ def test_loading_one_module_opens_no_file_of_the_others(tmp_path: Path) -> None:
     package.mkdir()
     (package / "__init__.py").touch()
     for number in range(200):
-        (package / f"m{number}.fatbin.json").write_text(manifest(f"many.m{number}").to_json())
+        (package / f"m{number}.fatbin.json").write_text(manifest_text(manifest(f"many.m{number}")))
     program = """
 import os, sys
 from cuda_wheel.runtime.files import files_and_manifest

@@ -14,6 +14,7 @@ import pytest
 
 from cuda_wheel.builder.cache.compile_cache import job_key
 from cuda_wheel.builder.manifest_writer.coverage import cover
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.sources.modules import one_module, variants_of
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
@@ -21,9 +22,7 @@ from cuda_wheel.builder.wheel.stubs import variant_loader_stub
 from cuda_wheel.builder.workers.executor import shared_options
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
-from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.manifest_text import manifests_to_json
-from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.manifest import Manifest, all_manifests
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import BACKENDS, LISTS, SCIKIT_BUILD, pyproject_head
 from tests.support.variants import SOURCE_OF_VARIANTS, VARIANTS_TABLE, write_variants
@@ -232,9 +231,9 @@ def test_damage_in_any_variant_is_found(variants_build: tuple[Path, str], cuda_w
 @pytest.mark.one_toolchain
 def test_an_index_that_contradicts_itself_is_refused(variants_build: tuple[Path, str]) -> None:
     manifests, _ = read(variants_build[0])
-    assert all_manifests(manifests_to_json(manifests), "x") == manifests
+    assert all_manifests(manifest_text(*manifests), "x") == manifests
     with pytest.raises(UnknownVariantError, match="x has variants: name the macros of one"):
-        Manifest.from_json(manifests_to_json(manifests), "x")
+        Manifest.from_json(manifest_text(*manifests), "x")
     for changed, words in (
         ([manifests[0], manifests[1]._replace(variant=manifests[0].variant)], "appears twice"),
         ([manifests[1], manifests[0]], "does not follow the one before it"),
@@ -242,8 +241,8 @@ def test_an_index_that_contradicts_itself_is_refused(variants_build: tuple[Path,
         ([manifests[0]._replace(variant=(("A B", 1),))], "is not a macro"),
     ):
         with pytest.raises(ImageError, match=words):
-            all_manifests(manifests_to_json(changed), "x")
-    text = manifests_to_json(manifests)
+            all_manifests(manifest_text(*changed), "x")
+    text = manifest_text(*manifests)
     with pytest.raises(ImageError, match="its SHA-256 is not the one that it contains"):
         all_manifests(text.replace('"update"', '"updatf"'), "x")
 

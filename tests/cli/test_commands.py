@@ -18,7 +18,9 @@ from random import Random
 import pytest
 
 from cuda_wheel import __version__
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.runtime.manifest import Manifest
+from tests.support.manifests import plain, text_of
 from tests.support.projects import KERNEL
 
 pytestmark = pytest.mark.one_toolchain
@@ -198,7 +200,7 @@ def change(fatbin: Path, at: int) -> None:
 def test_verify_names_what_differs(damage, message: str, unpacked, cuda_wheel: Command) -> None:
     folder = unpacked("stencil")
     (fatbin,) = folder.rglob("*.fatbin")
-    damage(fatbin, json.loads(Path(f"{fatbin}.json").read_text())["images"])
+    damage(fatbin, plain(Path(f"{fatbin}.json").read_text())["images"])
     result = cuda_wheel("verify", folder)
     assert result.returncode == 1
     assert result.stdout.startswith("stencil_demo.kernels.stencil: ")
@@ -207,12 +209,11 @@ def test_verify_names_what_differs(damage, message: str, unpacked, cuda_wheel: C
 
 def rewritten(text: str, path: tuple[str | int, ...], value: object) -> str:
     """Return a manifest with a changed value and the right SHA-256 for it."""
-    document = json.loads(text)
-    place = document
+    place = document = plain(text)
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    return Manifest.from_json(json.dumps(document), "x", check=False).to_json()
+    return manifest_text(Manifest.from_json(text_of(document), "x"))
 
 
 FORGERIES: list[tuple[tuple[str | int, ...], object, str]] = [

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import cuda_wheel
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.rules import resolve
@@ -121,7 +122,7 @@ def load_damaged(fatbin: str, numbers: range) -> Iterator[tuple[int, str]]:
                 content += good[end:]
             path = package / f"n{number}.fatbin"
             path.write_bytes(content)
-            text = manifest._replace(name=name, fatbin=path.name).to_json()
+            text = manifest_text(manifest._replace(name=name, fatbin=path.name))
             (package / f"n{number}.fatbin.json").write_text(text)
             try:
                 module = cuda_wheel.load(name)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import cuda_wheel
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.runtime.manifest import Manifest
 from tests.gpu.support import SAXPY, SAXPY_SIZE, Memory, check_saxpy, value
 from tests.soak import amount
@@ -26,7 +27,7 @@ def copies(folder: Path, count: int) -> list[str]:
     for number, name in enumerate(names):
         fatbin = folder / f"saxpy{number}.fatbin"
         fatbin.write_bytes((folder / manifest.fatbin).read_bytes())
-        text = manifest._replace(name=name, fatbin=fatbin.name).to_json()
+        text = manifest_text(manifest._replace(name=name, fatbin=fatbin.name))
         fatbin.with_name(f"{fatbin.name}.json").write_text(text)
     return names
 

@@ -11,10 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.manifest import Manifest, all_manifests
 from cuda_wheel.runtime.parts.cuda_libraries import link_code
 from cuda_wheel.runtime.parts.tuned_tables import parse_table
-from cuda_wheel.runtime.parts.variants import all_manifests
 from cuda_wheel.tuning.tuner import table_text
 from tests.support.driver import Driver
 from tests.support.processes import run

@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 import cuda_wheel
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.cli.main import main
 from cuda_wheel.runtime.errors import ImageError
@@ -164,7 +165,7 @@ def test_a_package_in_several_folders_and_a_zip(
 
     def module(name: str) -> dict[str, bytes]:
         manifest = Manifest.from_json(files[FATBIN + ".json"], "x")
-        own = manifest._replace(name=f"space.inner.{name}", fatbin=f"{name}.fatbin").to_json().encode()
+        own = manifest_text(manifest._replace(name=f"space.inner.{name}", fatbin=f"{name}.fatbin")).encode()
         return {f"space/inner/{name}.fatbin": files[FATBIN], f"space/inner/{name}.fatbin.json": own}
 
     places = [unpack(module(name), tmp_path / name) for name in ("one", "two")]

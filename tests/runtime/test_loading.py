@@ -22,6 +22,7 @@ import pytest
 
 import cuda_wheel
 import cuda_wheel as package
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.wheel.outputs import vendored_files, write
 from cuda_wheel.runtime import digest, loading, registry
 from cuda_wheel.runtime import driver as driver_module
@@ -149,7 +150,7 @@ def enlarge(site: Path, size: int) -> bytes:
         file.seek(start)
         file.write(content)
     images = tuple(image._replace(offset=image.offset + start) for image in manifest.images)
-    path.write_text(manifest._replace(fatbin_size=size, images=images).to_json())
+    path.write_text(manifest_text(manifest._replace(fatbin_size=size, images=images)))
     (chosen,) = (image for image in manifest.images if str(image.target) == "sm_80")
     return content[chosen.offset : chosen.offset + chosen.size]
 
@@ -255,7 +256,7 @@ def test_a_manifest_that_hides_its_compression_does_not_pass_verify(built, cuda_
     folder = built('compress = "size"\narchitectures = ["80-real"]')
     path = folder / "demo/packed.fatbin.json"
     made = Manifest.from_json(path.read_text(), "x")
-    path.write_text(made._replace(compression="lz4").to_json())
+    path.write_text(manifest_text(made._replace(compression="lz4")))
     result = cuda_wheel("verify", folder)
     assert result.returncode == 1
     assert 'the compression of packed.fatbin is "zstd", not "lz4"' in result.stdout
@@ -335,7 +336,7 @@ def test_a_driver_that_chooses_unreadable_ptx_from_a_compressed_fatbin_is_quoted
     path = folder / "demo/packed.fatbin.json"
     made = Manifest.from_json(path.read_text(), "x")
     images = [each._replace(driver=(13, 4)) if str(each.target) == "compute_90" else each for each in made.images]
-    path.write_text(made._replace(images=tuple(images)).to_json())
+    path.write_text(manifest_text(made._replace(images=tuple(images))))
     use((9, 0))
     assert loading.load("demo.packed").how == "jit"
     use((9, 0), cuLibraryGetKernel=Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
@@ -450,7 +451,7 @@ def test_a_load_after_an_edit_has_the_types_of_the_edit(site: Path, use: Callabl
     manifest = Manifest.from_json(path.read_bytes(), "x")
     (kernel,) = manifest.kernels
     parameters = tuple(each._replace(cpp=each.cpp.replace("float*", "int*")) for each in kernel.parameters)
-    path.write_text(manifest._replace(kernels=(kernel._replace(parameters=parameters),)).to_json())
+    path.write_text(manifest_text(manifest._replace(kernels=(kernel._replace(parameters=parameters),))))
     after = loading.load(SAXPY)
     assert after["saxpy"].info.parameters == parameters != before["saxpy"].info.parameters
     assert driver.loaded[0] == driver.loaded[1]

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.runtime import files, loading, manifest_text
+from cuda_wheel.builder.manifest_writer.text import manifest_text
+from cuda_wheel.runtime import files, loading
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
 from cuda_wheel.runtime.files import ModuleFiles
-from cuda_wheel.runtime.manifest import START, Field, Image, KernelInfo, Manifest, Parameter, Struct, Target
+from cuda_wheel.runtime.manifest import USUAL_SIZE, Field, Image, KernelInfo, Manifest, Parameter, Struct, Target
 from cuda_wheel.runtime.module import Module
 from tests.support.driver import Driver
 
@@ -75,48 +76,38 @@ def found(text: bytes, monkeypatch: pytest.MonkeyPatch) -> Manifest:
 
 def test_many_kernels_are_written_in_blocks_and_read_back() -> None:
     manifest = many()
-    text = manifest.to_json()
-    assert text.startswith(START)
-    assert len(json.loads(text)["blocks"]) > 2
-    images = json.loads(text)["manifest"]["images"]
+    text = manifest_text(manifest)
+    document = json.loads(text)
+    assert len(document["kernels"]) > 2
+    images = document["module"]["images"]
     assert [image["resources"] for image in images] == [{}, {"other": {"x": 1}}]
     for given in (text, text.encode()):
         assert Manifest.from_json(given, "x") == manifest
-    assert Manifest.from_json(text, "x").to_json() == text
+    assert manifest_text(Manifest.from_json(text, "x")) == text
 
 
-def test_the_plain_form_of_many_kernels_is_read_too(monkeypatch: pytest.MonkeyPatch, load: Any) -> None:
-    """Wheels of earlier versions have it."""
-    monkeypatch.setattr(manifest_text, "LONG", 1 << 30)
-    text = many().to_json()
-    assert json.loads(text)["format"] == 1
-    assert Manifest.from_json(text, "x") == many()
-    module, _ = load(text.encode())
-    assert module["gemm<float, 7>"].info == many().kernels[7]
-
-
-def test_few_kernels_are_written_plainly() -> None:
+def test_few_kernels_are_one_block() -> None:
     few = many()._replace(kernels=many().kernels[:5])
     few = few._replace(images=tuple(image._replace(resources={}) for image in few.images))
-    assert json.loads(few.to_json())["format"] == 1
+    assert len(json.loads(manifest_text(few))["kernels"]) == 1
 
 
-def test_a_symbol_that_is_another_kernels_name_keeps_the_plain_form() -> None:
+def test_a_symbol_that_is_another_kernels_name_is_in_the_same_block() -> None:
     odd = many(KernelInfo("strange", "sly", ()), KernelInfo("c::sly", "_ZN1c3slyEv", ()))
-    assert json.loads(odd.to_json())["format"] == 1
-    assert json.loads(many(KernelInfo("strange", "sly", ())).to_json())["format"] == 3
+    assert len(json.loads(manifest_text(odd))["kernels"]) == 1
+    assert len(json.loads(manifest_text(many(KernelInfo("strange", "sly", ()))))["kernels"]) > 2
 
 
 def test_a_kernel_is_found_by_each_of_its_names_and_little_is_read(load: Any) -> None:
     manifest = many()
-    text = manifest.to_json().encode()
-    blocks = [size for size, _ in json.loads(text)["manifest"]["blocks"]]
+    text = manifest_text(manifest).encode()
+    blocks = [0, *(size for size, _ in json.loads(text)["module"]["blocks"])]  # 0: read with the head
     for number, form in enumerate(
         2 * ("ns::gemm<float, {}>", "gemm<float,{}>", "gemm< float, {} >", "ns::gemm<float,{}>")
     ):
         module, memory = load(text)
         before, name = memory.bytes_read, form.format(number)
-        assert before <= files.USUAL_MANIFEST and len(module) == COUNT + 3
+        assert before <= USUAL_SIZE and len(module) == COUNT + 3
         assert module[name].info == manifest.kernels[number]
         assert memory.bytes_read - before in blocks
         assert module[f" {name}"] is module[name]
@@ -136,7 +127,7 @@ def test_a_kernel_is_found_by_each_of_its_names_and_little_is_read(load: Any) ->
 
 def test_what_is_read_later_equals_what_is_read_at_once(load: Any) -> None:
     manifest = many()
-    module, _ = load(manifest.to_json().encode())
+    module, _ = load(manifest_text(manifest).encode())
     assert tuple(module.manifest.kernels) == manifest.kernels
     assert module.manifest.kernels[1] == manifest.kernels[1] and module.manifest.kernels[-2:] == manifest.kernels[-2:]
     for found, image in zip(module.manifest.images, manifest.images, strict=True):
@@ -147,7 +138,7 @@ def test_what_is_read_later_equals_what_is_read_at_once(load: Any) -> None:
 
 @pytest.mark.parametrize("check", ["on", "off"])
 def test_damage_is_found_where_it_is_read(check: str, load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = many().to_json().encode()
+    text = manifest_text(many()).encode()
     monkeypatch.setenv("CUDA_WHEEL_VERIFY", check)
     block = text.index(b"\n[") + 1
     damaged = text[:block] + text[block:].replace(b"gemm", b"germ")
@@ -157,7 +148,7 @@ def test_damage_is_found_where_it_is_read(check: str, load: Any, monkeypatch: py
     module, _ = load(damaged)
     with pytest.raises(ImageError, match="is damaged, or was changed after it was loaded"):
         module["gemm<float, 7>"]
-    with pytest.raises(ImageError, match="SHA-256 is not the one"):
+    with pytest.raises(ImageError, match="is damaged, or was changed after it was loaded"):
         Manifest.from_json(damaged, "x")
     with pytest.raises(ImageError, match="is damaged: its SHA-256"):
         load(text.replace(b'"fatbin":{', b'"fatbin": {'))
@@ -165,7 +156,7 @@ def test_damage_is_found_where_it_is_read(check: str, load: Any, monkeypatch: py
 
 @pytest.mark.parametrize("at", range(0, 1000, 37))
 def test_no_changed_byte_passes_for_the_manifest(at: int, load: Any) -> None:
-    text = many().to_json().encode()
+    text = manifest_text(many()).encode()
     place = len(text) * at // 1000
     damaged = text[:place] + bytes([text[place] ^ 1]) + text[place + 1 :]
     with pytest.raises(ImageError):
@@ -176,9 +167,9 @@ def test_no_changed_byte_passes_for_the_manifest(at: int, load: Any) -> None:
 
 
 def test_what_is_around_the_blocks_is_checked_too() -> None:
-    text = many().to_json()
+    text = manifest_text(many())
     digest = json.loads(text)["sha256"]
-    for changed in (text.replace(', "blocks"', ',  "blocks"'), text.replace(digest, digest[::-1])):
+    for changed in (text.replace(', "kernels"', ',  "kernels"'), text.replace(digest, digest[::-1])):
         assert changed != text
         with pytest.raises(ImageError, match="SHA-256 is not the one"):
             Manifest.from_json(changed, "x")
@@ -187,15 +178,15 @@ def test_what_is_around_the_blocks_is_checked_too() -> None:
 def test_a_manifest_may_have_much_besides_its_kernels(load: Any) -> None:
     options = tuple(f"--define-macro=M{number}=1" for number in range(4000))
     manifest = many()._replace(options=options)
-    text = manifest.to_json().encode()
-    assert text.index(b"\n[") > files.USUAL_MANIFEST
+    text = manifest_text(manifest).encode()
+    assert text.index(b"\n[") > USUAL_SIZE
     module, _ = load(text)
     assert module.manifest.options == options
     assert module["gemm<float, 7>"].info == manifest.kernels[7]
 
 
 def test_a_cut_manifest_is_refused(load: Any) -> None:
-    text = many().to_json().encode()
+    text = manifest_text(many()).encode()
     for end in (30, 200, len(text) // 2):
         with pytest.raises(ImageError):
             module, _ = load(text[:end])
@@ -212,7 +203,7 @@ def test_a_cut_manifest_is_refused(load: Any) -> None:
 def test_a_wrong_kernel_is_refused_even_unchecked(
     old: bytes, new: bytes, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = many().to_json().encode()
+    text = manifest_text(many()).encode()
     monkeypatch.setenv("CUDA_WHEEL_VERIFY", "off")
     new = new.ljust(len(old))  # each block keeps its place
     manifest = found(text.replace(old, new), monkeypatch)

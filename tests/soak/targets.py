@@ -29,6 +29,7 @@ from cuda_wheel.builder.jobs import EMPTY
 from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
 from cuda_wheel.builder.manifest_writer.manifest import extern_table
 from cuda_wheel.builder.manifest_writer.missing_kernels import missing_kernel_warnings
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.messages import diagnostics, hint_rules, hints
 from cuda_wheel.builder.messages import logs as link_errors
 from cuda_wheel.builder.messages import logs as nvvm_log
@@ -118,9 +119,9 @@ def manifest(data: bytes) -> None:
     found = _tried(Manifest.from_json, data, "k.json", raises=ImageError)
     if found is None:
         return
-    text = found.to_json()
+    text = manifest_text(found)
     again = Manifest.from_json(text, "k.json")
-    assert again == found and again.to_json() == text
+    assert again == found and manifest_text(again) == text
     assert names == [kernel.name for kernel in found.kernels]
     assert all(0 <= (image.offset or 0) <= found.fatbin_size - image.size for image in found.images if image.offset)
     for kernel in found.kernels:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from hypothesis import strategies as st
 
+from cuda_wheel.builder.manifest_writer.text import _line, _signed, manifest_to_json
 from cuda_wheel.builder.releases import first_reading
+from cuda_wheel.runtime.digest import sha256_of
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
 
 
@@ -16,6 +21,30 @@ def image(target: str, ptx_version: str | None = None, nvrtc: str = "12.9.86") -
     if version is not None:
         driver = first_reading(version, parse_version(nvrtc))
     return Image("cubin" if parsed.real else "ptx", parsed, version, version, driver, 0, 1, "0" * 64, {})
+
+
+def plain(text: str | bytes) -> dict[str, Any]:
+    """Return the manifest of a module without variants as one JSON object, with its kernels as a list."""
+    return manifest_to_json(Manifest.from_json(text, "x"))
+
+
+def text_of(document: Mapping[str, Any]) -> str:
+    """Return the text of a manifest with right SHA-256s, from such an object, which may have anything wrong."""
+    record = {key: document[key] for key in ("macros", "fatbin", "kernels") if key in document}
+    head = {key: value for key, value in document.items() if key not in record}
+    kernels = record.get("kernels")
+    if isinstance(kernels, list):
+        count = len(document["images"]) if isinstance(document.get("images"), list) else 0
+        kernels = [each | {"index": at, "resources": count * [None]} for at, each in enumerate(kernels)]
+        record["kernels"] = {"count": len(kernels), "blocks": [0]}
+    return assembled(head | {"variants": [record]}, [kernels])
+
+
+def assembled(head: Mapping[str, Any], blocks: list[Any]) -> str:
+    """Return the text of a manifest with right SHA-256s, from its head and its blocks."""
+    lines = list(map(_line, blocks))
+    sizes = [[len(line.encode()), sha256_of(line.encode())] for line in lines]
+    return _signed(_line({**head, "blocks": sizes})) + ",\n".join(lines) + "\n]}\n"
 
 
 def manifest(*images: Image) -> Manifest:

@@ -47,8 +47,7 @@ from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.find import device_runtime_build
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
-from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct
-from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct, all_manifests
 from cuda_wheel.runtime.user_cache import Cache, cache_limit
 
 __all__ = [

@@ -17,17 +17,14 @@ from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.device_variables import (
     declared_names,
-    opens_library,
-    remember_references,
-    uses_build_time,
     with_own_variables,
 )
 from cuda_wheel.builder.compile.error_text import error_text
-from cuda_wheel.builder.compile.host_code import Answer, check_launches, compile_with_host_code
+from cuda_wheel.builder.compile.host_code import check_launches, compile_with_host_code
 from cuda_wheel.builder.compile.nvrtc_assembler import assembly_request, check_symbols, with_machine_code
+from cuda_wheel.builder.compile.nvrtc_calls import NvrtcCalls, remember_duration
 from cuda_wheel.builder.compile.nvrtc_request import is_whole_program
-from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result, with_build_time, with_headers, with_layouts
-from cuda_wheel.builder.compile.precompiled_headers import compile_with_precompiled_headers, current_precompilation
+from cuda_wheel.builder.compile.nvrtc_result import read_nvrtc_result
 from cuda_wheel.builder.compile.struct_layouts import with_parameters
 from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError, ConfigError
@@ -35,20 +32,13 @@ from cuda_wheel.builder.images import lowering, ptx_text
 from cuda_wheel.builder.images.assembly import assemble, described, kernel_resources, machine_code, nowhere
 from cuda_wheel.builder.images.ptx_text import chosen_instances, without_kernels
 from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job
-from cuda_wheel.builder.rewriting.front_end import USED_PARTS_OPTION
-from cuda_wheel.builder.rewriting.project_texts import some_project_texts
-from cuda_wheel.builder.sources.header_dependencies import option_folders
 from cuda_wheel.builder.sources.header_search import (
-    MISSING_HEADER,
     including_line,
     is_listed,
-    optional_headers,
-    unsafe_names,
 )
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.nvrtc import (
     compile_text,
-    compile_with_references,
     floating_point_options,
     line_info_folders,
     preprocessed,
@@ -61,7 +51,6 @@ from cuda_wheel.runtime.parts.formats.ptx import without_contraction
 from cuda_wheel.runtime.parts.linking.linkers import locate_errors
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
     from cuda_wheel.builder.toolchain.nvvm import NvvmRequest
 __all__ = ["compile_cuda", "compile_job", "compile_nvvm_ir", "read_ptx_source"]
 
@@ -105,63 +94,24 @@ def compile_nvvm_ir(job: Job) -> Compiled:
     return replace(described(result["ptx"]), ltoir=result["ltoir"] or None, log=warnings)
 
 
-_names_at_once: dict[tuple[str, int], bool] = {}
-"""Whether the last job of a source asked for the names that files declare and took less than `_LONG`, by the source's
-name and the hash of its text."""
-
-_LONG = 10.0
-"""Seconds of a compilation after which a second call, of `cross_references`, takes less time than to write the names
-with the first: the second instantiates no templates. Measured for flash-attention: 1.6 s and 10 s."""
-
-
 def compile_cuda(job: Job) -> Compiled:
     """Return a job's result from NVRTC, without the variables of libraries that nothing uses."""
     began = time.monotonic()
-    compiled, request = _compile_with_nvrtc(job)
-    place = job.source, hash(job.text)
+    with phase("compiling"):
+        job, outcome = compile_with_host_code(job, NvrtcCalls(job))
+        request = outcome.request
+        compiled = read_nvrtc_result(job, outcome)
+        check_launches(job, compiled)
+        absent = (_absence(job, compiled, name) for name in job.absent_headers if name in outcome.result["absent"])
+        compiled = with_parameters(job, request, replace(compiled, absent_headers=tuple(absent)))
     seconds = time.monotonic() - began
-    _names_at_once[place] = False
+    remember_duration(job, seconds, asked_for_names=False)
 
     def names(files: Collection[str]) -> frozenset[str] | None:
-        _names_at_once[place] = seconds < _LONG
+        remember_duration(job, seconds, asked_for_names=True)
         return declared_names(request, files)
 
     return with_own_variables(compiled, job, names, partial(preprocessed, request))
-
-
-@phase("compiling")
-def _compile_with_nvrtc(job: Job) -> tuple[Compiled, NvrtcRequest]:
-    """Return NVRTC's result for a job, and the request that compiled it."""
-    job, answer = _answer(job)
-    compiled = read_nvrtc_result(job, answer)
-    check_launches(job, compiled)
-    absent = (_absence(job, compiled, name) for name in job.absent_headers if name in answer.result["absent"])
-    compiled = replace(compiled, absent_headers=tuple(absent))
-    return with_parameters(job, answer.request, compiled), answer.request
-
-
-def _answer(job: Job) -> tuple[Job, Answer]:
-    """Return NVRTC's answer, and the job with the headers that are missing and may be.
-
-    A scan of the project's texts finds most of these headers, and the compiler's errors name the others, such as those
-    that macros or headers of libraries include.
-    """
-    writes_names = _writes_names(job)
-    absent, unsafe = optional_headers(job), set[str]()
-    while True:
-        job = replace(job, absent_headers=tuple(sorted(absent - unsafe)))
-        answer = compile_with_host_code(job, partial(_call_nvrtc, job, writes_names))
-        headers = answer.result["headers"] or ()
-        if answer.result["error"]:
-            named = MISSING_HEADER.findall(answer.result["log"]) if job.missing_headers else ()
-            new = {name for name in named if is_listed(name, job.missing_headers)} - absent
-            new -= unsafe_names(job, headers, new)
-            absent |= new
-        else:
-            new = unsafe_names(job, headers, job.absent_headers)
-            unsafe |= new
-        if not new:
-            return job, answer
 
 
 def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
@@ -170,61 +120,18 @@ def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
     return AbsentHeader(file, line, name, is_listed(name, job.missing_headers) or "")
 
 
-def _writes_names(job: Job) -> bool:
-    """Return whether a job will probably ask for the names that files declare, and the compilation that writes them
-    takes less time than a second call. Only time depends on it."""
-    place = job.source, hash(job.text)
-    if place in _names_at_once:  # for another target
-        return _names_at_once[place]
-    folders = (*option_folders(job.options), *job.include_dirs)
-    return opens_library(some_project_texts(job.text, job.source, job.root, folders))
-
-
-def _call_nvrtc(job: Job, writes_names: bool, request: NvrtcRequest, *more_options: str) -> NvrtcResult:
-    """Return NVRTC's result for a request, with further options.
-
-    With `writes_names`, the compilation also writes what `declared_names` reads, which takes a second one otherwise.
-    """
-    asked: NvrtcRequest = {**request, "options": [*request["options"], *more_options]}
-    # Names in precompiled headers are not written.
-    if writes_names and (current_precompilation() is None or USED_PARTS_OPTION in request["options"]):
-        result, references = compile_with_references(asked)
-        remember_references(request, references)
-    else:
-        result = compile_with_precompiled_headers(asked)
-    result = with_layouts(job, request, with_headers(request, result))
-    return with_build_time(job, request, result, uses_build_time)
-
-
 _FRONT_ENDS = {"cuda": compile_cuda, "nvvm": compile_nvvm_ir, "ptx": read_ptx_source}
 
 
 def compile_job(job: Job) -> Compiled:
     """Return the images of a job; raises CompileError with the compiler's diagnostics, or ConfigError for an option."""
-    compiled = _compiled(job)
+    compiled = _finished(job, _FRONT_ENDS[job.kind](job))
     _check_paths(job, compiled)
     return compiled
 
 
-def _check_paths(job: Job, compiled: Compiled) -> None:
-    """Raise CompileError if an image contains where a library outside the project is: builds elsewhere would differ."""
-    for folder in job.system_dirs:
-        path = os.fsencode(folder + os.sep)
-        # In PTX a string is a list of numbers. What follows the folder in it is the header's name.
-        numbers = re.search(rb",\s*".join(b"%d" % byte for byte in path) + rb"((?:,\s*\d+)*)", compiled.ptx or b"")
-        if numbers or any(path in content for content in (compiled.cubin, compiled.ltoir) if content):
-            text = bytes(map(int, filter(None, numbers[1].split(b",")))) if numbers else b""
-            header = text.partition(b"\0")[0].decode(errors="replace") or f"a header in {folder}"
-            raise CompileError(
-                f"{job.source}: the image would contain the path of {header}, which __FILE__ gives, as in assert. It "
-                f"lies outside the project ({folder}), so that builds on other machines would differ: set defines = "
-                "{ NDEBUG = 1 } if it is an assert, or copy the header into the project."
-            )
-
-
-def _compiled(job: Job) -> Compiled:
-    """Return what `compile_job` returns."""
-    compiled = _FRONT_ENDS[job.kind](job)
+def _finished(job: Job, compiled: Compiled) -> Compiled:
+    """Return the images of a job, given the result of its front end."""
     if job.instances and compiled.ptx is not None:
         compiled = _narrowed(compiled, job)
     if job.form == "lto":
@@ -247,6 +154,22 @@ def _compiled(job: Job) -> Compiled:
             machine_code(ptx, job.arch)  # what the assembler refuses, each user's driver would refuse
         lowered = lowering.lower(ptx, job.ptx_version, job.arch, job.source, machine_code)
     return replace(compiled, ptx=lowered.encode())
+
+
+def _check_paths(job: Job, compiled: Compiled) -> None:
+    """Raise CompileError if an image contains where a library outside the project is: builds elsewhere would differ."""
+    for folder in job.system_dirs:
+        path = os.fsencode(folder + os.sep)
+        # In PTX a string is a list of numbers. What follows the folder in it is the header's name.
+        numbers = re.search(rb",\s*".join(b"%d" % byte for byte in path) + rb"((?:,\s*\d+)*)", compiled.ptx or b"")
+        if numbers or any(path in content for content in (compiled.cubin, compiled.ltoir) if content):
+            text = bytes(map(int, filter(None, numbers[1].split(b",")))) if numbers else b""
+            header = text.partition(b"\0")[0].decode(errors="replace") or f"a header in {folder}"
+            raise CompileError(
+                f"{job.source}: the image would contain the path of {header}, which __FILE__ gives, as in assert. It "
+                f"lies outside the project ({folder}), so that builds on other machines would differ: set defines = "
+                "{ NDEBUG = 1 } if it is an assert, or copy the header into the project."
+            )
 
 
 def _narrowed(compiled: Compiled, job: Job) -> Compiled:

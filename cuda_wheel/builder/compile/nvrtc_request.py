@@ -63,7 +63,7 @@ def is_whole_program(job: Job) -> bool:
 def nvrtc_generates_cubin(job: Job) -> bool:
     """Return whether NVRTC generates a job's machine code in the call that compiles its source.
 
-    Otherwise that call generates PTX, which is assembled without unused variables (see `assembled`). NVRTC also returns
+    Otherwise that call generates PTX, which is assembled without unused variables (see `nvrtc_assembler`). NVRTC also returns
     PTX for a real target, and it equals that of the virtual target byte for byte.
     """
     # The assembler keeps functions that nothing calls, if it writes debug information.
@@ -77,7 +77,7 @@ def _is_debug(job: Job) -> bool:
 def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
     """Return the NVRTC call that compiles a job's source as it is.
 
-    Without `relaxed_constexpr`, device code cannot call `constexpr` host functions; see `constexpr_crash`.
+    Without `relaxed_constexpr`, device code cannot call `constexpr` host functions; see `host_code`.
     """
     cubin = nvrtc_generates_cubin(job)
     options = [f"--gpu-architecture={'sm' if cubin else 'compute'}_{job.arch}", f"--pre-include={_COMMAND_LINE}"]

@@ -114,11 +114,8 @@ def call_with_precompilation(call: tuple[Precompilation, Callable[[Any], T], Any
         return function(argument)
 
 
-def compile_with_precompiled_headers(request: NvrtcRequest) -> NvrtcResult:
-    """Return NVRTC's answer as `nvrtc.compile_text` does, with precompiled headers if the current call allows them."""
-    precompilation = _current.get()
-    if precompilation is None:
-        return nvrtc.compile_text(request)
+def compile_with_precompiled_headers(request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult:
+    """Return NVRTC's answer as `nvrtc.compile_text` does, with precompiled headers where that is worthwhile."""
     return _of_this_process().compile(request, precompilation)
 
 

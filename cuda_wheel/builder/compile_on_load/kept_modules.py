@@ -22,8 +22,7 @@ from cuda_wheel.builder.cache.process_lock import found_or_made
 from cuda_wheel.builder.config.settings import VARIABLE
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
-from cuda_wheel.runtime.manifest import Version
-from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.manifest import Version, all_manifests
 from cuda_wheel.runtime.user_cache import Cache
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from cuda_wheel.builder.compile.device_variables import declared_names, uses_build_time, with_own_variables
-from cuda_wheel.builder.compile.host_code import Answer, check_launches
+from cuda_wheel.builder.compile.host_code import check_launches
 from cuda_wheel.builder.compile.nvrtc_assembler import assembly_request, with_machine_code
+from cuda_wheel.builder.compile.nvrtc_calls import may_change_layouts, with_build_time, with_headers
 from cuda_wheel.builder.compile.nvrtc_request import is_whole_program, nvrtc_generates_cubin, nvrtc_request
-from cuda_wheel.builder.compile.nvrtc_result import may_change_layouts, read_nvrtc_result, with_build_time, with_headers
+from cuda_wheel.builder.compile.nvrtc_result import NvrtcOutcome, read_nvrtc_result
 from cuda_wheel.builder.compile.struct_layouts import with_parameters
 from cuda_wheel.builder.config.architectures import DEFAULT
 from cuda_wheel.builder.config.settings import VARIABLE, Config, override_module, override_project
@@ -90,7 +91,7 @@ def _compile_cubin(
         answer = with_build_time(job, request, answer, lambda asked: worker.call(uses_build_time, asked, timeout))
         if answer["error"] not in ("", INVALID_OPTION) or may_change_layouts(job, request, answer):
             return None
-        compiled = read_nvrtc_result(job, Answer(answer, request))
+        compiled = read_nvrtc_result(job, NvrtcOutcome(answer, request))
         compiled = with_parameters(job, request, compiled, lambda asked: worker.call(compile_apart, asked, timeout))
         result = with_own_variables(
             compiled,

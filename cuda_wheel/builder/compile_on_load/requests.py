@@ -28,8 +28,8 @@ from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.wheel.outputs import unpack_sources
-from cuda_wheel.runtime.manifest import Version
-from cuda_wheel.runtime.parts.variants import same_macros, unknown_variant
+from cuda_wheel.runtime.manifest import Version, same_macros
+from cuda_wheel.runtime.parts.variants import unknown_variant
 
 __all__ = ["compile_on_load", "compile_text", "specialize"]
 

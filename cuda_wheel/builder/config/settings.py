@@ -39,7 +39,7 @@ from cuda_wheel.builder.config.values import (
     one_of,
 )
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.runtime.parts.variants import RESERVED, MacroValue, Variant, full_name, macro_text
+from cuda_wheel.runtime.manifest import RESERVED, MacroValue, Variant, full_name, macro_text
 
 __all__ = [
     "MOST_VARIANTS",

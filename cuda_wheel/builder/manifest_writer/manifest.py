@@ -21,6 +21,7 @@ from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Bundled, Compiled, ImageContent, Job
 from cuda_wheel.builder.manifest_writer.kernel_table import variable_table
 from cuda_wheel.builder.manifest_writer.missing_kernels import absent_headers, left_out_code
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.messages.logs import mentions
 from cuda_wheel.builder.plan import Link, ModulePlan, cuda_sources
 from cuda_wheel.builder.releases import first_reading
@@ -35,11 +36,11 @@ from cuda_wheel.runtime.manifest import (
     Manifest,
     Target,
     Version,
+    all_manifests,
     parse_version,
 )
 from cuda_wheel.runtime.parts.formats import ptx
 from cuda_wheel.runtime.parts.formats.ptx import symbols
-from cuda_wheel.runtime.parts.variants import all_manifests
 from cuda_wheel.runtime.rules import ZSTD_DRIVER
 
 __all__ = ["all_headers", "built_module", "extern_table", "image_contents", "merge_results"]
@@ -259,7 +260,7 @@ def built_module(
         specialize=Carried(0, 0, sha256().hexdigest()) if module.module.settings.specialize else None,
         host_code=tuple(dict.fromkeys(map(str, (*absent_headers(results), *left_out_code(results))))),
     )
-    text = manifest.to_json().encode()
+    text = manifest_text(manifest).encode()
     all_manifests(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
     merged = results.values()
     uses_build_time = any(result.uses_build_time for result in merged)

@@ -20,14 +20,13 @@ from cuda_wheel.builder.manifest_writer.missing_kernels import (
     left_out_warnings,
     missing_kernel_warnings,
 )
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target
 from cuda_wheel.builder.plan import ModulePlan
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from cuda_wheel.runtime.manifest import Carried, KernelInfo, Manifest
-from cuda_wheel.runtime.manifest_text import manifests_to_json
+from cuda_wheel.runtime.manifest import Carried, KernelInfo, Manifest, all_manifests
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text
-from cuda_wheel.runtime.parts.variants import all_manifests
 
 __all__ = ["CompleteModule", "Examined", "PackedModule", "examine", "finished_module", "pack_module"]
 
@@ -146,6 +145,6 @@ def finished_module(
         fatbin += fatbin_of_text(carried)
         place = Carried(len(fatbin) - len(carried), len(carried), sha256(carried).hexdigest())
         manifests = [each._replace(specialize=place) for each in manifests]
-    text = manifests_to_json(manifests).encode()
+    text = manifest_text(*manifests).encode()
     all_manifests(text, f"the manifest of {manifests[0].name}")
     return FinishedModule(tuple(manifests), text, fatbin, None if None in lists else headers)

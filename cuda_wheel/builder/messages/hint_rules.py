@@ -1,8 +1,6 @@
-"""The hints that depend on the source and on how it was compiled. Pure functions.
+"""The hints that depend on the source and on how it was compiled: pure functions.
 
-Tables of well-known headers: which headers declare which names, and which are for host code only.
-
-The names of headers, functions, words and instructions for which there are hints.
+The table `hinted_names` has the headers, functions, words and instructions for which there are hints.
 """
 
 from __future__ import annotations
@@ -10,25 +8,19 @@ from __future__ import annotations
 import difflib
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
+from cuda_wheel.builder.tables import read_table
 
 __all__ = [
-    "BUILT_IN",
     "DEVICE_LIBRARIES",
     "FOREIGN_HEADERS",
     "HINTED_HEADERS",
-    "HOST_HEADERS",
-    "HOST_NAMES",
     "KERNEL_LAUNCH",
-    "NEWER_NAMES",
-    "ONE_ARCHITECTURE",
-    "REMOVED_NAMES",
-    "STANDARD_OF",
     "Case",
     "Rule",
     "header_pattern",
@@ -47,150 +39,39 @@ __all__ = [
 ]
 
 
-_HOST_HEADERS = (
-    "vector string map unordered_map set unordered_set list deque queue stack memory iostream ostream istream fstream "
-    "sstream iomanip thread mutex future condition_variable filesystem regex random stdexcept exception typeinfo "
-    "typeindex any locale format print system_error execution shared_mutex unistd.h sys/time.h omp.h mpi.h"
-)
+_HINT_FOR_HEADERS = [{"headers": str, "hint": str}]
 
-HOST_HEADERS = tuple(_HOST_HEADERS.split())
-"""Standard headers, and others, that have no form for device code."""
-
-
-def _header_of(names: Mapping[str, str]) -> dict[str, str]:
-    """Return the header of each name, from the names of each header separated by spaces."""
-    return {name: header for header, declared in names.items() for name in declared.split()}
-
-
-_INTEGER_TYPES = "uint8_t uint16_t uint32_t uint64_t int8_t int16_t int32_t int64_t uintptr_t"
-
-_DEVICE_HEADERS = _header_of(
+_TABLE = read_table(
+    "hinted_names",
     {
-        "cuda_fp16.h": "__half __half2 half half2 __half_raw",
-        "cuda_bf16.h": "__nv_bfloat16 __nv_bfloat162 nv_bfloat16 nv_bfloat162",
-        "cuda_fp8.h": "__nv_fp8_e4m3 __nv_fp8_e5m2",
-        "cuComplex.h": "cuComplex cuFloatComplex cuDoubleComplex",
-        "cfloat": "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON",
-        "cstdint": _INTEGER_TYPES,
-    }
+        "declared in": {str: [str]},
+        "host headers": [str],
+        "device libraries": _HINT_FOR_HEADERS,
+        "foreign headers": _HINT_FOR_HEADERS,
+        "host names in std": [str],
+        "removed": {str: str},
+        "newer": [{"names": str, "architecture": int}],
+        "built in": [str],
+        "standard of keyword": {str: int},
+        "one architecture": {str: str},
+    },
 )
 
-HINTED_HEADERS = _DEVICE_HEADERS | _header_of(
-    {
-        "cooperative_groups.h": "cooperative_groups",
-        "cuda_runtime.h": "cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion",
-        "mma.h": "nvcuda wmma",
-        "climits": "INT_MAX INT_MIN UINT_MAX LLONG_MAX CHAR_BIT",
-        "cmath": "M_PI INFINITY NAN",
-    }
-)
-"""The headers to suggest for undefined names."""
+HINTED_HEADERS = {name: header for header, names in _TABLE["declared in"].items() for name in names}
+"""Undefined name -> the header to suggest."""
 
-
-# --- headers ------------------------------------------------------------------------------------------
-
-DEVICE_LIBRARIES = (
-    (
-        r"curand_\w+\.h",
-        '<{0}> is in a separate package: add "{curand}" to build-system.requires, and install it in the environment of '
-        "editable installs",
-    ),
-    (
-        r"(?:cutlass|cute)/.*",
-        '<{0}> is in a separate package: add "nvidia-cutlass" to build-system.requires, and install it in the '
-        "environment of editable installs; or name the include folder of your copy of CUTLASS in system-include-dirs",
-    ),
-    (
-        r"(?:cufftdx|cublasdx|curanddx|cusolverdx|nvcompdx)(?:\.hpp|/.*)|commondx/.*",
-        '<{0}> is in a separate package: add "nvidia-mathdx" to build-system.requires, and install it in the '
-        "environment of editable installs",
-    ),
-    (
-        r"nvshmem\w*(?:\.h|/.*)",
-        '<{0}> is in a separate package: add "{nvshmem}" to build-system.requires. cuda-wheel does not link its device '
-        "library: functions that are not inline need nvcc",
-    ),
-    (
-        r"(?:torch|ATen|c10|THC)/.*",
-        '<{0}> is read from PyTorch, whose device code is not part of cuda-wheel: add "torch" to '
-        "build-system.requires, and install it in the environment of editable installs; or name the folder of its "
-        "headers (.../torch/include) in system-include-dirs. Not every release has each header",
-    ),
-)
+DEVICE_LIBRARIES = tuple((each["headers"], each["hint"]) for each in _TABLE["device libraries"])
 """Headers for device code that are not part of the toolkit: a pattern of their names, and the hint."""
 
 FOREIGN_HEADERS = (
     *DEVICE_LIBRARIES,
+    *((each["headers"], each["hint"]) for each in _TABLE["foreign headers"]),
     (
-        r"(?:pybind11|nanobind)/.*|Python\.h",
-        "<{0}> is a host header: move the kernels to a .cu file that does not include it, and call them from Python",
-    ),
-    (
-        r"(?:cublas|cufft|cusparse|cusolver|cudnn|nccl|nvjpeg|npp|nvml|nvToolsExt|cufile|curand)\w*\.h",
-        "<{0}> is the header of a host library: call the library from Python, or from an extension module",
-    ),
-    (
-        r"helper_(?:cuda|functions|math|string|timer|image)\.h",
-        "<{0}> is part of NVIDIA's cuda-samples: copy it into the project",
-    ),
-    (
-        "|".join(map(re.escape, HOST_HEADERS)),
+        "|".join(map(re.escape, _TABLE["host headers"])),
         "<{0}> is a host header: move the device code to a file that does not include it",
     ),
 )
 """Headers that a project does not contain itself: a pattern of their names, and the hint."""
-
-# --- functions, variables and words -------------------------------------------------------------------
-
-_HOST_NAMES = (
-    "vector string map unordered_map set list deque queue stack function cout cerr endl ostream mutex lock_guard "
-    "thread shared_ptr unique_ptr make_unique make_shared runtime_error logic_error exception to_string stringstream "
-    "format any"
-)
-HOST_NAMES = frozenset(_HOST_NAMES.split())
-"""Names in namespace std that libcu++ does not have."""
-
-REMOVED_NAMES = {
-    "__shfl": "__shfl_sync(mask, ...)",
-    "__shfl_up": "__shfl_up_sync(mask, ...)",
-    "__shfl_down": "__shfl_down_sync(mask, ...)",
-    "__shfl_xor": "__shfl_xor_sync(mask, ...)",
-    "__any": "__any_sync(mask, ...)",
-    "__all": "__all_sync(mask, ...)",
-    "__ballot": "__ballot_sync(mask, ...)",
-    "tex1D": "a cudaTextureObject_t",
-    "tex2D": "a cudaTextureObject_t",
-    "__mul24": "a plain product",
-    "__synchthreads": "__syncthreads()",
-}
-"""Names of older CUDA releases, and what replaces them."""
-
-NEWER_NAMES = (
-    (r"__reduce_\w+_sync", 80),
-    (
-        r"__cluster\w*|cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion|this_cluster|cluster_group",
-        90,
-    ),
-    (r"__(?:match_any|match_all)_sync|__nanosleep", 70),
-)
-"""Names that are declared for some architectures only: a pattern, and the first architecture."""
-
-_BUILT_IN = (
-    "threadIdx blockIdx blockDim gridDim warpSize __syncthreads __syncwarp __threadfence __threadfence_block __ldg "
-    "atomicAdd atomicSub atomicMax atomicMin atomicExch atomicCAS atomicAnd atomicOr atomicXor __popc __clz __ffs "
-    "__shfl_sync __shfl_down_sync __shfl_up_sync __shfl_xor_sync __ballot_sync __any_sync __all_sync __activemask "
-    "__global__ __device__ __shared__ __constant__ __restrict__ __launch_bounds__ __forceinline__"
-)
-BUILT_IN = tuple(_BUILT_IN.split())
-"""Names that CUDA C++ declares without a header."""
-
-STANDARD_OF = {"concept": 20, "requires": 20, "consteval": 20, "constinit": 20, "co_await": 20, "char8_t": 20}
-"""The C++ standard that introduced a keyword."""
-
-# --- instructions -------------------------------------------------------------------------------------
-
-ONE_ARCHITECTURE = (("wgmma", "90a"), ("setmaxnreg", "90a"), ("tcgen05", "100a"))
-"""Starts of instructions that exist for one architecture only, and that architecture."""
 
 
 class Case(NamedTuple):
@@ -275,7 +156,7 @@ def _searched(case: Case) -> str:
 def no_member_of_std(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
     """Return the hint for a name that namespace std does not have in device code."""
     name = match[1]
-    if name in HOST_NAMES:
+    if name in _TABLE["host names in std"]:  # which libcu++ does not have
         return f"std::{name} is for host code: use pointers, arrays, or what libcu++ has in cuda::std"
     return f"use cuda::std::{name} if libcu++ has it: include its header as <cuda/std/...>"
 
@@ -283,18 +164,18 @@ def no_member_of_std(match: re.Match[str], diagnostic: Diagnostic, case: Case) -
 def undefined_name(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
     """Return the hint for an undefined identifier."""
     name = match[1]
-    if name in STANDARD_OF:
-        return needs_standard(STANDARD_OF[name], case)
-    if name in REMOVED_NAMES:
-        return f"CUDA no longer has {name}: use {REMOVED_NAMES[name]}"
-    for pattern, first in NEWER_NAMES:
-        if re.fullmatch(pattern, name):
-            return needs_architecture(name, first, case)
+    if name in _TABLE["standard of keyword"]:
+        return needs_standard(_TABLE["standard of keyword"][name], case)
+    if name in _TABLE["removed"]:
+        return f"CUDA no longer has {name}: use {_TABLE['removed'][name]}"
+    for newer in _TABLE["newer"]:
+        if re.fullmatch(newer["names"], name):
+            return needs_architecture(name, newer["architecture"], case)
     if name in HINTED_HEADERS:
         return f"#include <{HINTED_HEADERS[name]}> declares {name}"
     if re.fullmatch(r"cuda[A-Z]\w*|cu[A-Z]\w*", name):
         return f"{name} is a host function: call it on the host, with cuda.bindings or cuda.core"
-    folded = {known.casefold().strip("_"): known for known in BUILT_IN}
+    folded = {known.casefold().strip("_"): known for known in _TABLE["built in"]}
     near = difflib.get_close_matches(name.casefold().strip("_"), folded, n=1, cutoff=0.85)
     return f"did you mean {folded[near[0]]}?" if near else None
 
@@ -319,8 +200,8 @@ def newer_syntax(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> st
     """Return the hint for a syntax error whose cause may be the syntax of a newer standard."""
     shown = "\n".join(diagnostic.details[:1])
     word = re.match(r"\w*", text_at_caret(diagnostic))
-    if word is not None and word[0] in STANDARD_OF:
-        return needs_standard(STANDARD_OF[word[0]], case)
+    if word is not None and word[0] in _TABLE["standard of keyword"]:
+        return needs_standard(_TABLE["standard of keyword"][word[0]], case)
     for syntax, standard in (("<=>", 20), ("if constexpr", 17), ("auto [", 17), ("auto& [", 17), ("auto&& [", 17)):
         if syntax in shown:
             return needs_standard(standard, case)
@@ -357,9 +238,8 @@ def instruction_not_supported(match: re.Match[str], diagnostic: Diagnostic, case
 
 
 def _one_architecture(instruction: str) -> str | None:
-    return next(
-        (_only_for(instruction, arch) for start, arch in ONE_ARCHITECTURE if instruction.startswith(start)), None
-    )
+    archs = _TABLE["one architecture"].items()
+    return next((_only_for(instruction, arch) for start, arch in archs if instruction.startswith(start)), None)
 
 
 def _only_for(what: str, arch: str) -> str:

@@ -1,18 +1,15 @@
-"""Compile a source whose text is changed until the compiler accepts it.
+"""Change the text of a source until the compiler accepts it.
 
-What NVRTC refuses and nvcc accepts is written in another way that means the same. Where a module asks for it, host
-functions lose their bodies. An error anywhere else ends this.
-
-Apply every way of rewriting what nvcc with GCC reads and NVRTC refuses, once the compiler reports it.
+What nvcc with GCC reads and NVRTC refuses is written in another way that means the same, once the compiler reports it.
+Where a module asks for it, host functions lose their bodies.
 """
 
 from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
 
 from cuda_wheel.builder.jobs import LeftOutCode
 from cuda_wheel.builder.rewriting.blocks import SourceBlocks
@@ -51,9 +48,7 @@ from cuda_wheel.builder.rewriting.project_texts import (
 )
 from cuda_wheel.builder.rewriting.rewriter import Rewriter
 
-if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
-__all__ = ["Outcome", "Rewriters", "compile_edited", "may_be_rewritten", "unmarked_kernels"]
+__all__ = ["Edits", "Rewriters", "may_be_rewritten", "unmarked_kernels"]
 
 
 _KINDS: tuple[type[Rewriter], ...] = (
@@ -97,26 +92,8 @@ class Rewriters:
         return found
 
 
-_ATTEMPTS = 24
-"""The maximum number of times that a file is compiled."""
-
 _QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
 """Matches a name in a message."""
-
-
-class Outcome(NamedTuple):
-    """The result of the last compilation, what was left out for it, and what stops the compilation.
-
-    `blocking` are the errors that no change of the text overcomes, and `reason` says why a body cannot be left out, if
-    that is asked for.
-    """
-
-    result: NvrtcResult
-    left_out: tuple[LeftOutCode, ...]
-    blocking: tuple[LocatedError, ...]
-    reason: Reason
-    may_be_hidden: bool = False
-    """Whether what the errors miss may be in a file that mentions NVRTC's macro, `__CUDACC_RTC__`."""
 
 
 @contextmanager
@@ -140,39 +117,6 @@ def unmarked_kernels(project: Project) -> list[str]:
         for name, blocks in files.items()
         for token, function in code.launched_functions(blocks.tokens)
     ]
-
-
-@_without_garbage_collection()
-def compile_edited(
-    project: Project,
-    first: NvrtcResult,
-    compile: Callable[[Mapping[str, bytes]], NvrtcResult],
-    errors_of: Callable[[NvrtcResult], Sequence[LocatedError]],
-    preprocess: Callable[[Mapping[str, bytes]], bytes | None] | None = None,
-) -> Outcome:
-    """Return the outcome of compiling a source with the changes that its errors ask for.
-
-    `first` is the result for the unchanged files, an error; `compile` compiles with changed files by path. With
-    `preprocess`, which returns the preprocessed text, bodies of host functions may be left out.
-    """
-    errors = errors_of(first)
-    if errors and (any(each.is_missing_header for each in errors) or _are_in_device_code(errors, project)):
-        return Outcome(first, (), tuple(errors), Reason())
-    state = _Edits(project)
-    result = first
-    for _ in range(_ATTEMPTS):
-        errors = errors_of(result)
-        wider = _with_library(project, errors)
-        if wider is not None:
-            project, state, result = wider, _Edits(wider), first
-            continue
-        blocking, reason = state.change(errors, preprocess)
-        if blocking or not errors:
-            return Outcome(result, state.bodies.left_out(), tuple(blocking), reason, state.may_be_hidden(blocking))
-        result = compile(state.changed_files(state.bodies.replacements()))
-        if not result["error"]:
-            return Outcome(result, state.bodies.left_out(), (), Reason())
-    return Outcome(result, state.bodies.left_out(), tuple(errors_of(result)), Reason())
 
 
 def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
@@ -206,51 +150,100 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
     return True
 
 
-class _Edits:
+class Edits:
     """What changes in the files of a project. Bodies are left out of its own only."""
 
-    def __init__(self, project: Project) -> None:
-        self.project = project
+    def __init__(self, project: Callable[[], Project], errors: Sequence[LocatedError]) -> None:
+        """`project` is called once; `errors` are those of the unchanged files."""
+        with _without_garbage_collection():
+            self._first = errors
+            self.blocking: Sequence[LocatedError] = ()
+            """The errors that no change of the text overcomes."""
+            self.reason = Reason()
+            """Why a body cannot be left out, if that is asked for."""
+            self._project = project()
+            self._is_fixed = bool(errors) and (
+                any(each.is_missing_header for each in errors) or _are_in_device_code(errors, self._project)
+            )
+            if self._is_fixed:  # reading the files would take long
+                self.blocking = errors
+            else:
+                self._read(self._project)
+
+    def _read(self, project: Project) -> None:
+        """Begin anew with the files of a project."""
+        self._project = project
         self.files = project_files(project)
         self._own = {file: each for file, each in self.files.items() if file == project.source or project.is_own(file)}
         self.bodies = LeftOutBodies(self._own, project_code(self._own.values()), project.instantiate)
         self._constants = Constants(self.files, project_code(self.files.values()))
         self._rewriters = Rewriters(self.files)
 
-    def change(
-        self, errors: Sequence[LocatedError], preprocess: Callable[[Mapping[str, bytes]], bytes | None] | None
-    ) -> tuple[list[LocatedError], Reason]:
-        """Choose what to change for each error. Return those for which nothing can be, and the reason.
+    def rewrite(self, errors: Sequence[LocatedError]) -> bool:
+        """Write what errors are about in another way; return False if that does not overcome them.
 
-        What NVRTC refuses and nvcc does not is rewritten first, in device code too."""
-        errors = self._in_the_unchanged_text(errors)
-        if self._rewriters.rewrite(
-            [RefusedCode(*error.places[0], error.message, len(error.places) > 1) for error in errors if error.places]
-        ):
-            return [], Reason()
-        remaining = [each for each in errors if not self._is_constant(each)]
-        if preprocess is None or not remaining:
-            return remaining, Reason()
+        What NVRTC refuses and nvcc does not is rewritten first, in device code too.
+        """
+        if self._is_fixed:
+            return False
+        with _without_garbage_collection():
+            while (wider := _with_library(self._project, errors)) is not None:
+                self._read(wider)
+                errors = self._first
+            errors = self._in_the_unchanged_text(errors)
+            self.reason = Reason()
+            if self._rewriters.rewrite(
+                [
+                    RefusedCode(*error.places[0], error.message, len(error.places) > 1)
+                    for error in errors
+                    if error.places
+                ]
+            ):
+                self.blocking = ()
+                return True
+            self.blocking = [each for each in errors if not self._is_constant(each)]
+            return bool(errors) and not self.blocking
+
+    @_without_garbage_collection()
+    def leave_out(self, preprocess: Callable[[Mapping[str, bytes]], bytes | None]) -> bool:
+        """Leave out the bodies with the errors that `rewrite` did not overcome; return False if one must stay.
+
+        `preprocess` returns the preprocessed text of the source with changed files by path.
+        """
+        remaining = self.blocking
+        if self._is_fixed or not remaining:
+            return False
         new = []
         blocking: list[LocatedError] = []
-        reason = Reason()
         for error in remaining:
             try:
                 new.append(self.bodies.body_of(error))
             except Refusal as refusal:
-                reason = reason if blocking else refusal.reason
+                self.reason = self.reason if blocking else refusal.reason
                 blocking.append(error)
         if blocking:
-            return blocking, reason
+            self.blocking = blocking
+            return False
         self.bodies.add(new)
-        text = preprocess(self.changed_files(self.bodies.marked()))
+        text = preprocess(self._changed_files(self.bodies.marked()))
         if text is None:
-            return remaining, Reason("this NVRTC does not write the preprocessed text")
+            self.reason = Reason("this NVRTC does not write the preprocessed text")
+            return False
         try:
             self.bodies.check(text)
         except Refusal as refusal:
-            return remaining, refusal.reason
-        return [], Reason()
+            self.reason = refusal.reason
+            return False
+        self.blocking = ()
+        return True
+
+    def left_out(self) -> tuple[LeftOutCode, ...]:
+        """Return what was left out."""
+        return () if self._is_fixed else self.bodies.left_out()
+
+    def changed_files(self) -> Mapping[str, bytes]:
+        """Return the texts of the files that change, by path."""
+        return self._changed_files(self.bodies.replacements())
 
     def _is_constant(self, error: LocatedError) -> bool:
         """Return whether an error is about a constant that is rewritten."""
@@ -258,13 +251,13 @@ class _Edits:
             return False
         return self._constants.rewrite(*error.places[0], error.message)
 
-    def changed_files(self, bodies: Mapping[str, Sequence[Replacement]]) -> Mapping[str, bytes]:
+    def _changed_files(self, bodies: Mapping[str, Sequence[Replacement]]) -> Mapping[str, bytes]:
         """Return the texts of the files that change, by path; `bodies` says what is written in the left-out bodies."""
         edits = {file: list(found) for file, found in bodies.items()}
         for file, found in self._rewritten().items():
             kept = (each for each in found if not self.bodies.covers(file, each[0]))
             edits.setdefault(file, []).extend(kept)
-        return changed_files(self.files, self.project.source, edits, self.project.find)
+        return changed_files(self.files, self._project.source, edits, self._project.find)
 
     def _rewritten(self) -> dict[str, list[Replacement]]:
         """Return the code that is written in another way, by file."""
@@ -291,8 +284,11 @@ class _Edits:
             for error in errors
         ]
 
-    def may_be_hidden(self, errors: Iterable[LocatedError]) -> bool:
-        """Return whether what errors miss may be in a file that has other code for NVRTC than for nvcc."""
+    def may_be_hidden(self) -> bool:
+        """Return whether what the errors that remain miss may be in a file that has other code for NVRTC than for
+        nvcc."""
+        if self._is_fixed:
+            return False
         files = [blocks.content for blocks in self._own.values() if b"__CUDACC_RTC__" in blocks.content]
-        named = [[name.encode() for name in _QUOTED_NAME.findall(error.message)] for error in errors]
+        named = [[name.encode() for name in _QUOTED_NAME.findall(error.message)] for error in self.blocking]
         return any(not names or any(name in text for name in names for text in files) for names in named if files)

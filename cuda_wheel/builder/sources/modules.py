@@ -26,7 +26,7 @@ from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.paths import UNPRINTABLE, is_installed_toolkit, leads_out, shown
 from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
 from cuda_wheel.builder.sources.source_files import COMPILED, Source, read_source_file
-from cuda_wheel.runtime.parts.variants import MacroValue, Variant, full_name, macro_text, same_macros
+from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, macro_text, same_macros
 
 __all__ = [
     "EXCLUDED",

@@ -27,7 +27,7 @@ from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain import nvrtc, nvvm
 from cuda_wheel.builder.toolchain.headers import choose_headers, header_parts
 from cuda_wheel.builder.toolchain.packages import TOOLCHAIN_VARIABLE, header_folders, places, way_to
-from cuda_wheel.builder.toolchain.toolchain import HEADERS, LIBRARIES, Nvvm, Toolchain, ToolchainPart
+from cuda_wheel.builder.toolchain.toolchain import HEADERS, INCLUDE, LIBRARIES, Nvvm, Toolchain, ToolchainPart
 from cuda_wheel.runtime.manifest import Version, dotted, parse_version
 from cuda_wheel.runtime.parts.cuda_libraries import (
     build_id,
@@ -312,6 +312,7 @@ def find_toolchain(_: None = None) -> Toolchain:
 
     Raises ToolchainError if one is missing or does not load, or if they are of releases that do not work together.
     """
+    _check_headers()
     compilers = chosen_compilers()
     libraries = tuple(compilers.libraries[name].path for name in LIBRARIES)
     release, linker, fatbin = (_loaded_release(compilers, name) for name in LIBRARIES)
@@ -326,6 +327,16 @@ def find_toolchain(_: None = None) -> Toolchain:
     builds = tuple(map(library_build, libraries))
     include_dirs = tuple(dict.fromkeys(each.folder for each in headers))
     return Toolchain(exact, dotted(linker), dotted(fatbin), supported, include_dirs, libraries, headers, builds)
+
+
+def _check_headers() -> None:
+    """Raise ToolchainError in a checkout whose stand-in headers are not written yet."""
+    folder = INCLUDE.parent
+    if not (folder / "pytorch/torch/extension.h").is_file():
+        raise ToolchainError(
+            f"{folder} lacks the headers that installing cuda-wheel writes. In a checkout, run: "
+            "python scripts/stand_in_headers.py"
+        )
 
 
 def _loaded_release(compilers: Compilers, name: str) -> Version:

@@ -51,7 +51,7 @@ class HeaderRelease(NamedTuple):
         return ".".join(map(str, self.version))
 
 
-INDEPENDENT = ("cutlass", "mathdx", "nvshmem", "pytorch")
+INDEPENDENT = ("cudnn", "cutlass", "mathdx", "nvshmem", "pytorch")
 """The groups with releases of their own, of which many work with one release of CUDA: the project chooses."""
 
 CCCL_OF_CUDA_12 = {4: (2, 3), 5: (2, 4), 6: (2, 5), 8: (2, 7), 9: (2, 8)}
@@ -90,7 +90,7 @@ def release_of(group: str, folder: str, place: Place) -> HeaderRelease | None:
     """Return the release of a group of headers in a folder of a place; None if no file names it."""
     readers = {
         **{"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand},
-        **{"cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
+        **{"cudnn": _cudnn, "cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
     }
     return readers[group](folder, place)
 
@@ -135,6 +135,10 @@ def _curand(folder: str, place: Place) -> HeaderRelease | None:
     name, path = found
     major = re.search(r"_cu(\d+)-", name) or re.search(r"[/\\]cu(\d+)[/\\]include$", folder)
     return None if major is None else HeaderRelease((int(major[1]),), path)
+
+
+def _cudnn(folder: str, place: Place) -> HeaderRelease | None:
+    return _three_macros(os.path.join(folder, "cudnn_version.h"), "CUDNN_{}", ("MAJOR", "MINOR", "PATCHLEVEL"))
 
 
 def _cutlass(folder: str, place: Place) -> HeaderRelease | None:
@@ -327,7 +331,7 @@ _CCCL = ("cuda", "cub", "thrust", "nv")
 
 _LABELS = {
     **{"cccl": "CCCL", "cudart": "headers of CUDA", "crt": "compiler's headers of CUDA", "curand": "cuRAND of CUDA"},
-    **{"cutlass": "CUTLASS", "mathdx": "MathDx", "nvshmem": "NVSHMEM", "pytorch": "PyTorch"},
+    **{"cudnn": "cuDNN", "cutlass": "CUTLASS", "mathdx": "MathDx", "nvshmem": "NVSHMEM", "pytorch": "PyTorch"},
 }
 
 
@@ -338,7 +342,8 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
     `headers` are the absolute paths of all files that the module includes; None if they are not known.
     """
     used = {"cccl", "headers"} if headers is None else set()
-    others = {each.folder: each.name for each in toolchain.headers if each.name in INDEPENDENT}
+    shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
+    others = {each.folder: each.name for each in toolchain.headers if each.name in INDEPENDENT} | dict.fromkeys(shared)
     for path in headers or ():
         folder = next((each for each in toolchain.include_dirs if path.startswith(each + os.sep)), None)
         if folder is not None:

@@ -56,6 +56,7 @@ _PACKAGE_FOLDERS = {
 """The folders of each group of headers below a folder of packages: of CUDA 13 and later, and of CUDA 12."""
 
 _OTHER_PACKAGE_FOLDERS = {
+    "cudnn": ("nvidia/cudnn/include",),
     "cutlass": ("cutlass_library/source/include", "nvidia/mathdx/external/cutlass/include"),
     "mathdx": ("nvidia/mathdx/include",),
     "nvshmem": ("nvidia/nvshmem/include",),

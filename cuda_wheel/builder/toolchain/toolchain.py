@@ -49,8 +49,10 @@ FURTHER_HEADERS = {
     "mathdx": "commondx/commondx_version.hpp",
     "nvshmem": "nvshmem.h",
     "pytorch": "ATen/core/TensorBase.h",
+    "cudnn": "cudnn_version.h",
 }
-"""The same for packages that only some projects need. Device code needs only their headers, not their libraries."""
+"""The same for packages that only some projects need. Device code needs only their headers, not their libraries. Of
+cuDNN's, only the version is read: its functions and types are stand-ins."""
 
 
 class Headers(NamedTuple):

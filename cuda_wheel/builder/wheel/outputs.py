@@ -27,8 +27,7 @@ from cuda_wheel.builder.sources.header_dependencies import reachable
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import below, is_inside
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
-from cuda_wheel.runtime.parts.variants import all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest, all_manifests
 
 __all__ = [
     "VENDORED_PACKAGE",

@@ -9,9 +9,8 @@ import ast
 from collections.abc import Sequence
 
 from cuda_wheel.runtime.arrays import argument_type
-from cuda_wheel.runtime.manifest import KernelInfo, Manifest
+from cuda_wheel.runtime.manifest import KernelInfo, MacroValue, Manifest, Variant
 from cuda_wheel.runtime.parts.attach import attached
-from cuda_wheel.runtime.parts.variants import MacroValue, Variant
 
 __all__ = ["MADE_BY", "attaches", "stub", "variant_loader_stub"]
 

@@ -8,10 +8,10 @@ from typing import Any
 from ..errors import ImageError, describe_error
 from ..files import find_files, lie_in_folders, package_folders
 from ..loading import load
-from ..manifest import MANIFEST_SUFFIX, printable, read_document, unscoped
+from ..manifest import MANIFEST_SUFFIX, unscoped
 from ..module import Kernel, Module
 
-__all__ = ["attach", "attached", "kernel_names", "not_attached"]
+__all__ = ["attach", "attached", "not_attached"]
 
 
 def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -34,7 +34,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         if file.endswith(MANIFEST_SUFFIX):
             name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
             files = find_files(name, None)
-            modules[name] = kernel_names(files.manifest(file), files.where)
+            modules[name] = files.manifest_file(file, check=False).kernel_names()
     hook: Any = None
     if not modules:
         from ..source_hook import source_hook  # only for a package that is not installed
@@ -120,20 +120,6 @@ def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple
             if unscoped(kernel).isidentifier():
                 owners.setdefault(unscoped(kernel), []).append((module, kernel))
     return owners
-
-
-def kernel_names(text: bytes, where: str) -> list[str] | None:
-    """Return the names of the kernels in a manifest, None if the module has variants; `where` names the manifest's file
-    in messages.
-
-    Importing a package that attaches its kernels needs no more than these. Raises ImageError as `Manifest.from_json`
-    does, but checks only what it reads.
-    """
-
-    def read(document: dict[str, Any]) -> list[str] | None:
-        return None if "variants" in document else [printable(item["name"]) for item in document["kernels"]]
-
-    return read_document(text, where, read)
 
 
 def _names_in(package: str, folders: list[str]) -> list[str]:

@@ -17,10 +17,9 @@ from ..errors import CudaWheelError, ImageError, UnknownKernelError, UnknownVari
 from ..files import ModuleFiles, find_files, must_verify, package_folders
 from ..jit import JitOptions
 from ..loading import load_found
-from ..manifest import MANIFEST_SUFFIX, Carried, Manifest
+from ..manifest import MANIFEST_SUFFIX, Carried, MacroValue, Manifest
 from ..module import Module
 from ..source_hook import source_hook
-from .variants import MacroValue, files_variant, specializable
 
 if TYPE_CHECKING:
     from ..module import Kernel
@@ -36,8 +35,10 @@ def specialized_variant(
     it, or has no variant with macros of these names, or there is no toolchain.
     """
     files = find_files(name, device, macros)
-    carried = specializable(files, name.rpartition(".")[2] + MANIFEST_SUFFIX, macros, must_verify())
-    if carried is None:
+    found = files.manifest_file(name.rpartition(".")[2] + MANIFEST_SUFFIX, must_verify())
+    carried = found.specialize
+    # The names of the macros must be those of a variant: another name is a mistake.
+    if carried is None or not any(dict(each).keys() == macros.keys() for each in found.variants if each):
         raise unknown
     made, manifest = _compiled(name, files, carried, macros, None, device, unknown)
     return made, manifest._replace(specialize=carried)  # instances of it may be compiled too
@@ -119,11 +120,7 @@ def _compiled(
         ) from error
     contents = {stem + MANIFEST_SUFFIX: text, stem + ".fatbin": fatbin}
     made = ModuleFiles(f"{name}, compiled on load", None, contents=contents)
-    if macros:
-        manifest, made.digest = files_variant(made, stem + MANIFEST_SUFFIX, macros, must_verify())
-    else:
-        manifest, made.digest = Manifest.from_json(text, made.where, must_verify()), sha256_of(text)
-    return made, manifest
+    return made, made.manifest_of_variant(stem + MANIFEST_SUFFIX, macros)
 
 
 def _read(files: ModuleFiles, file: str, carried: Carried) -> bytes:
@@ -185,8 +182,7 @@ def compile(
         ) from error
     contents = {name + MANIFEST_SUFFIX: manifest, name + ".fatbin": fatbin}
     files = ModuleFiles(f"{name}, compiled from a text", None, contents=contents)
-    files.digest = sha256_of(manifest)
-    module = load_found(files, Manifest.from_json(manifest, files.where, must_verify()), device, jit)
+    module = load_found(files, files.manifest_of_variant(name + MANIFEST_SUFFIX, {}), device, jit)
 
     def instance(module: Module, expression: str, unknown: UnknownKernelError) -> Module:
         others: Any = {"name": name, "defines": defines, "options": options, "std": std, "device": device, "jit": jit}

@@ -5,7 +5,6 @@ import re
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import (
@@ -20,11 +19,12 @@ from ..arguments import (
     value_text,
 )
 from ..errors import ArgumentError
+from .dtypes import COMPLEX, vector_format
 
 if TYPE_CHECKING:
-    from ..manifest import Parameter, Struct
     from ..streams import Kept
-__all__ = ["StructConverter", "dtype"]
+
+__all__ = ["StructConverter"]
 
 
 _NUMBER_FORMATS = [*"?bhHiIlLqQefd"]
@@ -43,8 +43,8 @@ class StructConverter(Converter):
     def __init__(self, size: int, cpp: str) -> None:
         super().__init__(f"{size}s")
         self._size = size
-        self._complex = _COMPLEX.search(cpp) is not None
-        self._vector = _vector_format(size, cpp)
+        self._complex = COMPLEX.search(cpp) is not None
+        self._vector = vector_format(size, cpp)
         is_map = cpp in ("CUtensorMap", "CUtensorMap_st")
         self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map" if is_map else ""
 
@@ -121,69 +121,6 @@ def _has_overlapping_fields(value: Any) -> bool:
     except ValueError:
         return bool(value.dtype.isnative)
     return False
-
-
-_COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
-
-
-def _vector_format(size: int, cpp: str) -> str:
-    """Return the format, for `struct`, of a type that is a vector of numbers; "" for other types."""
-    vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
-    complex_ = _COMPLEX.search(cpp)
-    if vector:
-        formats = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
-        formats["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
-        format = formats[vector[2]]
-        found = f"<{vector[3]}{format.upper() if vector[1] else format}"
-    elif complex_:
-        found = f"<2{complex_[1][0]}"
-    else:
-        found = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
-    return found if found and struct.calcsize(found) == size else ""  # the project's own type of that name
-
-
-def dtype(parameter: "Parameter") -> Any:
-    """Return the NumPy dtype of a parameter; see `Parameter.dtype`."""
-    numpy: Any = import_module("numpy")  # no requirement of this package
-
-    if parameter.struct is not None:
-        spec: Any = _struct_dtype(parameter.struct)
-        return numpy.dtype(spec)
-    cpp, size = parameter.cpp, parameter.size
-    if cpp.endswith(("*", "&")):
-        return numpy.dtype("<u8")
-    if cpp in _NUMBER_KINDS:
-        return numpy.dtype(f"<{_NUMBER_KINDS[cpp]}{size}")
-    format = _vector_format(size, cpp)
-    if not format:
-        return None
-    code = {"e": "f2", "f": "f4", "d": "f8", "b": "i1", "B": "u1"}.get(format[-1])
-    code = code or f"{'u' if format[-1].isupper() else 'i'}{struct.calcsize('<' + format[-1])}"
-    if _COMPLEX.search(cpp):
-        return numpy.dtype("<c8" if code == "f4" else "<c16")
-    return numpy.dtype([(name, f"<{code}") for name in "xyzw"[: int(format[1])]])
-
-
-_NUMBER_KINDS = {
-    **{"bool": "b", "float": "f", "double": "f", "__half": "f"},
-    **dict.fromkeys(("signed char", "char", "short", "int", "long", "long long"), "i"),
-    **{f"unsigned {name}": "u" for name in ("char", "short", "int", "long", "long long")},
-}
-"""The kind of a NumPy type by the C++ type of a number."""
-
-
-def _struct_dtype(fields_of: "Struct") -> dict[str, Any]:
-    """Return what makes the NumPy dtype of a struct, with its padding."""
-    fields = fields_of.fields
-    formats = [_struct_dtype(each.struct) if each.struct else f"<{each.type}" for each in fields]
-    return {
-        "names": [each.name for each in fields],
-        "formats": [
-            (format, each.shape) if each.shape else format for format, each in zip(formats, fields, strict=True)
-        ],
-        "offsets": [each.offset for each in fields],
-        "itemsize": fields_of.size,
-    }
 
 
 def _descriptor_bytes(descriptor: Any) -> bytes:

@@ -33,8 +33,7 @@ from ..driver import current_device, device_and_driver, device_name, is_forked
 from ..errors import ArgumentError, ImageError, UnknownKernelError
 from ..files import ModuleFiles, lie_in_folders, package_folders
 from ..loading import load
-from ..manifest import Version
-from .variants import MacroValue, read_macros
+from ..manifest import MacroValue, Version, read_macros
 
 if TYPE_CHECKING:
     from ..module import Kernel

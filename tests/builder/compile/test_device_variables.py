@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.compile import device_variables as declarations
-from cuda_wheel.builder.compile import job as cuda_source
+from cuda_wheel.builder.compile import nvrtc_calls
 from cuda_wheel.builder.compile.device_variables import may_declare_foreign_names
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
@@ -333,7 +333,7 @@ def test_the_front_end_is_asked_alone_after_a_long_compilation_for_another_targe
         return cross_references(request)
 
     monkeypatch.setattr(declarations, "cross_references", counted)
-    monkeypatch.setattr(cuda_source, "_LONG", 0.0)
+    monkeypatch.setattr(nvrtc_calls, "_LONG", 0.0)
     variables = compile_job(job).variables
     assert asked == []
     assert compile_job(replace(job, arch="90")).variables == variables

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
-from cuda_wheel.builder.toolchain.toolchain import STAND_INS
+from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Toolchain
 
 Compile = Callable[..., Compiled]
 
@@ -149,6 +150,49 @@ def test_host_code_calls_cuda_libraries(compiled: Compile) -> None:
     result = compiled(LIBRARIES, options=("--std=c++14", "--diag-suppress=549"))
     assert kernels(result) == {"scale<float2>", "copy"}
     assert (result.left_out, result.log) == ((), "")
+
+
+def test_functions_of_libraries_take_handles_of_any_class_and_keep_their_results(compiled: Compile) -> None:
+    text = """
+#include <cusparse.h>
+#include <cublas_v2.h>
+#include <cusolverDn.h>
+#include <type_traits>
+struct Handle {
+  Handle(const Handle&) = delete;
+  operator cusparseHandle_t() const;
+};
+template <class T> struct Products;
+template <> struct Products<float> { static constexpr auto product = &cublasSgemm; };
+template <cublasStatus_t (*F)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const double*,
+                              const double*, int, const double*, int, const double*, double*, int)>
+__global__ void by_address() {}
+template <class T> __global__ void by_result() {}
+void host(const Handle& handle, cublasHandle_t blas, float* p) {
+  if (cusparseSgemvi_bufferSize(handle, CUSPARSE_OPERATION_TRANSPOSE, 1, 1, 1, nullptr) != CUSPARSE_STATUS_SUCCESS) return;
+  by_result<decltype(cublasSaxpy(blas, 1, p, p, 1, p, 1))><<<1, 1>>>();
+  by_address<cublasDgemm><<<1, 1>>>();
+  auto buffer = cusolverDnSgetrf_bufferSize;
+  buffer(nullptr, 1, 1, p, 1, nullptr);
+  static_assert(std::is_same<decltype(buffer(nullptr, 1)), cusolverStatus_t>::value, "");
+}
+"""
+    assert kernels(compiled(text)) == {"by_address<&cublasDgemm_v2>", "by_result<cublasStatus_t>"}
+
+
+@pytest.mark.parametrize(
+    ("known", "version"),
+    [("", 91000), ("#define CUDNN_MAJOR 8\n#define CUDNN_MINOR 9\n#define CUDNN_PATCHLEVEL 7\n", 80907)],
+)
+def test_the_version_of_cudnn_is_that_of_the_build_environment(
+    known: str, version: int, compiled: Compile, toolchain: Toolchain, tmp_path: Path
+) -> None:
+    folder = tmp_path / "cudnn"
+    folder.mkdir()
+    if known:
+        (folder / "cudnn_version.h").write_text(known)
+    text = f"#include <cudnn.h>\nstatic_assert(CUDNN_VERSION == {version});\n__global__ void kernel() {{}}"
+    assert kernels(compiled(text, include_dirs=("", *toolchain.header_folders, str(folder)))) == {"kernel"}
 
 
 def test_host_code_calls_the_legacy_functions_of_cublas(compiled: Compile) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.images.ptx_text import chosen_instances, without_kernels
+from tests.support.manifests import plain
 from tests.support.processes import run
 
 FLOAT, HALF, DOUBLE, PLAIN = "_Z1kIfEvPT_", "_Z1kIN3c104HalfEEvPT_", "_Z1kIdEvPT_", "_Z5plainPf"
@@ -94,7 +94,7 @@ def built(make_project: Callable[..., Path], tmp_path: Path) -> Callable[..., tu
             return result.stdout, []
         verified = run(sys.executable, "-m", "cuda_wheel", "verify", output, cwd=tmp_path)
         assert verified.returncode == 0, verified.stdout
-        manifest = json.loads((output / "demo/k.fatbin.json").read_text())
+        manifest = plain((output / "demo/k.fatbin.json").read_text())
         return result.stdout, sorted(kernel["name"] for kernel in manifest["kernels"])
 
     return build

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.images import ptx_requirements as ptx_forms
 from cuda_wheel.builder.images.lowering import FIRST_PTX_ISA, lower
-from cuda_wheel.builder.images.ptx_requirements import OLDEST, instruction_version, requirement
+from cuda_wheel.builder.images.ptx_requirements import OLDEST, instruction_version, ptx_table, requirement
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.parts.formats import ptx
@@ -379,19 +378,20 @@ def test_an_explicit_version_that_the_table_allows_is_taken() -> None:
     assert ptx.version(lower(text("frobnicate.u32 %r1;"), "9.5", "90", "k.cu", lambda text, arch: b"")) == (9, 5)
 
 
-def test_every_line_of_the_table_has_a_known_shape() -> None:
+def test_every_form_of_the_table_has_a_known_shape() -> None:
     versions = {f"{release.ptx_isa[0]}.{release.ptx_isa[1]}" for release in RELEASES}
     slot = re.compile(r"\[?(?:\.[\w:]+(?:@\d\.\d)?)(?:\|\.[\w:]+(?:@\d\.\d)?)*\]?")
-    for line in ptx_forms.FORMS.splitlines():
-        if line and not line.startswith("#"):
-            version, _, *slots = line.split()
-            assert version in versions, line
-            for each in slots:
-                assert each.strip("[]") in ptx_forms.ALIASES or slot.fullmatch(each), line
-                for since in re.findall(r"@(\d\.\d)", ptx_forms.ALIASES.get(each.strip("[]"), each)):
-                    assert since in versions, line
-    unused = set(ptx_forms.ALIASES) - {each.strip("[]") for each in ptx_forms.FORMS.split()}
+    aliases, forms = ptx_table()["aliases"], ptx_table()["forms"]
+    for form in forms:
+        version, _, *slots = form.split()
+        assert version in versions, form
+        for each in slots:
+            assert each.strip("[]") in aliases or slot.fullmatch(each), form
+            for since in re.findall(r"@(\d\.\d)", aliases.get(each.strip("[]"), each)):
+                assert since in versions, form
+    unused = set(aliases) - {each.strip("[]") for form in forms for each in form.split()}
     assert not unused
+    assert set(ptx_table()["notes"]) <= set(forms)
 
 
 def test_half_a_megabyte_takes_no_quadratic_time() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.compile.host_code import LEFT_OUT_OPTIONS
+from cuda_wheel.builder.compile.edited_source import LEFT_OUT_OPTIONS
 from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from cuda_wheel.builder.compile import device_variables as declarations
-from cuda_wheel.builder.compile import host_code
-from cuda_wheel.builder.compile import job as cuda_source
+from cuda_wheel.builder.compile import host_code, nvrtc_calls
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.rewriting.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, USED_PARTS_OPTION
@@ -195,7 +194,7 @@ def _compiled(job: Job) -> Outcome:
         return compile_text(request)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cuda_source, "compile_with_precompiled_headers", call)
+        patch.setattr(nvrtc_calls, "compile_text", call)
         result = compile_job(job)
         attempts, has_used_parts = len(requests), USED_PARTS_OPTION in requests[-1]["options"]
         patch.setattr(host_code, "_used_parts_request", lambda job, request: None)

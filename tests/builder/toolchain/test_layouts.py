@@ -14,6 +14,7 @@ import pytest
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from tests.support import layouts
 from tests.support.layouts import HEADERS, LIBRARIES, environment, replace_in, toolchain_distributions
+from tests.support.manifests import plain
 from tests.support.processes import run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="builds Linux's layouts from Linux's files")
@@ -75,7 +76,7 @@ def build(
         result = run(python, *command, cwd=tmp_path, **variables)
         assert result.returncode == 0, result.stdout
         (manifest,) = output.rglob("*.fatbin.json")
-        return result.stdout, json.loads(manifest.read_text()), json.loads(trace.read_text())["otherData"]
+        return result.stdout, plain(manifest.read_text()), json.loads(trace.read_text())["otherData"]
 
     return build
 

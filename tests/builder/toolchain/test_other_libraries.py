@@ -17,12 +17,14 @@ pytestmark = pytest.mark.one_toolchain
 
 VERSION = "#define CUTLASS_MAJOR 4\n#define CUTLASS_MINOR 7\n#define CUTLASS_PATCH 1\n"
 TORCH = "".join(f"#define TORCH_VERSION_{part} {n}\n" for part, n in (("MAJOR", 2), ("MINOR", 15), ("PATCH", 3)))
+CUDNN = "".join(f"#define CUDNN_{part} {n}\n" for part, n in (("MAJOR", 8), ("MINOR", 9), ("PATCHLEVEL", 7)))
 MATHDX = "nvidia/mathdx/include/commondx/commondx_version.hpp"
 PACKAGES: Mapping[str, Mapping[str, str]] = {
     "cutlass": {"cutlass_library/source/include/cutlass/version.h": VERSION},
     "bundled": {"nvidia/mathdx/external/cutlass/include/cutlass/version.h": VERSION},
     "torch": {"torch/include/torch/headeronly/version.h": TORCH, "torch/include/ATen/core/TensorBase.h": ""},
     "older torch": {"torch/include/torch/csrc/api/include/torch/version.h": TORCH},
+    "cudnn": {"nvidia/cudnn/include/cudnn_version.h": CUDNN},
     "mathdx": {MATHDX: "", "nvidia_mathdx-25.6.0.dist-info/RECORD": f"{MATHDX},sha256=x,1\n"},
 }
 
@@ -44,6 +46,12 @@ def test_they_are_found_in_their_packages_for_every_release_of_cuda(major: int, 
     assert str(release_of("mathdx", mathdx, place)) == "25.6.0"
     assert str(release_of("cutlass", own, place)) == "4.7.1"
     assert header_folders(place, "nvshmem", major) == []
+
+
+def test_the_release_of_cudnn_is_that_of_its_package(tmp_path: Path) -> None:
+    place = installed(tmp_path, "cudnn")
+    (folder,) = header_folders(place, "cudnn", 13)
+    assert str(release_of("cudnn", folder, place)) == "8.9.7"
 
 
 def test_cutlass_is_found_in_a_folder_of_packages_that_has_nothing_else(

@@ -18,15 +18,9 @@ import cuda_wheel
 from cuda_wheel.builder.wheel.outputs import vendored_files, write
 from cuda_wheel.runtime import files as files_module
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
-from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.runtime.manifest import Manifest, all_manifests, full_name, read_macros, same_macros
 from cuda_wheel.runtime.parts import variants as index
-from cuda_wheel.runtime.parts.variants import (
-    all_manifests,
-    full_name,
-    read_macros,
-    same_macros,
-    unknown_variant_message,
-)
+from cuda_wheel.runtime.parts.variants import unknown_variant_message
 from tests.support.driver import Driver
 from tests.support.processes import run
 

@@ -7,10 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// The release of cuDNN: that of the build environment, or else the one whose interface this header declares.
+#if __has_include(<cudnn_version.h>)
+#include <cudnn_version.h>
+#else
 #define CUDNN_MAJOR 9
 #define CUDNN_MINOR 10
 #define CUDNN_PATCHLEVEL 0
+#endif
+#ifndef CUDNN_VERSION
 #define CUDNN_VERSION (CUDNN_MAJOR * 10000 + CUDNN_MINOR * 100 + CUDNN_PATCHLEVEL)
+#endif
 #define CUDNN_DIM_MAX 8
 #define CUDNN_LRN_MIN_N 1
 #define CUDNN_LRN_MAX_N 16
@@ -391,67 +398,11 @@ typedef struct cudnnTensorStruct* cudnnTensorDescriptor_t;
 typedef struct cudnnTensorTransformStruct* cudnnTensorTransformDescriptor_t;
 
 extern "C" {
-cudnnStatus_t cudnnActivationBackward(cudnnHandle_t, cudnnActivationDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*,
-    const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnActivationForward(cudnnHandle_t, cudnnActivationDescriptor_t, const void*, cudnnTensorDescriptor_t,
-    const void*, const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnAddTensor(cudnnHandle_t, const void*, cudnnTensorDescriptor_t, const void*, const void*,
-    cudnnTensorDescriptor_t, void*);
 cudnnStatus_t cudnnAdvVersionCheck();
-cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t, cudnnBackendDescriptor_t*);
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t);
-cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t);
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t);
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t, cudnnBackendAttributeName_t,
-    cudnnBackendAttributeType_t, int64_t, int64_t*, void*);
 cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t);
-cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t,
-    cudaGraph_t);
-cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t, cudnnBackendAttributeName_t,
-    cudnnBackendAttributeType_t, int64_t, const void*);
-cudnnStatus_t cudnnBackendUpdateCudaGraph(cudnnHandle_t, cudnnBackendDescriptor_t, cudnnBackendDescriptor_t,
-    cudaGraph_t);
-cudnnStatus_t cudnnBatchNormalizationBackward(cudnnHandle_t, cudnnBatchNormMode_t, const void*, const void*,
-    const void*, const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, void*, cudnnTensorDescriptor_t, const void*, void*, void*, double, const void*,
-    const void*);
-cudnnStatus_t cudnnBatchNormalizationBackwardEx(cudnnHandle_t, cudnnBatchNormMode_t, cudnnBatchNormOps_t, const void*,
-    const void*, const void*, const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, void*, cudnnTensorDescriptor_t, void*,
-    cudnnTensorDescriptor_t, const void*, const void*, void*, void*, double, const void*, const void*,
-    cudnnActivationDescriptor_t, void*, size_t, void*, size_t);
-cudnnStatus_t cudnnBatchNormalizationForwardInference(cudnnHandle_t, cudnnBatchNormMode_t, const void*, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, void*, cudnnTensorDescriptor_t, const void*,
-    const void*, const void*, const void*, double);
-cudnnStatus_t cudnnBatchNormalizationForwardTraining(cudnnHandle_t, cudnnBatchNormMode_t, const void*, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, void*, cudnnTensorDescriptor_t, const void*,
-    const void*, double, void*, void*, double, void*, void*);
-cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(cudnnHandle_t, cudnnBatchNormMode_t, cudnnBatchNormOps_t,
-    const void*, const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, void*, cudnnTensorDescriptor_t, const void*, const void*, double, void*, void*, double,
-    void*, void*, cudnnActivationDescriptor_t, void*, size_t, void*, size_t);
-cudnnStatus_t cudnnBuildRNNDynamic(cudnnHandle_t, cudnnRNNDescriptor_t, int);
-cudnnStatus_t cudnnCTCLoss(cudnnHandle_t, cudnnTensorDescriptor_t, const void*, const int*, const int*, const int*,
-    void*, cudnnTensorDescriptor_t, void*, cudnnCTCLossAlgo_t, cudnnCTCLossDescriptor_t, void*, size_t);
-cudnnStatus_t cudnnCTCLoss_v8(cudnnHandle_t, cudnnCTCLossAlgo_t, cudnnCTCLossDescriptor_t, cudnnTensorDescriptor_t,
-    const void*, const int*, const int*, const int*, void*, cudnnTensorDescriptor_t, void*, size_t, void*);
 cudnnStatus_t cudnnCnnVersionCheck();
-cudnnStatus_t cudnnConvolutionBackwardBias(cudnnHandle_t, const void*, cudnnTensorDescriptor_t, const void*,
-    const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void*, cudnnFilterDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnConvolutionDescriptor_t, cudnnConvolutionBwdDataAlgo_t, void*, size_t,
-    const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnConvolutionDescriptor_t, cudnnConvolutionBwdFilterAlgo_t, void*,
-    size_t, const void*, cudnnFilterDescriptor_t, void*);
-cudnnStatus_t cudnnConvolutionBiasActivationForward(cudnnHandle_t, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnFilterDescriptor_t, const void*, cudnnConvolutionDescriptor_t, cudnnConvolutionFwdAlgo_t, void*, size_t,
-    const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnActivationDescriptor_t, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnFilterDescriptor_t, const void*, cudnnConvolutionDescriptor_t, cudnnConvolutionFwdAlgo_t, void*, size_t,
-    const void*, cudnnTensorDescriptor_t, void*);
 cudnnStatus_t cudnnCreate(cudnnHandle_t*);
 cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t*);
 cudnnStatus_t cudnnCreateAttnDescriptor(cudnnAttnDescriptor_t*);
@@ -459,9 +410,6 @@ cudnnStatus_t cudnnCreateCTCLossDescriptor(cudnnCTCLossDescriptor_t*);
 cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t*);
 cudnnStatus_t cudnnCreateDropoutDescriptor(cudnnDropoutDescriptor_t*);
 cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t*);
-cudnnStatus_t cudnnCreateFusedOpsConstParamPack(cudnnFusedOpsConstParamPack_t*, cudnnFusedOps_t);
-cudnnStatus_t cudnnCreateFusedOpsPlan(cudnnFusedOpsPlan_t*, cudnnFusedOps_t);
-cudnnStatus_t cudnnCreateFusedOpsVariantParamPack(cudnnFusedOpsVariantParamPack_t*, cudnnFusedOps_t);
 cudnnStatus_t cudnnCreateLRNDescriptor(cudnnLRNDescriptor_t*);
 cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t*);
 cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t*);
@@ -472,9 +420,6 @@ cudnnStatus_t cudnnCreateSeqDataDescriptor(cudnnSeqDataDescriptor_t*);
 cudnnStatus_t cudnnCreateSpatialTransformerDescriptor(cudnnSpatialTransformerDescriptor_t*);
 cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t*);
 cudnnStatus_t cudnnCreateTensorTransformDescriptor(cudnnTensorTransformDescriptor_t*);
-cudnnStatus_t cudnnDeriveBNTensorDescriptor(cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnBatchNormMode_t);
-cudnnStatus_t cudnnDeriveNormTensorDescriptor(cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnNormMode_t, int);
 cudnnStatus_t cudnnDestroy(cudnnHandle_t);
 cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t);
 cudnnStatus_t cudnnDestroyAttnDescriptor(cudnnAttnDescriptor_t);
@@ -495,304 +440,14 @@ cudnnStatus_t cudnnDestroySeqDataDescriptor(cudnnSeqDataDescriptor_t);
 cudnnStatus_t cudnnDestroySpatialTransformerDescriptor(cudnnSpatialTransformerDescriptor_t);
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t);
 cudnnStatus_t cudnnDestroyTensorTransformDescriptor(cudnnTensorTransformDescriptor_t);
-cudnnStatus_t cudnnDivisiveNormalizationBackward(cudnnHandle_t, cudnnLRNDescriptor_t, cudnnDivNormMode_t, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, const void*, void*, void*, const void*,
-    cudnnTensorDescriptor_t, void*, void*);
-cudnnStatus_t cudnnDivisiveNormalizationForward(cudnnHandle_t, cudnnLRNDescriptor_t, cudnnDivNormMode_t, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, void*, void*, const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnDropoutBackward(cudnnHandle_t, cudnnDropoutDescriptor_t, cudnnTensorDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, void*, void*, size_t);
-cudnnStatus_t cudnnDropoutForward(cudnnHandle_t, cudnnDropoutDescriptor_t, cudnnTensorDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, void*, void*, size_t);
-cudnnStatus_t cudnnDropoutGetReserveSpaceSize(cudnnTensorDescriptor_t, size_t*);
-cudnnStatus_t cudnnDropoutGetStatesSize(cudnnHandle_t, size_t*);
-cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(cudnnHandle_t, cudnnFilterDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int, int*,
-    cudnnConvolutionBwdDataAlgoPerf_t*);
-cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(cudnnHandle_t, cudnnFilterDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, void*, int, int*,
-    cudnnConvolutionBwdDataAlgoPerf_t*, void*, size_t);
-cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(cudnnHandle_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t, int, int*,
-    cudnnConvolutionBwdFilterAlgoPerf_t*);
-cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(cudnnHandle_t, cudnnTensorDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t, void*, int, int*,
-    cudnnConvolutionBwdFilterAlgoPerf_t*, void*, size_t);
-cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
-    cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int, int*, cudnnConvolutionFwdAlgoPerf_t*);
-cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(cudnnHandle_t, cudnnTensorDescriptor_t, const void*,
-    cudnnFilterDescriptor_t, const void*, cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, void*, int, int*,
-    cudnnConvolutionFwdAlgoPerf_t*, void*, size_t);
-cudnnStatus_t cudnnFusedOpsExecute(cudnnHandle_t, cudnnFusedOpsPlan_t, cudnnFusedOpsVariantParamPack_t);
-cudnnStatus_t cudnnGetActivationDescriptor(cudnnActivationDescriptor_t, cudnnActivationMode_t*,
-    cudnnNanPropagation_t*, double*);
-cudnnStatus_t cudnnGetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t, double*);
-cudnnStatus_t cudnnGetAttnDescriptor(cudnnAttnDescriptor_t, unsigned*, int*, double*, cudnnDataType_t*,
-    cudnnDataType_t*, cudnnMathType_t*, cudnnDropoutDescriptor_t*, cudnnDropoutDescriptor_t*, int*, int*, int*, int*,
-    int*, int*, int*, int*, int*, int*, int*);
-cudnnStatus_t cudnnGetBatchNormalizationBackwardExWorkspaceSize(cudnnHandle_t, cudnnBatchNormMode_t,
-    cudnnBatchNormOps_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnActivationDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(cudnnHandle_t, cudnnBatchNormMode_t,
-    cudnnBatchNormOps_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnActivationDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetBatchNormalizationTrainingExReserveSpaceSize(cudnnHandle_t, cudnnBatchNormMode_t,
-    cudnnBatchNormOps_t, cudnnActivationDescriptor_t, cudnnTensorDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetCTCLossDescriptor(cudnnCTCLossDescriptor_t, cudnnDataType_t*);
-cudnnStatus_t cudnnGetCTCLossDescriptorEx(cudnnCTCLossDescriptor_t, cudnnDataType_t*, cudnnLossNormalizationMode_t*,
-    cudnnNanPropagation_t*);
-cudnnStatus_t cudnnGetCTCLossDescriptor_v8(cudnnCTCLossDescriptor_t, cudnnDataType_t*, cudnnLossNormalizationMode_t*,
-    cudnnNanPropagation_t*, int*);
-cudnnStatus_t cudnnGetCTCLossDescriptor_v9(cudnnCTCLossDescriptor_t, cudnnDataType_t*, cudnnLossNormalizationMode_t*,
-    cudnnCTCGradMode_t*, int*);
-cudnnStatus_t cudnnGetCTCLossWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
-    const int*, const int*, const int*, cudnnCTCLossAlgo_t, cudnnCTCLossDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetCTCLossWorkspaceSize_v8(cudnnHandle_t, cudnnCTCLossAlgo_t, cudnnCTCLossDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetCallback(unsigned*, void**, cudnnCallback_t*);
-cudnnStatus_t cudnnGetConvolution2dDescriptor(cudnnConvolutionDescriptor_t, int*, int*, int*, int*, int*, int*,
-    cudnnConvolutionMode_t*, cudnnDataType_t*);
-cudnnStatus_t cudnnGetConvolution2dForwardOutputDim(cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnFilterDescriptor_t, int*, int*, int*, int*);
-cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithmMaxCount(cudnnHandle_t, int*);
-cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t, cudnnFilterDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int, int*,
-    cudnnConvolutionBwdDataAlgoPerf_t*);
-cudnnStatus_t cudnnGetConvolutionBackwardDataWorkspaceSize(cudnnHandle_t, cudnnFilterDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionBwdDataAlgo_t,
-    size_t*);
-cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithmMaxCount(cudnnHandle_t, int*);
-cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t, int, int*,
-    cudnnConvolutionBwdFilterAlgoPerf_t*);
-cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t, cudnnConvolutionBwdFilterAlgo_t,
-    size_t*);
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithmMaxCount(cudnnHandle_t, int*);
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
-    cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int, int*, cudnnConvolutionFwdAlgoPerf_t*);
-cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
-    cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionFwdAlgo_t, size_t*);
-cudnnStatus_t cudnnGetConvolutionGroupCount(cudnnConvolutionDescriptor_t, int*);
-cudnnStatus_t cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t, cudnnMathType_t*);
-cudnnStatus_t cudnnGetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t, int, int*, int*, int*, int*,
-    cudnnConvolutionMode_t*, cudnnDataType_t*);
-cudnnStatus_t cudnnGetConvolutionNdForwardOutputDim(cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnFilterDescriptor_t, int, int*);
-cudnnStatus_t cudnnGetConvolutionReorderType(cudnnConvolutionDescriptor_t, cudnnReorderType_t*);
 size_t cudnnGetCudartVersion();
-cudnnStatus_t cudnnGetDropoutDescriptor(cudnnDropoutDescriptor_t, cudnnHandle_t, float*, void**, unsigned long long*);
 const char* cudnnGetErrorString(cudnnStatus_t);
-cudnnStatus_t cudnnGetFilter4dDescriptor(cudnnFilterDescriptor_t, cudnnDataType_t*, cudnnTensorFormat_t*, int*, int*,
-    int*, int*);
-cudnnStatus_t cudnnGetFilterNdDescriptor(cudnnFilterDescriptor_t, int, cudnnDataType_t*, cudnnTensorFormat_t*, int*,
-    int*);
-cudnnStatus_t cudnnGetFilterSizeInBytes(cudnnFilterDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetFoldedConvBackwardDataDescriptors(cudnnHandle_t, cudnnFilterDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, cudnnTensorFormat_t,
-    cudnnFilterDescriptor_t, cudnnTensorDescriptor_t, cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorTransformDescriptor_t, cudnnTensorTransformDescriptor_t, cudnnTensorTransformDescriptor_t,
-    cudnnTensorTransformDescriptor_t);
-cudnnStatus_t cudnnGetFusedOpsConstParamPackAttribute(cudnnFusedOpsConstParamPack_t, cudnnFusedOpsConstParamLabel_t,
-    void*, int*);
-cudnnStatus_t cudnnGetFusedOpsVariantParamPackAttribute(cudnnFusedOpsVariantParamPack_t,
-    cudnnFusedOpsVariantParamLabel_t, void*);
-cudnnStatus_t cudnnGetLRNDescriptor(cudnnLRNDescriptor_t, unsigned*, double*, double*, double*);
 void cudnnGetLastErrorString(char*, size_t);
 size_t cudnnGetMaxDeviceVersion();
-cudnnStatus_t cudnnGetMultiHeadAttnBuffers(cudnnHandle_t, cudnnAttnDescriptor_t, size_t*, size_t*, size_t*);
-cudnnStatus_t cudnnGetMultiHeadAttnWeights(cudnnHandle_t, cudnnAttnDescriptor_t, cudnnMultiHeadAttnWeightKind_t,
-    size_t, const void*, cudnnTensorDescriptor_t, void**);
-cudnnStatus_t cudnnGetNormalizationBackwardWorkspaceSize(cudnnHandle_t, cudnnNormMode_t, cudnnNormOps_t,
-    cudnnNormAlgo_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnActivationDescriptor_t,
-    cudnnTensorDescriptor_t, size_t*, int);
-cudnnStatus_t cudnnGetNormalizationForwardTrainingWorkspaceSize(cudnnHandle_t, cudnnNormMode_t, cudnnNormOps_t,
-    cudnnNormAlgo_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, cudnnActivationDescriptor_t, cudnnTensorDescriptor_t, size_t*, int);
-cudnnStatus_t cudnnGetNormalizationTrainingReserveSpaceSize(cudnnHandle_t, cudnnNormMode_t, cudnnNormOps_t,
-    cudnnNormAlgo_t, cudnnActivationDescriptor_t, cudnnTensorDescriptor_t, size_t*, int);
-cudnnStatus_t cudnnGetOpTensorDescriptor(cudnnOpTensorDescriptor_t, cudnnOpTensorOp_t*, cudnnDataType_t*,
-    cudnnNanPropagation_t*);
-cudnnStatus_t cudnnGetPooling2dDescriptor(cudnnPoolingDescriptor_t, cudnnPoolingMode_t*, cudnnNanPropagation_t*, int*,
-    int*, int*, int*, int*, int*);
-cudnnStatus_t cudnnGetPooling2dForwardOutputDim(cudnnPoolingDescriptor_t, cudnnTensorDescriptor_t, int*, int*, int*,
-    int*);
-cudnnStatus_t cudnnGetPoolingNdDescriptor(cudnnPoolingDescriptor_t, int, cudnnPoolingMode_t*, cudnnNanPropagation_t*,
-    int*, int*, int*, int*);
-cudnnStatus_t cudnnGetPoolingNdForwardOutputDim(cudnnPoolingDescriptor_t, cudnnTensorDescriptor_t, int, int*);
-cudnnStatus_t cudnnGetProperty(libraryPropertyType, int*);
-cudnnStatus_t cudnnGetRNNDataDescriptor(cudnnRNNDataDescriptor_t, cudnnDataType_t*, cudnnRNNDataLayout_t*, int*, int*,
-    int*, int, int*, void*);
-cudnnStatus_t cudnnGetRNNDescriptor_v8(cudnnRNNDescriptor_t, cudnnRNNAlgo_t*, cudnnRNNMode_t*, cudnnRNNBiasMode_t*,
-    cudnnDirectionMode_t*, cudnnRNNInputMode_t*, cudnnDataType_t*, cudnnDataType_t*, cudnnMathType_t*, int*, int*,
-    int*, int*, cudnnDropoutDescriptor_t*, unsigned*);
-cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t, cudnnRNNDescriptor_t, cudnnForwardMode_t,
-    cudnnRNNDataDescriptor_t, size_t*, size_t*);
-cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t, cudnnRNNDescriptor_t, int, size_t, const void*, int,
-    cudnnTensorDescriptor_t, void**, cudnnTensorDescriptor_t, void**);
-cudnnStatus_t cudnnGetRNNWeightSpaceSize(cudnnHandle_t, cudnnRNNDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetReduceTensorDescriptor(cudnnReduceTensorDescriptor_t, cudnnReduceTensorOp_t*, cudnnDataType_t*,
-    cudnnNanPropagation_t*, cudnnReduceTensorIndices_t*, cudnnIndicesType_t*);
-cudnnStatus_t cudnnGetReductionIndicesSize(cudnnHandle_t, cudnnReduceTensorDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetReductionWorkspaceSize(cudnnHandle_t, cudnnReduceTensorDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetSeqDataDescriptor(cudnnSeqDataDescriptor_t, cudnnDataType_t*, int*, int, int*,
-    cudnnSeqDataAxis_t*, size_t*, size_t, int*, void*);
-cudnnStatus_t cudnnGetStream(cudnnHandle_t, cudaStream_t*);
-cudnnStatus_t cudnnGetTensor4dDescriptor(cudnnTensorDescriptor_t, cudnnDataType_t*, int*, int*, int*, int*, int*,
-    int*, int*, int*);
-cudnnStatus_t cudnnGetTensorNdDescriptor(cudnnTensorDescriptor_t, int, cudnnDataType_t*, int*, int*, int*);
-cudnnStatus_t cudnnGetTensorSizeInBytes(cudnnTensorDescriptor_t, size_t*);
-cudnnStatus_t cudnnGetTensorTransformDescriptor(cudnnTensorTransformDescriptor_t, unsigned, cudnnTensorFormat_t*,
-    int*, int*, unsigned*, cudnnFoldingDirection_t*);
 size_t cudnnGetVersion();
 cudnnStatus_t cudnnGraphVersionCheck();
-cudnnStatus_t cudnnIm2Col(cudnnHandle_t, cudnnTensorDescriptor_t, const void*, cudnnFilterDescriptor_t,
-    cudnnConvolutionDescriptor_t, void*);
-cudnnStatus_t cudnnInitTransformDest(cudnnTensorTransformDescriptor_t, cudnnTensorDescriptor_t,
-    cudnnTensorDescriptor_t, size_t*);
-cudnnStatus_t cudnnLRNCrossChannelBackward(cudnnHandle_t, cudnnLRNDescriptor_t, cudnnLRNMode_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*,
-    const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnLRNCrossChannelForward(cudnnHandle_t, cudnnLRNDescriptor_t, cudnnLRNMode_t, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnMakeFusedOpsPlan(cudnnHandle_t, cudnnFusedOpsPlan_t, cudnnFusedOpsConstParamPack_t, size_t*);
-cudnnStatus_t cudnnMultiHeadAttnBackwardData(cudnnHandle_t, cudnnAttnDescriptor_t, const int*, const int*, const int*,
-    const int*, cudnnSeqDataDescriptor_t, const void*, cudnnSeqDataDescriptor_t, void*, const void*,
-    cudnnSeqDataDescriptor_t, void*, const void*, cudnnSeqDataDescriptor_t, void*, const void*, size_t, const void*,
-    size_t, void*, size_t, void*);
-cudnnStatus_t cudnnMultiHeadAttnBackwardWeights(cudnnHandle_t, cudnnAttnDescriptor_t, cudnnWgradMode_t,
-    cudnnSeqDataDescriptor_t, const void*, cudnnSeqDataDescriptor_t, const void*, cudnnSeqDataDescriptor_t,
-    const void*, cudnnSeqDataDescriptor_t, const void*, size_t, const void*, void*, size_t, void*, size_t, void*);
-cudnnStatus_t cudnnMultiHeadAttnForward(cudnnHandle_t, cudnnAttnDescriptor_t, int, const int*, const int*, const int*,
-    const int*, cudnnSeqDataDescriptor_t, const void*, const void*, cudnnSeqDataDescriptor_t, const void*,
-    cudnnSeqDataDescriptor_t, const void*, cudnnSeqDataDescriptor_t, void*, size_t, const void*, size_t, void*,
-    size_t, void*);
-cudnnStatus_t cudnnNormalizationBackward(cudnnHandle_t, cudnnNormMode_t, cudnnNormOps_t, cudnnNormAlgo_t, const void*,
-    const void*, const void*, const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, void*, cudnnTensorDescriptor_t, void*,
-    cudnnTensorDescriptor_t, const void*, const void*, void*, void*, double, cudnnTensorDescriptor_t, const void*,
-    const void*, cudnnActivationDescriptor_t, void*, size_t, void*, size_t, int);
-cudnnStatus_t cudnnNormalizationForwardInference(cudnnHandle_t, cudnnNormMode_t, cudnnNormOps_t, cudnnNormAlgo_t,
-    const void*, const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, cudnnTensorDescriptor_t, const void*,
-    cudnnActivationDescriptor_t, cudnnTensorDescriptor_t, void*, double, int);
-cudnnStatus_t cudnnNormalizationForwardTraining(cudnnHandle_t, cudnnNormMode_t, cudnnNormOps_t, cudnnNormAlgo_t,
-    const void*, const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*, const void*,
-    double, cudnnTensorDescriptor_t, void*, void*, double, void*, void*, cudnnActivationDescriptor_t,
-    cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, void*, void*, size_t, void*, size_t, int);
-cudnnStatus_t cudnnOpTensor(cudnnHandle_t, cudnnOpTensorDescriptor_t, const void*, cudnnTensorDescriptor_t,
-    const void*, const void*, cudnnTensorDescriptor_t, const void*, const void*, cudnnTensorDescriptor_t, void*);
 cudnnStatus_t cudnnOpsVersionCheck();
-cudnnStatus_t cudnnPoolingBackward(cudnnHandle_t, cudnnPoolingDescriptor_t, const void*, cudnnTensorDescriptor_t,
-    const void*, cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*, const void*,
-    cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnPoolingForward(cudnnHandle_t, cudnnPoolingDescriptor_t, const void*, cudnnTensorDescriptor_t,
-    const void*, const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnQueryRuntimeError(cudnnHandle_t, cudnnStatus_t*, cudnnErrQueryMode_t, cudnnRuntimeTag_t*);
-cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t, cudnnRNNDescriptor_t, const int*, cudnnRNNDataDescriptor_t,
-    const void*, const void*, cudnnRNNDataDescriptor_t, void*, cudnnTensorDescriptor_t, const void*, const void*,
-    void*, cudnnTensorDescriptor_t, const void*, const void*, void*, size_t, const void*, size_t, void*, size_t,
-    void*);
-cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t, cudnnRNNDescriptor_t, cudnnWgradMode_t, const int*,
-    cudnnRNNDataDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*, cudnnRNNDataDescriptor_t,
-    const void*, size_t, void*, size_t, void*, size_t, void*);
-cudnnStatus_t cudnnRNNForward(cudnnHandle_t, cudnnRNNDescriptor_t, cudnnForwardMode_t, const int*,
-    cudnnRNNDataDescriptor_t, const void*, cudnnRNNDataDescriptor_t, void*, cudnnTensorDescriptor_t, const void*,
-    void*, cudnnTensorDescriptor_t, const void*, void*, size_t, const void*, size_t, void*, size_t, void*);
-cudnnStatus_t cudnnRNNGetClip_v8(cudnnRNNDescriptor_t, cudnnRNNClipMode_t*, cudnnNanPropagation_t*, double*, double*);
-cudnnStatus_t cudnnRNNGetClip_v9(cudnnRNNDescriptor_t, cudnnRNNClipMode_t*, double*, double*);
-cudnnStatus_t cudnnRNNSetClip_v8(cudnnRNNDescriptor_t, cudnnRNNClipMode_t, cudnnNanPropagation_t, double, double);
-cudnnStatus_t cudnnRNNSetClip_v9(cudnnRNNDescriptor_t, cudnnRNNClipMode_t, double, double);
-cudnnStatus_t cudnnReduceTensor(cudnnHandle_t, cudnnReduceTensorDescriptor_t, void*, size_t, void*, size_t,
-    const void*, cudnnTensorDescriptor_t, const void*, const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnReorderFilterAndBias(cudnnHandle_t, cudnnFilterDescriptor_t, cudnnReorderType_t, const void*,
-    void*, int, const void*, void*);
-cudnnStatus_t cudnnRestoreDropoutDescriptor(cudnnDropoutDescriptor_t, cudnnHandle_t, float, void*, size_t, unsigned
-    long long);
-cudnnStatus_t cudnnScaleTensor(cudnnHandle_t, cudnnTensorDescriptor_t, void*, const void*);
-cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t, cudnnActivationMode_t, cudnnNanPropagation_t,
-    double);
-cudnnStatus_t cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t, double);
-cudnnStatus_t cudnnSetAttnDescriptor(cudnnAttnDescriptor_t, unsigned, int, double, cudnnDataType_t, cudnnDataType_t,
-    cudnnMathType_t, cudnnDropoutDescriptor_t, cudnnDropoutDescriptor_t, int, int, int, int, int, int, int, int, int,
-    int, int);
-cudnnStatus_t cudnnSetCTCLossDescriptor(cudnnCTCLossDescriptor_t, cudnnDataType_t);
-cudnnStatus_t cudnnSetCTCLossDescriptorEx(cudnnCTCLossDescriptor_t, cudnnDataType_t, cudnnLossNormalizationMode_t,
-    cudnnNanPropagation_t);
-cudnnStatus_t cudnnSetCTCLossDescriptor_v8(cudnnCTCLossDescriptor_t, cudnnDataType_t, cudnnLossNormalizationMode_t,
-    cudnnNanPropagation_t, int);
-cudnnStatus_t cudnnSetCTCLossDescriptor_v9(cudnnCTCLossDescriptor_t, cudnnDataType_t, cudnnLossNormalizationMode_t,
-    cudnnCTCGradMode_t, int);
-cudnnStatus_t cudnnSetCallback(unsigned, void*, cudnnCallback_t);
-cudnnStatus_t cudnnSetConvolution2dDescriptor(cudnnConvolutionDescriptor_t, int, int, int, int, int, int,
-    cudnnConvolutionMode_t, cudnnDataType_t);
-cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t, int);
-cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t, cudnnMathType_t);
-cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t, int, const int*, const int*, const int*,
-    cudnnConvolutionMode_t, cudnnDataType_t);
-cudnnStatus_t cudnnSetConvolutionReorderType(cudnnConvolutionDescriptor_t, cudnnReorderType_t);
-cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t, cudnnHandle_t, float, void*, size_t, unsigned long
-    long);
-cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t, cudnnDataType_t, cudnnTensorFormat_t, int, int, int,
-    int);
-cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t, cudnnDataType_t, cudnnTensorFormat_t, int,
-    const int*);
-cudnnStatus_t cudnnSetFusedOpsConstParamPackAttribute(cudnnFusedOpsConstParamPack_t, cudnnFusedOpsConstParamLabel_t,
-    const void*);
-cudnnStatus_t cudnnSetFusedOpsVariantParamPackAttribute(cudnnFusedOpsVariantParamPack_t,
-    cudnnFusedOpsVariantParamLabel_t, void*);
-cudnnStatus_t cudnnSetLRNDescriptor(cudnnLRNDescriptor_t, unsigned, double, double, double);
-cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t, cudnnOpTensorOp_t, cudnnDataType_t,
-    cudnnNanPropagation_t);
-cudnnStatus_t cudnnSetPooling2dDescriptor(cudnnPoolingDescriptor_t, cudnnPoolingMode_t, cudnnNanPropagation_t, int,
-    int, int, int, int, int);
-cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t, cudnnPoolingMode_t, cudnnNanPropagation_t, int,
-    const int*, const int*, const int*);
-cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t, cudnnDataType_t, cudnnRNNDataLayout_t, int, int,
-    int, const int*, void*);
-cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t, cudnnRNNAlgo_t, cudnnRNNMode_t, cudnnRNNBiasMode_t,
-    cudnnDirectionMode_t, cudnnRNNInputMode_t, cudnnDataType_t, cudnnDataType_t, cudnnMathType_t, int, int, int, int,
-    cudnnDropoutDescriptor_t, unsigned);
-cudnnStatus_t cudnnSetReduceTensorDescriptor(cudnnReduceTensorDescriptor_t, cudnnReduceTensorOp_t, cudnnDataType_t,
-    cudnnNanPropagation_t, cudnnReduceTensorIndices_t, cudnnIndicesType_t);
-cudnnStatus_t cudnnSetSeqDataDescriptor(cudnnSeqDataDescriptor_t, cudnnDataType_t, int, const int*,
-    const cudnnSeqDataAxis_t*, size_t, const int*, void*);
-cudnnStatus_t cudnnSetSpatialTransformerNdDescriptor(cudnnSpatialTransformerDescriptor_t, cudnnSamplerType_t,
-    cudnnDataType_t, int, const int*);
-cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t);
-cudnnStatus_t cudnnSetTensor(cudnnHandle_t, cudnnTensorDescriptor_t, void*, const void*);
-cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t, cudnnTensorFormat_t, cudnnDataType_t, int, int, int,
-    int);
-cudnnStatus_t cudnnSetTensor4dDescriptorEx(cudnnTensorDescriptor_t, cudnnDataType_t, int, int, int, int, int, int,
-    int, int);
-cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t, cudnnDataType_t, int, const int*, const int*);
-cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t, cudnnTensorFormat_t, cudnnDataType_t, int,
-    const int*);
-cudnnStatus_t cudnnSetTensorTransformDescriptor(cudnnTensorTransformDescriptor_t, unsigned, cudnnTensorFormat_t,
-    const int*, const int*, const unsigned*, cudnnFoldingDirection_t);
-cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t, cudnnSoftmaxAlgorithm_t, cudnnSoftmaxMode_t, const void*,
-    cudnnTensorDescriptor_t, const void*, cudnnTensorDescriptor_t, const void*, const void*, cudnnTensorDescriptor_t,
-    void*);
-cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t, cudnnSoftmaxAlgorithm_t, cudnnSoftmaxMode_t, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnSpatialTfGridGeneratorBackward(cudnnHandle_t, cudnnSpatialTransformerDescriptor_t, const void*,
-    void*);
-cudnnStatus_t cudnnSpatialTfGridGeneratorForward(cudnnHandle_t, cudnnSpatialTransformerDescriptor_t, const void*,
-    void*);
-cudnnStatus_t cudnnSpatialTfSamplerBackward(cudnnHandle_t, cudnnSpatialTransformerDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, cudnnTensorDescriptor_t, void*, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, const void*, void*);
-cudnnStatus_t cudnnSpatialTfSamplerForward(cudnnHandle_t, cudnnSpatialTransformerDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, const void*, cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnTransformFilter(cudnnHandle_t, cudnnTensorTransformDescriptor_t, const void*,
-    cudnnFilterDescriptor_t, const void*, const void*, cudnnFilterDescriptor_t, void*);
-cudnnStatus_t cudnnTransformTensor(cudnnHandle_t, const void*, cudnnTensorDescriptor_t, const void*, const void*,
-    cudnnTensorDescriptor_t, void*);
-cudnnStatus_t cudnnTransformTensorEx(cudnnHandle_t, cudnnTensorTransformDescriptor_t, const void*,
-    cudnnTensorDescriptor_t, const void*, const void*, cudnnTensorDescriptor_t, void*);
 }
+#include <cuda_wheel_detail/functions/cudnn.h>
 
 #endif

@@ -14,14 +14,13 @@ from ...driver import check_result, cuda_driver, device_and_driver, device_with_
 from ...errors import DriverError, ImageError
 from ...jit import JitOptions, floating_point, load_compiled, load_ptx
 from ...loading import try_to_load
-from ...manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Space, Target, Version, dotted
+from ...manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Space, Target, Variant, Version, dotted
 from ...module import Module
 from ...rules import How, doubt, unsupported
 from ..formats import ptx
 from ..formats.cubin import check_cubin, demangled
 from ..formats.fatbin import whole_fatbin
 from ..formats.kinds import LINKABLE_SUFFIXES, binary_kind
-from ..variants import Variant
 
 __all__ = ["KIND_LABELS", "Piece", "PieceKind", "kernels_of_library", "load_code", "piece_of"]
 

@@ -18,12 +18,11 @@ from ...driver import device_and_driver, load_library
 from ...errors import DriverError, ImageError, LinkError
 from ...files import ModuleFiles, files_and_manifest, read_image
 from ...jit import FloatingPoint, Jit, JitOptions, floating_point, resources_of
-from ...manifest import GlobalInfo, Image, KernelInfo, Manifest, Target, Version, dotted
+from ...manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Target, Version, dotted
 from ...module import Module
 from ..cuda_libraries import nvjitlink_version
 from ..formats import ptx as ptx_format
 from ..formats.cubin import demangled, read_cubin
-from ..variants import MacroValue
 from .cuda_compiler import nvrtc_version
 from .inputs import Piece, PieceKind, piece_of
 from .prepared_link import Linked, PreparedLink

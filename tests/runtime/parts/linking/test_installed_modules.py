@@ -15,6 +15,7 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError
+from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.wheel.outputs import vendored_files
 from cuda_wheel.runtime.manifest import External, Image, KernelInfo, Manifest, Parameter, Target, dotted
 from cuda_wheel.runtime.parts.formats import ptx
@@ -83,7 +84,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             else (),
         )
         (folder / f"{stem}.fatbin").write_bytes(content)
-        (folder / f"{stem}.fatbin.json").write_text(manifest.to_json())
+        (folder / f"{stem}.fatbin.json").write_text(manifest_text(manifest))
         return manifest
 
     monkeypatch.syspath_prepend(tmp_path / "site")
@@ -126,7 +127,7 @@ def test_a_link_after_an_edit_has_the_types_of_the_edit(wheel, use: Use, tmp_pat
     (kernel,) = manifest.kernels
     first, *others = kernel.parameters
     edited = kernel._replace(parameters=(first._replace(cpp="unsigned int*"), *others))
-    path.write_text(manifest._replace(kernels=(edited,)).to_json())
+    path.write_text(manifest_text(manifest._replace(kernels=(edited,))))
     after = package.load(NAME, link=[USER])
     assert after.link.cubin == before.link.cubin
     assert after["apply"].info.parameters[0].cpp == "unsigned int*" != before["apply"].info.parameters[0].cpp
@@ -204,7 +205,7 @@ def test_a_module_without_relocatable_images_is_reported(wheel, use: Use, tmp_pa
     ready = manifest._replace(
         images=tuple(image._replace(source=None) for image in manifest.images if image.kind == "ptx")
     )
-    (tmp_path / "site/lib/kernels/apply.fatbin.json").write_text(ready.to_json())
+    (tmp_path / "site/lib/kernels/apply.fatbin.json").write_text(manifest_text(ready))
     use((9, 0))
     with pytest.raises(LinkError, match=r"has no relocatable images.*its author can set `relocatable = true`"):
         package.load(NAME, link=[USER])

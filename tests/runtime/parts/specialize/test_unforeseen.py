@@ -17,8 +17,8 @@ from cuda_wheel.builder.compile_on_load import kept_modules
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.wheel.outputs import vendored_files, write
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError, UnknownVariantError
+from cuda_wheel.runtime.manifest import all_manifests
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text, whole_fatbin
-from cuda_wheel.runtime.parts.variants import all_manifests
 from tests.support.driver import Driver
 from tests.support.processes import run
 from tests.support.projects import pyproject_head, write_files

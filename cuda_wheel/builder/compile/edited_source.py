@@ -1,0 +1,321 @@
+"""Compile one source with changes to its text, and choose which of its errors to report."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.compile.error_text import read_job_log
+from cuda_wheel.builder.compile.nvrtc_result import NvrtcOutcome
+from cuda_wheel.builder.jobs import Job, LeftOutCode
+from cuda_wheel.builder.messages.diagnostics import Diagnostic
+from cuda_wheel.builder.rewriting.expressions import PragmaMacros
+from cuda_wheel.builder.rewriting.front_end import FIRST_ERROR
+from cuda_wheel.builder.rewriting.project_texts import (
+    LocatedError,
+    Project,
+    definition_at,
+    holds_toolkit,
+    project_files,
+    project_texts,
+)
+from cuda_wheel.builder.sources.header_dependencies import option_folders
+from cuda_wheel.builder.sources.paths import is_inside
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.compile.nvrtc_calls import NvrtcCalls
+    from cuda_wheel.builder.rewriting.blocks import SourceBlocks
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
+__all__ = ["LEFT_OUT_OPTIONS", "EditedSource", "read_project"]
+
+
+_SECONDS_FOR_ALL_ERRORS = 3
+"""How long the compiler may look for the errors after the first."""
+
+_EDITED_OPTIONS = (
+    "--diag-suppress=177",  # "declared but never referenced": the reference may be in what is left out
+    "--diag-suppress=940",  # "missing return statement": it may be in what is left out
+    "--diag-suppress=1305",  # "function declared with noreturn does return"
+    "--diag-suppress=550",  # "set but never used"
+)
+
+LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
+"""The options for a source without bodies. The errors are those about a function that another declaration marks as
+device code."""
+
+_ALL_ERRORS = ("-Xcudafe", "--error_limit=100000")
+"""The options with which one compilation finds all that is to be changed."""
+
+_SYNTAX_ONLY = "--fdevice-syntax-only"
+"""The option that ends a compilation before code is generated."""
+
+
+class EditedSource:
+    """The compilations of one source whose text changes until the compiler accepts it."""
+
+    def __init__(
+        self,
+        job: Job,
+        calls: NvrtcCalls,
+        request: NvrtcRequest,
+        first: NvrtcResult,
+        trial_of: EditedSource | None = None,
+    ) -> None:
+        """`first` is the result for the unchanged text, with its first error. A trial leaves out bodies and generates
+        no code."""
+        from cuda_wheel.builder.rewriting.editing import Edits  # start-up time: few jobs need it
+
+        self._job = job
+        self._calls = calls
+        leaves_out = job.host_code == "leave-out" or trial_of is not None
+        self._options: tuple[str, ...] = LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS
+        self.request = request
+        """The request with the unchanged text."""
+        self._is_complete = True
+        """Whether `first` has all errors."""
+        if trial_of is not None:
+            self._options = (*self._options, _SYNTAX_ONLY)
+        else:
+            whole = calls.all_errors(request, _SECONDS_FOR_ALL_ERRORS)
+            if whole is not None and whole["error"] != first["error"]:  # such as NVRTC_ERROR_OUT_OF_MEMORY
+                whole = None
+            self._is_complete = whole is not None
+            first = whole or first
+        self.first = first
+        """The result for the unchanged text: all errors, or only the first one."""
+        self._done: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
+        self._edits = Edits(lambda: read_project(job), _errors(job, first))
+
+    @property
+    def left_out(self) -> tuple[LeftOutCode, ...]:
+        return self._edits.left_out()
+
+    @property
+    def may_be_hidden(self) -> bool:
+        """Whether what the errors miss may be in a file that mentions NVRTC's macro, `__CUDACC_RTC__`."""
+        return self._edits.may_be_hidden()
+
+    def rewritten(self) -> NvrtcRequest | None:
+        """Return the request with what the last errors are about written in another way; None if that does not overcome
+        them."""
+        if not self._edits.rewrite(_errors(self._job, self._done[-1][0])):
+            return None
+        return self._changed(self._edits.changed_files())
+
+    def without_bodies(self) -> NvrtcRequest | None:
+        """Return the request without the bodies of host functions with the errors that remain; None if a kernel may
+        depend on one."""
+        if not self._edits.leave_out(lambda changed: self._calls.preprocessed(self._changed(changed))):
+            return None
+        return self._changed(self._edits.changed_files())
+
+    def add(self, result: NvrtcResult, request: NvrtcRequest) -> None:
+        """Add the result of a changed text."""
+        if result["error"]:
+            seconds = _SECONDS_FOR_ALL_ERRORS << len(self._done)  # rather than one compilation for each of many errors
+            asked: NvrtcRequest = {**request, "options": [*request["options"], *_ALL_ERRORS]}
+            whole = self._calls.all_errors(asked, seconds)
+            result = whole if whole is not None and whole["error"] else result
+            self._edits.blocking = _errors(self._job, result)
+        self._done.append((result, request))
+
+    def _changed(self, changed: Mapping[str, bytes]) -> NvrtcRequest:
+        headers = self.request["headers"] | {name: text for name, text in changed.items() if name != self._job.source}
+        options = [*self.request["options"], *self._options]
+        return {**self.request, "text": changed[self._job.source], "headers": headers, "options": options}
+
+    def failure(self) -> NvrtcOutcome:
+        """Return the errors of the source as it is, of which only those that stop the compilation are reported.
+
+        The errors after something was left out may be consequences of that.
+        """
+        if not self._is_complete and len(self._done) > 1:  # the first error was overcome, and is not the one to report
+            whole = self._calls.all_errors(self.request, _SECONDS_FOR_ALL_ERRORS << 1)
+            self._is_complete = whole is not None
+            self._done = self._done[-1:] if whole is None else [(whole, self.request), *self._done[1:]]
+        result, request = next((each for each in self._done if _lasting(_errors(self._job, each[0]))), self._done[0])
+        errors = _errors(self._job, result)
+        lasting = {error.key for error in self._edits.blocking} & {error.key for error in errors}
+        if lasting:
+            errors = [error for error in errors if error.key in lasting]
+        reported = {error.key for error in _without_consequences(errors, project_files(read_project(self._job)))}
+        instance = self._edits.reason.instance
+        return NvrtcOutcome(
+            result,
+            request,
+            unnamed_instances=(instance,) if instance else (),
+            is_reported=lambda each: each.severity != "error" or _key(each) in reported,
+        )
+
+    def errors_in_both(self, failure: NvrtcOutcome, other: NvrtcOutcome) -> NvrtcOutcome | None:
+        """Return a failure with the errors that another one has too; None if it reports none of them.
+
+        What fails with NVRTC's macro and without it is the user's mistake.
+        """
+        lasting = {error.key for error in _errors(self._job, other.result)}
+        reported = filter(failure.is_reported, read_job_log(self._job, failure.result["log"]).diagnostics)
+        if not any(each.severity == "error" and _key(each) in lasting for each in reported):
+            return None
+        return replace(
+            failure,
+            is_reported=lambda each: failure.is_reported(each) and (each.severity != "error" or _key(each) in lasting),
+        )
+
+    def with_notes(self, failure: NvrtcOutcome) -> NvrtcOutcome:
+        """Return a failure with what a reader cannot see in the errors."""
+        reason = self._edits.reason.text
+        notes = [f"note: it cannot be left out: {reason}."] if reason else []
+        if not self._is_complete:
+            notes.append(_ONLY_FIRST)
+        empty = sorted({*self.first["absent"]} & {*self._job.absent_headers})
+        if empty:
+            notes.append(
+                f"note: what is undefined may be in a header that missing-headers makes empty: {', '.join(empty)}."
+            )
+        if self._job.host_code == "whole":
+            notes += self._advice()
+        return replace(failure, notes=tuple(notes))
+
+    def _advice(self) -> list[str]:
+        """Return a note if leaving out host code would help, found by trying."""
+        trial = EditedSource(self._job, self._calls, self.request, self.first, trial_of=self)
+        result = self.first
+        while result["error"] and not self._calls.is_spent:
+            request = trial.rewritten() or trial.without_bodies()
+            if request is None:
+                break
+            result = self._calls.compile(request, *FIRST_ERROR)
+            trial.add(result, request)
+        left_out = trial.left_out
+        if left_out and result["error"] and trial._edits.reason.text:
+            reason = trial._edits.reason.text
+            return [f'note: {_CURES}. host-code = "leave-out" alone is not enough: {reason}.']
+        return [_may_be_left_out(left_out)] if left_out and not result["error"] else []
+
+
+def _may_be_left_out(code: Sequence[LeftOutCode]) -> str:
+    """Return a note about an error in host code that no device code can see."""
+    return (
+        "note: only host code does not compile, and no kernel, type or template argument depends on it: "
+        f'{"; ".join(map(str, code))}. {_CURES}, or set host-code = "leave-out" for this module.'
+    )
+
+
+_CURES = (
+    "Give the compiler what it lacks (include-dirs, or outside the project system-include-dirs, or the package with "
+    "the headers in build-system.requires)"
+)
+_ONLY_FIRST = (
+    f"note: the compiler has not found the next error within {_SECONDS_FOR_ALL_ERRORS} s; there may be more than this."
+)
+
+
+def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
+    """Return the errors that are neither overcome nor in the same line as one that is."""
+    overcome = {error.key[:2] for error in errors if PragmaMacros.is_about(error.message)}
+    return [error for error in errors if error.key[:2] not in overcome]
+
+
+def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
+    """Return errors without those at lines that are right: after a syntax error, and where a name is used whose
+    declaration is an error.
+
+    After a syntax error the compiler reads on at a place of its choice. Before it, it may misread the same declaration.
+    """
+    syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
+    if syntax is not None and errors[syntax].places:
+        place = errors[syntax].places[0]
+        around = definition_at(files, *place)
+        after = [error for error in errors[syntax:] if error.key[:2] == errors[syntax].key[:2]]
+        before = [
+            error
+            for error in errors[:syntax]
+            if around is None
+            or not error.places
+            or error.places[0][1] == place[1]
+            or definition_at(files, *error.places[0]) is not around
+        ]
+        errors = [*before, *after]
+    found: list[LocatedError] = []
+    declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
+    for error in errors:
+        undefined = _UNDEFINED.match(error.message)
+        if undefined and declared.get(undefined[1].encode(), error.key[:2]) != error.key[:2]:
+            continue
+        found.append(error)
+        if error.places and not undefined and error.places[0][0] in files:
+            file, line, _ = error.places[0]
+            for word in _WORD.findall(files[file].content.split(b"\n")[line - 1 : line][0]):
+                declared.setdefault(word, error.key[:2])
+    return found
+
+
+_UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+
+
+_Key = tuple[object, ...]
+"""The file, the line, the column and the message of an error."""
+
+
+def _key(diagnostic: Diagnostic) -> _Key:
+    return diagnostic.file, diagnostic.line, diagnostic.column, diagnostic.message
+
+
+_CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
+"""Matches the end of a line that says where a template is instantiated."""
+
+
+def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
+    """Return the errors in a result's log."""
+    errors = []
+    for each in read_job_log(job, result["log"]).diagnostics:
+        if each.severity == "error":
+            places = [(each.file, each.line, each.column)] if each.line is not None else []
+            for match in filter(None, map(_CONTEXT.search, each.details)):
+                places.append((match[2] or each.file, int(match[1]), None))
+            errors.append(LocatedError(tuple(places), each.message, _key(each)))
+    return errors
+
+
+_REWRITTEN_LIMIT = 4 << 20
+"""The size in bytes of a job's headers, the project's and its libraries' together, above which headers of libraries are
+not rewritten: reading them takes 0.6 s per megabyte."""
+
+
+def read_project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
+    """Return how to read the files of a job's project. The headers of `libraries` are read too: absolute folders."""
+    root = Path(job.root)
+    absolute = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
+
+    def is_own(path: str) -> bool:
+        place = os.path.normpath(os.path.join(job.root, path))
+        # A diagnostic may name a file that does not exist: `#line` sets any name.
+        return os.path.isfile(place) and is_inside(place, root) and not place.startswith(absolute)
+
+    def find(name: str, quoted: bool, includer: str) -> str | None:
+        for folder in [os.path.dirname(includer), *job.include_dirs] if quoted else job.include_dirs:
+            place = os.path.normpath(os.path.join(job.root, folder, name))
+            if (libraries or not os.path.isabs(folder)) and os.path.isfile(place):
+                if not is_own(place) and not place.startswith(libraries):
+                    return None
+                return os.path.relpath(place, job.root).replace(os.sep, "/") if is_inside(place, root) else place
+        return None
+
+    def with_library(path: str) -> Project | None:
+        place = os.path.normpath(os.path.join(job.root, path))
+        folder = next((each for each in absolute if place.startswith(each)), None)
+        if folder is None or folder in libraries or holds_toolkit(folder.rstrip(os.sep)):
+            return None
+        folders = (*option_folders(job.options), *job.include_dirs)
+        is_short = project_texts(job.text, job.source, job.root, folders, _REWRITTEN_LIMIT) is not None
+        return read_project(job, (*libraries, folder)) if is_short else None
+
+    def read(path: str) -> bytes:
+        return Path(job.root, path).read_bytes()
+
+    return Project(job.source, job.text, read, find, is_own, with_library, job.instantiate)

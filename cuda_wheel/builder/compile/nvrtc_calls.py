@@ -1,0 +1,204 @@
+"""Call NVRTC for one job, and count the calls.
+
+A result says more than NVRTC does: which headers it read, where NVRTC cannot list them; whether the source uses the
+time of the build; and, as errors, the attributes that NVRTC ignored and that change the layout of a type.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from cuda_wheel.builder.compile.device_variables import opens_library, remember_references, uses_build_time
+from cuda_wheel.builder.compile.precompiled_headers import compile_with_precompiled_headers, current_precompilation
+from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.rewriting.front_end import USED_PARTS_OPTION
+from cuda_wheel.builder.rewriting.layout_attributes import (
+    LOWERED,
+    LayoutError,
+    PreprocessedCode,
+    may_have_layout_attributes,
+)
+from cuda_wheel.builder.rewriting.project_texts import operator_headers, some_project_texts
+from cuda_wheel.builder.sources.header_dependencies import option_folders, read_at_most
+from cuda_wheel.builder.sources.header_search import own_texts
+from cuda_wheel.builder.toolchain.nvrtc import compile_apart, compile_text, compile_with_references, preprocessed
+from cuda_wheel.runtime.parts.linking.cuda_compiler import may_use_build_time
+
+if TYPE_CHECKING:
+    from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
+
+__all__ = ["BUDGET", "NvrtcCalls", "may_change_layouts", "remember_duration", "with_build_time", "with_headers"]
+
+
+BUDGET = 48
+"""The number of NVRTC calls for one target after which no further way to compile its source is tried."""
+
+_COMPILATION_ERROR = "NVRTC_ERROR_COMPILATION"
+
+
+class NvrtcCalls:
+    """The NVRTC calls for one job."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._writes_names = _writes_names(job)
+        self.made = 0
+        """The number of programs that NVRTC compiled or preprocessed."""
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the budget allows no further attempt."""
+        return self.made >= BUDGET
+
+    def compile(self, request: NvrtcRequest, *more_options: str) -> NvrtcResult:
+        """Return the result for a request, with further options.
+
+        The compilation also writes what `declared_names` reads, if that is probably asked for: it takes a second one
+        otherwise.
+        """
+        self.made += 1
+        asked: NvrtcRequest = {**request, "options": [*request["options"], *more_options]}
+        precompilation = current_precompilation()
+        # Names in precompiled headers are not written.
+        if self._writes_names and (precompilation is None or USED_PARTS_OPTION in request["options"]):
+            result, references = compile_with_references(asked)
+            remember_references(request, references)
+        elif precompilation is None:
+            result = compile_text(asked)
+        else:
+            result = compile_with_precompiled_headers(asked, precompilation)
+        result = self._with_layouts(request, with_headers(request, result))
+        return with_build_time(self._job, request, result, self._uses_build_time)
+
+    def all_errors(self, request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
+        """Return the result for a request with all its errors; None after so many seconds, or if NVRTC crashes."""
+        self.made += 1
+        whole = compile_apart(request, seconds)
+        return None if whole is None else self._with_layouts(request, whole)
+
+    def preprocessed(self, request: NvrtcRequest) -> bytes | None:
+        """Return a source's text after its preprocessing, as `nvrtc.preprocessed` does."""
+        self.made += 1
+        return preprocessed(request)
+
+    def _uses_build_time(self, request: NvrtcRequest) -> bool:
+        self.made += 1
+        return uses_build_time(request)
+
+    def _with_layouts(self, request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
+        """Return a result with an error for each attribute that NVRTC ignored and that changes the layout of a type.
+
+        Only if the project's texts, or those of libraries but for the toolchain's own, may have such an attribute, the
+        text is preprocessed to find them. Other errors may follow from the layout, such as a static assertion about a
+        size.
+        """
+        if result["error"] not in ("", _COMPILATION_ERROR) or not may_change_layouts(self._job, request, result):
+            return result
+        text = self.preprocessed(request)
+        if text is None and not result["error"]:
+            raise CompileError(
+                f"{self._job.source}: this NVRTC does not write the preprocessed text, which tells whether it honours "
+                "the attributes that change the layout of types (packed, aligned, __align__): build with another "
+                "release."
+            )
+        code = PreprocessedCode(text or b"", _toolchain_folders(self._job))
+        errors = [*code.ignored()] or ([] if result["error"] else [*self._lowered_alignments(request, code)])
+        if not errors:
+            return result
+        shown = "".join(f"{file}({line}): error: {reason}\n\n" for file, line, reason in errors)
+        return {**result, "error": _COMPILATION_ERROR, "log": shown + result["log"]}
+
+    def _lowered_alignments(self, request: NvrtcRequest, code: PreprocessedCode) -> Iterator[LayoutError]:
+        """Yield an error for each attribute that lowers an alignment: the compiler refuses `alignas` in its place."""
+        text, places = code.with_alignas()
+        if not places:
+            return
+        options = [each for each in request["options"] if not each.startswith(_NOT_PREPROCESSED)]
+        options += ["-Xcudafe", "--error_limit=100000", "--fdevice-syntax-only"]
+        self.made += 1
+        result = compile_apart({**request, "text": text, "options": options, "headers": {}, "expressions": []})
+        if result is None:  # the compiler crashed
+            yield from (LayoutError(file, line, LOWERED) for file, line in sorted(places))
+            return
+        for file, line, message in dict.fromkeys(_DIAGNOSED.findall(result["log"])):
+            if message == _LESS_ALIGNED or (file, int(line)) in places:
+                yield LayoutError(file, int(line), LOWERED)
+
+
+_NOT_PREPROCESSED = ("--pre-include", "--define-macro", "-D", "--include-path", "-I", "--undefine-macro", "-U")
+"""The beginnings of options that a preprocessed text needs no more."""
+
+_DIAGNOSED = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.*)", re.MULTILINE)
+
+_LESS_ALIGNED = "alignment cannot be set to less than the default alignment"
+"""NVRTC's error about `alignas`."""
+
+
+_names_at_once: dict[tuple[str, int], bool] = {}
+"""Whether the last job of a source asked for the names that files declare and took less than `_LONG`, by the source's
+name and the hash of its text."""
+
+_LONG = 10.0
+"""Seconds of a compilation after which a second call, of `cross_references`, takes less time than to write the names
+with the first: the second instantiates no templates. Measured for flash-attention: 1.6 s and 10 s."""
+
+
+def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
+    """Remember how long a job's source took, and whether the names that its files declare were asked for."""
+    _names_at_once[job.source, hash(job.text)] = asked_for_names and seconds < _LONG
+
+
+def _writes_names(job: Job) -> bool:
+    """Return whether a job will probably ask for the names that files declare, and the compilation that writes them
+    takes less time than a second call. Only time depends on it."""
+    known = _names_at_once.get((job.source, hash(job.text)))  # for another target
+    if known is not None:
+        return known
+    folders = (*option_folders(job.options), *job.include_dirs)
+    return opens_library(some_project_texts(job.text, job.source, job.root, folders))
+
+
+def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
+    """Return a result whose headers come from a scan of the source if NVRTC did not list them."""
+    if result["error"] or result["headers"] is not None:
+        return result
+    in_memory = {f"--pre-include={name}" for name in request["headers"]}
+    options = [option for option in request["options"] if option not in in_memory]
+    headers = read_at_most(request["folder"], request["name"], request["text"], options)
+    return {**result, "headers": headers}
+
+
+def with_build_time(
+    job: Job, request: NvrtcRequest, result: NvrtcResult, ask: Callable[[NvrtcRequest], bool]
+) -> NvrtcResult:
+    """Return a result that says whether the source uses the time of the build.
+
+    `ask` calls `device_variables.uses_build_time`, which is slow, so it is called only if the project's texts allow it.
+    """
+    if result["error"]:
+        return result
+    texts = [text for _, text in own_texts(job, result["headers"] or ())]
+    settings = " ".join([*request["options"], *request["expressions"]])
+    is_possible = may_use_build_time([*texts, request["text"], settings.encode(errors="surrogateescape")])
+    return {**result, "uses_build_time": is_possible and ask(request)}
+
+
+def may_change_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> bool:
+    """Return whether a text that a request reads may have an attribute that changes a layout where NVRTC differs."""
+    if result["error"]:  # NVRTC does not list the headers
+        searched = (*option_folders(job.options), *job.include_dirs)
+        texts, headers = some_project_texts(request["text"], job.source, job.root, searched), []
+    else:
+        known = operator_headers()
+        texts = [request["text"], *(text for name, text in request["headers"].items() if known.get(name) != text)]
+        headers = [path for path in result["headers"] or () if not path.startswith(_toolchain_folders(job))]
+    return may_have_layout_attributes([*texts, " ".join(request["options"]).encode(errors="replace")], headers)
+
+
+def _toolchain_folders(job: Job) -> tuple[str, ...]:
+    folders = (each for each in job.include_dirs if os.path.isabs(each) and each not in job.system_dirs)
+    return tuple(folder + os.sep for folder in folders)

@@ -1,2 +1,0 @@
-// <nvToolsExt.h>: the name that NVTX's header had before its third version.
-#include <nvtx3/nvToolsExt.h>

@@ -1,2 +1,0 @@
-// <nvToolsExtCudaRt.h>: the name that NVTX's header had before its third version.
-#include <nvtx3/nvToolsExtCudaRt.h>

@@ -1,2 +1,0 @@
-// <thrust/device_malloc_allocator.h>: Thrust's vectors.
-#include <thrust/detail/cuda_wheel/vectors.h>

@@ -1,3 +1,0 @@
-// <thrust/execution_policy.h>: Thrust's execution policies.
-#include <thrust/detail/cuda_wheel/policies.h>
-#include <thrust/detail/cuda_wheel/algorithms.h>

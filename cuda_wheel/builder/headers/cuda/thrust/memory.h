@@ -1,2 +1,0 @@
-// <thrust/memory.h>: Thrust's pointers.
-#include <thrust/detail/cuda_wheel/pointers.h>

@@ -1,2 +1,0 @@
-// <thrust/scatter.h>: Thrust's algorithms.
-#include <thrust/detail/cuda_wheel/algorithms.h>

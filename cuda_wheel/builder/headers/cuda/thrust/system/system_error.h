@@ -1,2 +1,0 @@
-// <thrust/system/system_error.h>: Thrust's exceptions.
-#include <thrust/detail/cuda_wheel/errors.h>

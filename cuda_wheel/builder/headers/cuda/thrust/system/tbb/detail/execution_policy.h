@@ -1,2 +1,0 @@
-// <thrust/system/tbb/detail/execution_policy.h>: Thrust's execution policies.
-#include <thrust/detail/cuda_wheel/policies.h>

@@ -1,2 +1,0 @@
-// <thrust/transform_reduce.h>: Thrust's algorithms.
-#include <thrust/detail/cuda_wheel/algorithms.h>

@@ -1,2 +1,0 @@
-// <thrust/transform_scan.h>: Thrust's algorithms.
-#include <thrust/detail/cuda_wheel/algorithms.h>

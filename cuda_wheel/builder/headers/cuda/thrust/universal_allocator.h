@@ -1,2 +1,0 @@
-// <thrust/universal_allocator.h>: Thrust's vectors.
-#include <thrust/detail/cuda_wheel/vectors.h>

@@ -1,1 +1,0 @@
-#include <cuda_wheel_detail/libraries/spdlog.h>

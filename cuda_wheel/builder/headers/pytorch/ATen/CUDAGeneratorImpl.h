@@ -1,1 +1,0 @@
-#include <cuda_wheel_detail/pytorch/cuda_streams.h>

@@ -1,0 +1,172 @@
+"""Write the text of a manifest's file; `cuda_wheel.runtime.manifest` describes the format, and reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cuda_wheel import __version__
+from cuda_wheel.runtime.digest import sha256_of
+from cuda_wheel.runtime.manifest import FORMAT, Image, Manifest, Parameter, Struct, block_number, dotted
+
+__all__ = ["image_to_json", "manifest_text", "manifest_to_json"]
+
+BLOCK = 1 << 13
+"""Bytes that a block usually has, where there are several."""
+
+FEW = 2 * BLOCK
+"""Bytes of kernels that are written as one block."""
+
+_NEVER_SHARED = ("macros", "fatbin", "kernels")
+"""Keys that each variant has, also if they are the same for all variants."""
+
+
+def manifest_text(*manifests: Manifest) -> str:
+    """Return the text of a module's file, from the manifests of its variants, or from its only one.
+
+    Equal manifests give equal text on every machine.
+    """
+    numbers: dict[str, int] = {}  # equal blocks of two variants stand once
+    records = []
+    for manifest in manifests:
+        document = manifest_to_json(manifest)
+        blocks = [numbers.setdefault(block, len(numbers)) for block in _blocks(document, manifest)]
+        record = {key: value for key, value in document.items() if key != "images"}
+        record["images"] = _without_kernels(document["images"], manifest)
+        record["kernels"] = {"count": len(manifest.kernels), "blocks": blocks}
+        records.append(record)
+    shared = {
+        key: value
+        for key, value in records[0].items()
+        if key not in _NEVER_SHARED and all(each[key] == value for each in records)
+    }
+    own = [{key: value for key, value in each.items() if key not in shared} for each in records]
+    sizes = [[len(block.encode()), sha256_of(block.encode())] for block in numbers]
+    head = _line({**shared, "variants": own, "blocks": sizes})
+    return _signed(head) + ",\n".join(numbers) + "\n]}\n"
+
+
+def _signed(head: str) -> str:
+    """Return the text up to the first block, from its second line."""
+    first = {"format": FORMAT, "cuda_wheel": __version__, "size": len(head.encode()), "sha256": ""}
+    before, after = json.dumps(first)[:-2], f'", "module":\n{head}\n, "kernels": [\n'
+    return before + sha256_of((before + after).encode()) + after
+
+
+def _blocks(document: Mapping[str, Any], manifest: Manifest) -> list[str]:
+    """Return the lines with the kernels of a variant, of which `document` is the JSON object."""
+    resources = [image["resources"] for image in document["images"]]
+    rows = [
+        kernel | {"index": index, "resources": [each.get(kernel["symbol"]) for each in resources]}
+        for index, kernel in enumerate(document["kernels"])
+    ]
+    names = [info.short_name for info in manifest.kernels]
+    size = sum(len(_line(row)) for row in rows)
+    count = 1 if size <= FEW or _share_names(manifest, names) else -(-size // BLOCK)
+    blocks: list[list[dict[str, Any]]] = [[] for _ in range(count)]
+    for row, name in zip(rows, names, strict=True):
+        blocks[block_number(name, count)].append(row)
+    return list(map(_line, blocks))
+
+
+def _share_names(manifest: Manifest, names: list[str]) -> bool:
+    """Return whether a kernel's symbol is the short name of another: the symbol counts, and may be in another block."""
+    known = set(names)
+    return any(info.symbol != name and info.symbol in known for info, name in zip(manifest.kernels, names, strict=True))
+
+
+def _without_kernels(images: Iterable[Mapping[str, Any]], manifest: Manifest) -> list[dict[str, Any]]:
+    """Return images whose resources are those of what is no kernel; those of kernels stand in the blocks."""
+    symbols = {kernel.symbol for kernel in manifest.kernels}
+    return [
+        {**image, "resources": {key: value for key, value in image["resources"].items() if key not in symbols}}
+        for image in images
+    ]
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
+    """Return a manifest as one JSON object, in which "kernels" is a list of all, and images have their resources."""
+    structs = _struct_keys(parameter.struct for kernel in manifest.kernels for parameter in kernel.parameters)
+    return {
+        "name": manifest.name,
+        "macros": dict(manifest.variant),
+        "fatbin": {
+            "file": manifest.fatbin,
+            "offset": manifest.fatbin_offset,
+            "size": manifest.fatbin_size,
+            "sha256": manifest.fatbin_sha256,
+            "compression": manifest.compression,
+        },
+        "toolchain": dict(manifest.toolchain),
+        "sources": list(manifest.sources),
+        "options": list(manifest.options),
+        "host_code": list(manifest.host_code),
+        "images": [image_to_json(image) for image in manifest.images],
+        "kernels": [
+            kernel._asdict()
+            | {"parameters": [_parameter_to_json(each, structs) for each in kernel.parameters]}
+            | {"absent": list(kernel.absent)}
+            for kernel in manifest.kernels
+        ],
+        "structs": {structs[each]: _struct_to_json(each, structs) for each in structs},
+        "globals": [variable._asdict() for variable in manifest.globals],
+        "extern": [external._asdict() for external in manifest.extern],
+        "long_size": manifest.long_size,
+        "specialize": manifest.specialize and manifest.specialize._asdict(),
+    }
+
+
+def _struct_keys(structs: Iterable[Struct | None]) -> dict[Struct, str]:
+    """Return the key of each struct, and of those in its fields: its name, with a number if others have that name."""
+    found: dict[Struct, str] = {}
+    keys = set()
+    stack = [struct for struct in structs if struct]
+    while stack:
+        struct = stack.pop()
+        if struct in found:
+            continue
+        key, number = struct.name, 1
+        while key in keys:
+            number += 1
+            key = f"{struct.name} #{number}"
+        keys.add(key)
+        found[struct] = key
+        stack += [field.struct for field in struct.fields if field.struct]
+    return found
+
+
+def _parameter_to_json(parameter: Parameter, structs: Mapping[Struct, str]) -> dict[str, Any]:
+    document = {name: value for name, value in parameter._asdict().items() if name not in ("name", "struct")}
+    document |= {"name": parameter.name} if parameter.name else {}
+    return document | ({"struct": structs[parameter.struct]} if parameter.struct else {})
+
+
+def _struct_to_json(struct: Struct, structs: Mapping[Struct, str]) -> dict[str, Any]:
+    fields = [
+        {"name": field.name, "offset": field.offset}
+        | ({"struct": structs[field.struct]} if field.struct else {"type": field.type})
+        | ({"shape": list(field.shape)} if field.shape else {})
+        for field in struct.fields
+    ]
+    return {"name": struct.name, "size": struct.size, "fields": fields}
+
+
+def image_to_json(image: Image) -> dict[str, Any]:
+    """Return an image as the JSON object in manifests and in the output of `cuda-wheel inspect --json`."""
+    return {
+        "kind": image.kind,
+        "target": str(image.target),
+        "ptx_version": image.ptx_version and dotted(image.ptx_version),
+        "ptx_version_compiled": image.ptx_version_compiled and dotted(image.ptx_version_compiled),
+        "driver": dotted(image.driver),
+        "offset": image.offset,
+        "size": image.size,
+        "sha256": image.sha256,
+        "resources": {symbol: dict(figures) for symbol, figures in image.resources.items()},
+        "source": image.source,
+    }

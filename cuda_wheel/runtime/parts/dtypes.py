@@ -1,0 +1,74 @@
+"""Translate the C++ types of kernel parameters: to formats of `struct`, and to NumPy dtypes.
+
+`manifest` imports this file when a program asks for a dtype, so it imports nothing of this package.
+"""
+
+import re
+import struct
+from importlib import import_module
+from typing import Any
+
+__all__ = ["COMPLEX", "dtype", "vector_format"]
+
+COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
+"""The end of a complex type's name, std's, thrust's or cuda::std's."""
+
+
+def vector_format(size: int, cpp: str) -> str:
+    """Return the format, for `struct`, of a type that is a vector of numbers; "" for other types."""
+    vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
+    complex_ = COMPLEX.search(cpp)
+    if vector:
+        formats = {"char": "b", "short": "h", "int": "i", "longlong": "q", "float": "f", "double": "d"}
+        formats["long"] = "q" if size == 8 * int(vector[3]) else "i"  # 4 bytes on Windows
+        format = formats[vector[2]]
+        found = f"<{vector[3]}{format.upper() if vector[1] else format}"
+    elif complex_:
+        found = f"<2{complex_[1][0]}"
+    else:
+        found = {"dim3": "<3I", "__half2": "<2e"}.get(cpp, "")
+    return found if found and struct.calcsize(found) == size else ""  # the project's own type of that name
+
+
+def dtype(parameter: Any) -> Any:
+    """Return the NumPy dtype of a `manifest.Parameter`; see `Parameter.dtype`."""
+    numpy: Any = import_module("numpy")  # no requirement of this package
+
+    if parameter.struct is not None:
+        spec: Any = _struct_dtype(parameter.struct)
+        return numpy.dtype(spec)
+    cpp, size = parameter.cpp, parameter.size
+    if cpp.endswith(("*", "&")):
+        return numpy.dtype("<u8")
+    if cpp in _NUMBER_KINDS:
+        return numpy.dtype(f"<{_NUMBER_KINDS[cpp]}{size}")
+    format = vector_format(size, cpp)
+    if not format:
+        return None
+    code = {"e": "f2", "f": "f4", "d": "f8", "b": "i1", "B": "u1"}.get(format[-1])
+    code = code or f"{'u' if format[-1].isupper() else 'i'}{struct.calcsize('<' + format[-1])}"
+    if COMPLEX.search(cpp):
+        return numpy.dtype("<c8" if code == "f4" else "<c16")
+    return numpy.dtype([(name, f"<{code}") for name in "xyzw"[: int(format[1])]])
+
+
+_NUMBER_KINDS = {
+    **{"bool": "b", "float": "f", "double": "f", "__half": "f"},
+    **dict.fromkeys(("signed char", "char", "short", "int", "long", "long long"), "i"),
+    **{f"unsigned {name}": "u" for name in ("char", "short", "int", "long", "long long")},
+}
+"""The kind of a NumPy type by the C++ type of a number."""
+
+
+def _struct_dtype(fields_of: Any) -> dict[str, Any]:
+    """Return what makes the NumPy dtype of a struct, with its padding."""
+    fields = fields_of.fields
+    formats = [_struct_dtype(each.struct) if each.struct else f"<{each.type}" for each in fields]
+    return {
+        "names": [each.name for each in fields],
+        "formats": [
+            (format, each.shape) if each.shape else format for format, each in zip(formats, fields, strict=True)
+        ],
+        "offsets": [each.offset for each in fields],
+        "itemsize": fields_of.size,
+    }
