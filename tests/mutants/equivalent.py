@@ -87,12 +87,6 @@ EQUIVALENT = (
         )
         for sign in ":-"
     ),
-    Equivalent(
-        "runtime/manifest_text.py",
-        'text = json.dumps(document | {"sha256": ""}, indent=1, sort_keys=True, ensure_ascii=False) + "\\n"',
-        'text = json.dumps(document | {"sha256": ""}, indent=1, sort_keys=True, ensure_ascii=None) + "\\n"',
-        "None is false",
-    ),
     *(
         Equivalent(
             "runtime/parts/linking/prepared_link.py",

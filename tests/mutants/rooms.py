@@ -31,8 +31,7 @@ ROOMS = {
     "manifest": Room(
         {
             "runtime/manifest.py": ALL,
-            "runtime/files.py": ("partial_manifest", "_block_reader", "_kernel_maker", "_Resources.*"),
-            "runtime/manifest_text.py": ALL,
+            "builder/manifest_writer/text.py": ALL,
             "runtime/digest.py": ALL,
         },
         (
