@@ -1,10 +1,8 @@
 """Link the compiled sources of a module for one architecture with nvJitLink. Runs in workers only; see `workers`.
 
 A cubin is linked from LTO-IR, relocatable PTX and the other kinds that nvJitLink takes; PTX from LTO-IR alone.
-
-Have nvJitLink remove unused code, and check that it removed nothing that is needed.
-
-Add CUDA's device runtime library to a link whose kernels launch kernels.
+nvJitLink removes unused code, and a check follows that it removed nothing that is needed. A link whose kernels launch
+kernels gets CUDA's device runtime library.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`cuda-wheel import`: read CUDA sources, a setup.py or a program with kernels in strings, and propose modules.
 
-Find the CUDA texts that a Python file compiles at run time, and the lines that change with a module for each.
+Of a program, it finds the CUDA texts that are compiled at run time, and the lines that change with a module for each.
 """
 
 from __future__ import annotations

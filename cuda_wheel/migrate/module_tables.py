@@ -1,6 +1,6 @@
 """Propose the tables of modules for CUDA sources, from their includes and from the options that nvcc gets.
 
-Compile proposed modules for one target, and say which kernels they have, or what would help.
+Proposed modules are compiled for one target, to say which kernels they have, or what would help.
 """
 
 from __future__ import annotations

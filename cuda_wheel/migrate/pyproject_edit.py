@@ -1,11 +1,9 @@
-"""Edit a pyproject.toml and keep its form: comments, order, quotes and line ends.
+"""Edit a project's files, above all pyproject.toml, and keep their form: comments, order, quotes and line ends.
 
 Items are added to existing arrays with tomlkit. New tables go to the end, as text. What the result means is compared
 with what it should mean before anything is written, because TOML can spell a table in ways to which none can be added.
-
-Changes of a project's files: shown as a diff, or written, all of them or none.
-
-Decide what the builds of a project require after `cuda-wheel import`: the extra that fits, and nothing for C++.
+Changes are shown as a diff, or written, all of them or none. The build requires the extra that fits, and after an
+import nothing for C++.
 """
 
 from __future__ import annotations

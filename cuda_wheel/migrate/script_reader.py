@@ -2,8 +2,6 @@
 
 Values that the text determines are computed: literals, variables, lists that grow, paths, the results of the file's own
 functions. What depends on the machine is taken as on Linux with CUDA. All else is UNKNOWN.
-
-Values in a Python file that is read and not run: what is not known, and what functions return on Linux with CUDA.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""See what a project is: its build back end, its package, and its CUDA sources.
-
-Find the extensions that a setup.py builds with PyTorch's `CUDAExtension`, and the flags of their CUDA sources.
+"""See what a project is: its build back end, its package, its CUDA sources, and the extensions that a setup.py builds
+with PyTorch's `CUDAExtension`, with the flags of their CUDA sources.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.sources.header_dependencies import included_sources
+from cuda_wheel.builder.sources.header_dependencies import sources_included_by_others
 from cuda_wheel.migrate.script_reader import UNKNOWN, ScriptCall, calls_in, known
 
 __all__ = [
@@ -327,7 +326,7 @@ def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
 def _sources(root: Path) -> tuple[str, ...]:
     listed = [path for path in project_files(root, (".cu",), _NOT_OWN) if (root / path).is_file()]
     found = [path for path in listed if b"__global__" in (root / path).read_bytes()]
-    included = included_sources(root, dict.fromkeys(found, ()), lambda path: None)
+    included = sources_included_by_others(root, dict.fromkeys(found, ()), lambda path: None)
     return tuple(path for path in found if path not in included)
 
 

@@ -1,6 +1,6 @@
 """`cuda-wheel init`: what a project lacks to build its kernels with cuda-wheel, and a first kernel if it has none.
 
-The files of a first kernel, of a whole first project, and the calls of CMake for modules.
+The first kernel, a whole first project and the calls of CMake for modules are texts of this module.
 """
 
 from __future__ import annotations

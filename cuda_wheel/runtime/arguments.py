@@ -18,6 +18,7 @@ __all__ = [
     "Converter",
     "FloatConverter",
     "IntegerConverter",
+    "Kept",
     "RawScalarConverter",
     "UnknownSignConverter",
     "any_integer",
@@ -161,7 +162,11 @@ LONG_TYPE_NAMES = {
 """The C++ type of the elements of a vector type, such as uint4, by how the vector type's name begins."""
 
 
-# There is one converter for each parameter of a kernel. The function that launches the kernel (see `launcher`) writes
+Kept = list[tuple[Any, int | None]]
+"""Objects to keep until a launch has ended: arrays, or what keeps their memory. With each, the address of the stream
+that has to wait for the launch because the kernel may write to the array, None if there is none."""
+
+# There is one converter for each parameter of a kernel. The function that launches the kernel (see `generated`) writes
 # all arguments with one call of struct.pack_into, for which the converter provides the format and an expression of the
 # value. An exception in the expression becomes the reason in an ArgumentError.
 

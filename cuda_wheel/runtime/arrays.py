@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from . import streams as dlpack
+from . import dlpack
 from .arguments import (
     BIG_ENDIAN,
     FLOAT_FORMATS,
@@ -20,6 +20,7 @@ from .arguments import (
     Converter,
     FloatConverter,
     IntegerConverter,
+    Kept,
     RawScalarConverter,
     UnknownSignConverter,
     any_integer,
@@ -33,11 +34,12 @@ from .arguments import (
     refuse_lazy,
     type_name,
 )
+from .arrays_in_use import export_for, wait_for
 from .driver import cuda_driver, device_with_context, memory_attribute
 from .manifest import Manifest, Parameter
 from .parts.structs import StructConverter
 from .parts.variables import Global
-from .streams import Kept, export_for, producer_stream, wait_for
+from .streams import producer_stream
 
 __all__ = [
     "PointerConverter",
@@ -187,7 +189,7 @@ class PointerConverter(dict[type, Reader], Converter):
 
     def _address(self, value: str, name: str) -> str:
         """Return the expression of the address, whose alignment is not checked."""
-        kind = f"kind_{value}"  # the type of the value, by which the launch function also finds the stream
+        kind = f"type_{value}"  # the type of the value, by which the launch function also finds the stream
         here = "(device is None or {} == device)"  # None where there is one GPU
         known = f"{value}.dtype is dtype_{name} and {here}"
         cupy = f"{value}.data.ptr if {kind} is cupy_{name} and {known.format(f'{value}.data.device_id')}"
@@ -217,7 +219,7 @@ class PointerConverter(dict[type, Reader], Converter):
             return f"{value} if type({value}) is int else refuse()"
         if kind is type(None):
             return f"0 if {value} is None else refuse()"
-        like = f"type({value}) is kind_{value} and {value}.dtype is dtype_{value}"
+        like = f"type({value}) is type_{value} and {value}.dtype is dtype_{value}"
         here = "" if device == "None" else f" and {device} == {{}}"
         if is_of(kind, "cupy", "ndarray"):
             like += here.format(f"{value}.data.device_id")
@@ -418,8 +420,8 @@ class RawWordConverter(PointerConverter):
         return super()._reader_for(kind)
 
     def expression(self, value: str, name: str) -> str:
-        fits = f"kind_{value} is int and 0 <= {value} < {1 << 63}"
-        return f"{value} if {fits} else read_{name}[kind_{value}]({value}, device, stream, kept)"
+        fits = f"type_{value} is int and 0 <= {value} < {1 << 63}"
+        return f"{value} if {fits} else read_{name}[type_{value}]({value}, device, stream, kept)"
 
     def _read_plain_number(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
         number = plain_number(value)

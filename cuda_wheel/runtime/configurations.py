@@ -1,8 +1,7 @@
 """Read and check the configuration of a launch: grid, block, shared memory, cluster and attributes.
 
-Read and set what the driver knows about a kernel on one GPU, and check a block's size against it.
-
-Ask the driver how many blocks of a kernel a multiprocessor holds, and which block size fills it best.
+Below that is what the driver knows of a kernel on one GPU: its attributes, against which a block is checked, how many
+blocks a multiprocessor holds, and which block size fills it best.
 """
 
 import operator
@@ -17,7 +16,34 @@ from .manifest import Version, dotted
 from .streams import event_address
 
 if TYPE_CHECKING:
-    from .module import Dim, Kernel
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from .manifest import KernelInfo, Manifest
+
+    class LoadedModule(Protocol):
+        """What a launch needs of a `Module`."""
+
+        @property
+        def manifest(self) -> Manifest: ...
+        def check_loaded(self) -> None: ...
+        def on_unload(self, callback: Callable[[], object]) -> None: ...
+
+    class LoadedKernel(Protocol):
+        """What a launch needs of a `Kernel`."""
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def handle(self) -> int: ...
+        @property
+        def info(self) -> KernelInfo: ...
+        @property
+        def module(self) -> LoadedModule: ...
+        @property
+        def launch(self) -> Callable[..., None]: ...
+
+
 __all__ = [
     "Attributes",
     "Configuration",
@@ -36,85 +62,6 @@ __all__ = [
 ]
 
 
-class Attributes(NamedTuple):
-    """A kernel's attributes on one GPU: sizes in bytes, versions as (major, minor).
-
-    Source: CUDA Driver API, CUfunction_attribute; each field names its own without CU_FUNC_ATTRIBUTE_.
-    """
-
-    registers: int
-    """Registers per thread. (NUM_REGS)"""
-    shared: int
-    """Static shared memory per block. (SHARED_SIZE_BYTES)"""
-    max_dynamic_shared: int
-    """The largest dynamic shared memory that a launch may request at present. (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
-    constant: int
-    """Constant memory of the module's variables. (CONST_SIZE_BYTES)"""
-    local: int
-    """Local memory per thread. (LOCAL_SIZE_BYTES)"""
-    max_threads: int
-    """The most threads that a block may have. (MAX_THREADS_PER_BLOCK)"""
-    binary_version: Version
-    """The compute capability of the machine code. (BINARY_VERSION)"""
-    ptx_version: Version
-    """The virtual architecture that it was compiled from. (PTX_VERSION)"""
-
-
-def attributes(kernel: "Kernel") -> Attributes:
-    """Return a kernel's attributes on the current context's GPU, else on GPU 0; raises DriverError."""
-    return Attributes(
-        registers=_function_attribute(kernel, "NUM_REGS"),
-        shared=_function_attribute(kernel, "SHARED_SIZE_BYTES"),
-        max_dynamic_shared=_function_attribute(kernel, "MAX_DYNAMIC_SHARED_SIZE_BYTES"),
-        constant=_function_attribute(kernel, "CONST_SIZE_BYTES"),
-        local=_function_attribute(kernel, "LOCAL_SIZE_BYTES"),
-        max_threads=_function_attribute(kernel, "MAX_THREADS_PER_BLOCK"),
-        binary_version=divmod(_function_attribute(kernel, "BINARY_VERSION"), 10),
-        ptx_version=divmod(_function_attribute(kernel, "PTX_VERSION"), 10),
-    )
-
-
-def _function_attribute(kernel: "Kernel", name: str) -> int:
-    driver = cuda_driver()
-    which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
-    result = driver.cuKernelGetAttribute(which, kernel.handle, current_device() or 0)
-    return int(check_result(result, f"getting {name} of {kernel.name}"))
-
-
-def set_function_attribute(kernel: "Kernel", name: str, value: int) -> None:
-    """Set the CU_FUNC_ATTRIBUTE_`name` of a kernel on the current context's GPU, else on GPU 0; raises DriverError."""
-    driver = cuda_driver()
-    which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
-    result = driver.cuKernelSetAttribute(which, value, kernel.handle, current_device() or 0)
-    check_result(result, f"setting {name} of {kernel.name}")
-
-
-def allow_block(kernel: "Kernel", threads: int, shared_memory: int) -> None:
-    """Check that the current GPU can run a block of so many threads and bytes of dynamic shared memory.
-
-    Above the driver's default limit, opt in to the largest shared memory that the GPU has. Raises ArgumentError if the
-    block is too large.
-    """
-    max_threads = _function_attribute(kernel, "MAX_THREADS_PER_BLOCK")
-    if threads > max_threads:
-        raise ArgumentError(
-            f"{kernel.name}: a block of {threads} threads is too large: {max_threads} is the most on this GPU, because "
-            "of the kernel's registers or __launch_bounds__"
-        )
-    if shared_memory <= 0:
-        return
-    static = _function_attribute(kernel, "SHARED_SIZE_BYTES")
-    available = device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", current_device() or 0) - static
-    if shared_memory > available:
-        raise ArgumentError(
-            f"{kernel.name}: {shared_memory} bytes of shared memory are too much: this GPU has {available} per "
-            "block" + (f" beside the kernel's own {static} bytes" if static else "")
-        )
-    # Source: CUDA C++ Programming Guide, "Shared Memory": above 48 KiB a kernel needs an explicit opt-in.
-    if shared_memory > _function_attribute(kernel, "MAX_DYNAMIC_SHARED_SIZE_BYTES"):
-        set_function_attribute(kernel, "MAX_DYNAMIC_SHARED_SIZE_BYTES", available)
-
-
 class LaunchAttributes(TypedDict, total=False):
     """The less frequent arguments of `Kernel.launch` and `Kernel.bind`, attributes of the driver's cuLaunchKernelEx.
 
@@ -123,7 +70,7 @@ class LaunchAttributes(TypedDict, total=False):
 
     cooperative: bool
     """All blocks run at the same time, so that they can wait for each other. (COOPERATIVE)"""
-    cluster: "Dim | None"
+    cluster: int | tuple[int, ...] | None
     """The size of a cluster, in blocks. (CLUSTER_DIMENSION)"""
     cluster_scheduling: str | None
     """"spread" or "load-balancing": how clusters are distributed. (CLUSTER_SCHEDULING_POLICY_PREFERENCE)"""
@@ -208,7 +155,7 @@ class Configuration(NamedTuple):
         return content
 
 
-def check_configuration(kernel: "Kernel", configuration: Configuration) -> None:
+def check_configuration(kernel: "LoadedKernel", configuration: Configuration) -> None:
     """Raise ArgumentError for a configuration that the kernel cannot have; opt in to large blocks and clusters."""
     grid, block, cluster = configuration.grid, configuration.block, configuration.cluster
     # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -223,7 +170,7 @@ def check_configuration(kernel: "Kernel", configuration: Configuration) -> None:
     _check_attributes(kernel, configuration)
 
 
-def _check_attributes(kernel: "Kernel", configuration: Configuration) -> None:
+def _check_attributes(kernel: "LoadedKernel", configuration: Configuration) -> None:
     """Raise ArgumentError for attributes that the current GPU or its driver does not have.
 
     Source: CUDA Driver API, CUlaunchAttributeID, and CUDA C++ Programming Guide, "Programmatic Dependent Launch and
@@ -252,7 +199,7 @@ def _check_attributes(kernel: "Kernel", configuration: Configuration) -> None:
         _check_priority(kernel, configuration.priority)
 
 
-def _check_priority(kernel: "Kernel", priority: int) -> None:
+def _check_priority(kernel: "LoadedKernel", priority: int) -> None:
     result = cuda_driver().cuCtxGetStreamPriorityRange()
     check_result(result[:2], "getting the range of priorities")
     least, greatest = int(result[1]), int(result[2])
@@ -262,7 +209,7 @@ def _check_priority(kernel: "Kernel", priority: int) -> None:
         )
 
 
-def admit_cluster(kernel: "Kernel", cluster: tuple[int, int, int]) -> None:
+def admit_cluster(kernel: "LoadedKernel", cluster: tuple[int, int, int]) -> None:
     """Opt in to a cluster of more blocks than every GPU takes."""
     # Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 is the most that every GPU takes.
     if cluster[0] * cluster[1] * cluster[2] > 8:
@@ -306,6 +253,85 @@ def _choice(value: Any, what: str, choices: Mapping[str, int]) -> int:
     return choices[value]
 
 
+class Attributes(NamedTuple):
+    """A kernel's attributes on one GPU: sizes in bytes, versions as (major, minor).
+
+    Source: CUDA Driver API, CUfunction_attribute; each field names its own without CU_FUNC_ATTRIBUTE_.
+    """
+
+    registers: int
+    """Registers per thread. (NUM_REGS)"""
+    shared: int
+    """Static shared memory per block. (SHARED_SIZE_BYTES)"""
+    max_dynamic_shared: int
+    """The largest dynamic shared memory that a launch may request at present. (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
+    constant: int
+    """Constant memory of the module's variables. (CONST_SIZE_BYTES)"""
+    local: int
+    """Local memory per thread. (LOCAL_SIZE_BYTES)"""
+    max_threads: int
+    """The most threads that a block may have. (MAX_THREADS_PER_BLOCK)"""
+    binary_version: Version
+    """The compute capability of the machine code. (BINARY_VERSION)"""
+    ptx_version: Version
+    """The virtual architecture that it was compiled from. (PTX_VERSION)"""
+
+
+def attributes(kernel: "LoadedKernel") -> Attributes:
+    """Return a kernel's attributes on the current context's GPU, else on GPU 0; raises DriverError."""
+    return Attributes(
+        registers=_function_attribute(kernel, "NUM_REGS"),
+        shared=_function_attribute(kernel, "SHARED_SIZE_BYTES"),
+        max_dynamic_shared=_function_attribute(kernel, "MAX_DYNAMIC_SHARED_SIZE_BYTES"),
+        constant=_function_attribute(kernel, "CONST_SIZE_BYTES"),
+        local=_function_attribute(kernel, "LOCAL_SIZE_BYTES"),
+        max_threads=_function_attribute(kernel, "MAX_THREADS_PER_BLOCK"),
+        binary_version=divmod(_function_attribute(kernel, "BINARY_VERSION"), 10),
+        ptx_version=divmod(_function_attribute(kernel, "PTX_VERSION"), 10),
+    )
+
+
+def _function_attribute(kernel: "LoadedKernel", name: str) -> int:
+    driver = cuda_driver()
+    which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+    result = driver.cuKernelGetAttribute(which, kernel.handle, current_device() or 0)
+    return int(check_result(result, f"getting {name} of {kernel.name}"))
+
+
+def set_function_attribute(kernel: "LoadedKernel", name: str, value: int) -> None:
+    """Set the CU_FUNC_ATTRIBUTE_`name` of a kernel on the current context's GPU, else on GPU 0; raises DriverError."""
+    driver = cuda_driver()
+    which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+    result = driver.cuKernelSetAttribute(which, value, kernel.handle, current_device() or 0)
+    check_result(result, f"setting {name} of {kernel.name}")
+
+
+def allow_block(kernel: "LoadedKernel", threads: int, shared_memory: int) -> None:
+    """Check that the current GPU can run a block of so many threads and bytes of dynamic shared memory.
+
+    Above the driver's default limit, opt in to the largest shared memory that the GPU has. Raises ArgumentError if the
+    block is too large.
+    """
+    max_threads = _function_attribute(kernel, "MAX_THREADS_PER_BLOCK")
+    if threads > max_threads:
+        raise ArgumentError(
+            f"{kernel.name}: a block of {threads} threads is too large: {max_threads} is the most on this GPU, because "
+            "of the kernel's registers or __launch_bounds__"
+        )
+    if shared_memory <= 0:
+        return
+    static = _function_attribute(kernel, "SHARED_SIZE_BYTES")
+    available = device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", current_device() or 0) - static
+    if shared_memory > available:
+        raise ArgumentError(
+            f"{kernel.name}: {shared_memory} bytes of shared memory are too much: this GPU has {available} per "
+            "block" + (f" beside the kernel's own {static} bytes" if static else "")
+        )
+    # Source: CUDA C++ Programming Guide, "Shared Memory": above 48 KiB a kernel needs an explicit opt-in.
+    if shared_memory > _function_attribute(kernel, "MAX_DYNAMIC_SHARED_SIZE_BYTES"):
+        set_function_attribute(kernel, "MAX_DYNAMIC_SHARED_SIZE_BYTES", available)
+
+
 class Occupancy(NamedTuple):
     """How many blocks of a kernel a multiprocessor holds at once, and which share of its threads they take."""
 
@@ -313,7 +339,7 @@ class Occupancy(NamedTuple):
     share: float
 
 
-def occupancy(kernel: "Kernel", block: "Dim", shared_memory: int) -> Occupancy:
+def occupancy(kernel: "LoadedKernel", block: int | tuple[int, ...], shared_memory: int) -> Occupancy:
     """Return a kernel's occupancy on the current GPU; see `Kernel.occupancy`."""
     x, y, z = dimensions(block, "block")
     shared_memory = whole_number(shared_memory, "shared_memory", 0)
@@ -326,7 +352,7 @@ def occupancy(kernel: "Kernel", block: "Dim", shared_memory: int) -> Occupancy:
     return Occupancy(blocks, blocks * warps * 32 / threads)
 
 
-def suggested_block(kernel: "Kernel", shared_memory: int) -> int:
+def suggested_block(kernel: "LoadedKernel", shared_memory: int) -> int:
     """Return a kernel's best block size in threads on the current GPU; see `Kernel.suggest_block`."""
     shared_memory = whole_number(shared_memory, "shared_memory", 0)
     device_with_context()

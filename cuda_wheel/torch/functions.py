@@ -1,11 +1,7 @@
-"""Generate the functions of an operator: the one that launches the kernel, and the one that only makes the outputs.
+"""Generate the functions of an operator: schema, gradient, what launches the kernel, what only makes the outputs.
 
-As in `runtime.launching.launcher`, straight-line source text is faster than a loop over the arguments at each call. The
-names that the text uses begin with an underscore; those of arguments do not.
-
-The gradient of an operator, from a function of named tensors.
-
-As in `operator_functions`, straight-line source text is faster than loops.
+As in `runtime.generated`, straight-line source is faster than a loop over the arguments at each call. The names that
+the source uses begin with an underscore; those of arguments do not.
 """
 
 import inspect
@@ -27,6 +23,7 @@ from cuda_wheel.operators.declarations import (
 )
 from cuda_wheel.runtime.driver import device_with_context
 from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.generated import define
 from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.streams import CurrentStreams
@@ -107,7 +104,7 @@ class Gradients:
             *([f"_ctx.numbers = {', '.join(numbers)},"] if numbers else []),
         ]
         lines = [f"{', '.join(self._inputs)}, = _inputs", f"{self._outputs} = _output", *self._keeping]
-        self.keep = _function("_ctx, _inputs, _output", lines, {**self._defaults})
+        self.keep = _define("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
         """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
         results = [
             f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None" for name in self._inputs
@@ -123,7 +120,7 @@ class Gradients:
         # No argument of an operator begins with an underscore, so that these names stay what they are.
         names: dict[str, Any] = {"_backward": backward, "_refuse": self._refuse, "_len": len}
         names |= {"_isinstance": isinstance, "_several": (tuple, list)}
-        self.differentiate = _function(f"_ctx, {', '.join(gradients)}", lines, names)
+        self.differentiate = _define("_differentiate", f"_ctx, {', '.join(gradients)}", lines, names, operator)
         """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
 
     def _refuse(self, count: int) -> None:
@@ -139,7 +136,8 @@ class Gradients:
         """
         inputs = ", ".join(self._inputs)
         lines = [f"{self._outputs} = _output = _launch({inputs})", *self._keeping, "return _output"]
-        forward = _function(f"_ctx, {inputs}", lines, {"_launch": launch, **self._defaults})
+        namespace = {"_launch": launch, **self._defaults}
+        forward = _define("_forward", f"_ctx, {inputs}", lines, namespace, self._operator)
         members = {"forward": staticmethod(forward), "backward": staticmethod(self.differentiate)}
         name = self._operator.partition("::")[2]  # the tensors' grad_fn is "<swishBackward object at ...>"
         function = type(name, (torch.autograd.Function,), members)
@@ -148,11 +146,12 @@ class Gradients:
         return apply
 
 
-def _function(parameters: str, lines: list[str], names: dict[str, Any]) -> Callable[..., Any]:
-    """Return a function with these parameters and lines, which use these names."""
-    exec(f"def _function({parameters}):\n" + "".join(f"    {line}\n" for line in lines), names)
-    function: Callable[..., Any] = names["_function"]
-    return function
+def _define(
+    name: str, parameters: str, lines: list[str], namespace: dict[str, Any], operator: str
+) -> Callable[..., Any]:
+    """Return a function of an operator with these parameters and lines, which use the names of the namespace."""
+    body = "".join(f"    {line}\n" for line in lines)
+    return define(name, f"def {name}({parameters}):\n{body}", namespace, operator)
 
 
 def _function_of(names: list[str]) -> Callable[..., None]:
@@ -364,11 +363,7 @@ class OperatorFunctions:
         # PyTorch leaves arguments out that have their default values.
         namespace.update({f"_default_{each.name}": each.default for each in inputs if each.has_default})
         parameters = [f"{each.name}=_default_{each.name}" if each.has_default else each.name for each in inputs]
-        body = "".join(f"    {line}\n" for line in lines)
-        text = f"def {function}({first}{', '.join(parameters)}):\n{body}"
-        exec(compile(text, f"<{self._operator}>", "exec"), namespace)  # the name in tracebacks
-        made: Callable[..., Any] = namespace[function]
-        return made
+        return _define(function, f"{first}{', '.join(parameters)}", lines, namespace, self._operator)
 
     def _refusals(self) -> Iterator[str]:
         """Yield the lines that set defaults which no schema can have, and refuse derivatives that would be lost."""

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.runtime import streams as arrays_in_use
+from cuda_wheel.runtime import arrays_in_use
 from cuda_wheel.runtime.errors import ArgumentError
 from tests.gpu.support import Memory, value
 

@@ -145,9 +145,9 @@ def test_a_number_that_fits_is_written_without_a_call(size: int) -> None:
     names = {"convert_x": convert, "read_x": {int: convert, bool: convert}, "device": None, "stream": 0, "kept": []}
     half = 1 << 8 * size - 1
     for value in (0, 1, half // 2, half - 1):
-        assert eval(expression, {**names, "value": value, "kind_value": int}) == value and not called
+        assert eval(expression, {**names, "value": value, "type_value": int}) == value and not called
     for value in (-1, half, True):
-        assert eval(expression, {**names, "value": value, "kind_value": type(value)}) == "called"
+        assert eval(expression, {**names, "value": value, "type_value": type(value)}) == "called"
 
 
 def test_a_scalar_of_machine_code_takes_bytes() -> None:
@@ -463,7 +463,7 @@ def test_the_launch_function_learns_the_type_of_an_accepted_array(library: str, 
         assert namespace[f"dtype_{name}"] is array.dtype
         assert namespace["torch_" + name if library == "cupy" else "cupy_" + name] is None
     expression = converter.expression("value", "x")
-    without_reader = {**names, "read_x": {}, "device": None, "stream": 0, "kept": [], "kind_value": type(array)}
+    without_reader = {**names, "read_x": {}, "device": None, "stream": 0, "kept": [], "type_value": type(array)}
     assert eval(expression, {**without_reader, "value": array}) == 8
     array.dtype = Dtype("float32")
     with pytest.raises(KeyError):
@@ -476,7 +476,7 @@ def test_with_several_gpus_the_launch_function_compares_each_arrays(library: str
     names = converter.namespace("x")
     converter.update_in(names, "x")
     assert read(converter, array, 0) == 8
-    names |= {"read_x": {}, "stream": 0, "kept": [], "value": array, "kind_value": type(array)}
+    names |= {"read_x": {}, "stream": 0, "kept": [], "value": array, "type_value": type(array)}
     expression = converter.expression("value", "x")
     assert eval(expression, {**names, "device": 0}) == 8
     with pytest.raises(KeyError):  # the reader's turn

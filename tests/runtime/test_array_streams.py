@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.runtime import streams as arrays_in_use
+from cuda_wheel.runtime import arrays_in_use
 from cuda_wheel.runtime.arrays import alignment
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.launching import launcher_of

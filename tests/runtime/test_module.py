@@ -206,3 +206,17 @@ def test_a_variables_address_needs_a_context(two: Driver) -> None:
     two.context.device = None
     with pytest.raises(DriverError, match="no CUDA context is current"):
         module_of(variables=(VARIABLE,)).globals["table"].address  # noqa: B018
+
+
+def test_generated_source_is_printed_if_asked_for(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    takes("float*").launch(1, 1, 8)
+    assert not capsys.readouterr().err
+    monkeypatch.setenv("CUDA_WHEEL_PRINT_GENERATED", "1")
+    kernel = takes("float*")
+    kernel.launch(1, 1, 8)
+    kernel.bind(1, 1, 8)()
+    printed = capsys.readouterr().err
+    for function in ("launch", "bound_maker"):
+        assert f"# cuda-wheel generated {function} for k:\ndef {function}(" in printed

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from cuda_wheel.runtime import arrays_in_use
 from cuda_wheel.runtime import driver as driver_module
-from cuda_wheel.runtime import streams as arrays_in_use
 from tests.support.driver import Driver, Result
 from tests.support.loaded_modules import forget_loaded_modules
 

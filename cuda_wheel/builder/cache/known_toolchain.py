@@ -17,8 +17,8 @@ from cuda_wheel.builder.toolchain.packages import (
     TOOLCHAIN_VARIABLE,
     TOOLKIT_VARIABLES,
     cuda_folders,
+    how_found,
     is_cuda_package,
-    way_to,
 )
 from cuda_wheel.builder.toolchain.toolchain import Headers, Toolchain
 from cuda_wheel.runtime.parts.cuda_libraries import build_id
@@ -87,7 +87,7 @@ def _parse(entry: bytes) -> Toolchain | None:
 
 def _way(known: str, location: _Location, folders: list[str]) -> str:
     """Return how a folder of headers is found here; `known` is how it was found when it was remembered."""
-    return known if location[0] is None else way_to(folders[location[0]])
+    return known if location[0] is None else how_found(folders[location[0]])
 
 
 def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:

@@ -27,7 +27,7 @@ from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.jobs import Compiled, Job, LinkJob
 from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS, compile_text
-from cuda_wheel.builder.toolchain.toolchain import FURTHER_HEADERS, HEADERS, Nvvm, Toolchain
+from cuda_wheel.builder.toolchain.toolchain import HEADER_GROUPS, Nvvm, Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.runtime.parts.cuda_libraries import link_code
 
@@ -66,7 +66,7 @@ class Versions(NamedTuple):
 
 def versions_of(toolchain: Toolchain, nvjitlink: str, nvvm: Nvvm | None) -> Versions:
     """Return the versions of an environment. `nvjitlink` is the result of `linker_release` in it."""
-    marks = (*HEADERS.values(), *FURTHER_HEADERS.values())
+    marks = [group.header for group in HEADER_GROUPS.values()]
     contents = [", ".join(mark for mark in marks if Path(folder, mark).is_file()) for folder in toolchain.include_dirs]
     headers = "; ".join(f"one with {content}" for content in contents)
     return Versions(sys.platform, toolchain.nvrtc, nvjitlink, headers, "" if nvvm is None else nvvm.release)

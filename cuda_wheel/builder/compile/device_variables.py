@@ -1,11 +1,9 @@
-"""Tell the project's variables from those of libraries, and remove from PTX those of libraries that nobody uses.
-
-Ask NVRTC's front end which names the project's own files declare, and whether they use the time of the build.
+"""Tell a project's device variables from those of libraries, and remove from PTX those of libraries that nobody uses.
 
 A variable belongs to a library if a file of the library declares it. Neither its name nor the words of the files decide
-that: a project may open the namespaces `cuda` and `cub`, and a macro may paste a name together.
-
-Find the constants of a project that are host code, by names.
+that: a project may open the namespaces `cuda` and `cub`, and a macro may paste a name together. So NVRTC's front end is
+asked which names the project's own files declare, where their texts leave a doubt; the same answer says whether they
+use the time of the build. Constants of host code, which NVRTC makes device variables, are found by their names.
 """
 
 from __future__ import annotations
@@ -266,7 +264,7 @@ def _words_before(definition: CodeBlock, name: str) -> Iterator[str]:
 
 
 DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
-"""Returns the names that these files declare, as `declarations.declared_names` does."""
+"""Returns the names that these files declare, as `declared_names` does."""
 
 
 def with_own_variables(

@@ -1,7 +1,7 @@
 """Compile one job: one source for one architecture. Runs in worker processes only; see `workers`.
 
-The input is a job's text, and the output is bytes; nothing here knows projects, wheels or manifests. `cuda_source`,
-`nvvm_source` and `ptx_source` are the front ends, one for each kind of source. What follows is the same for all.
+The input is a job's text, and the output is bytes; nothing here knows projects, wheels or manifests. `compile_cuda`,
+`compile_nvvm_ir` and `read_ptx_source` are the front ends, one for each kind of source. The rest is the same for all.
 """
 
 from __future__ import annotations

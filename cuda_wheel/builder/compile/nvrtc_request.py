@@ -63,8 +63,8 @@ def is_whole_program(job: Job) -> bool:
 def nvrtc_generates_cubin(job: Job) -> bool:
     """Return whether NVRTC generates a job's machine code in the call that compiles its source.
 
-    Otherwise that call generates PTX, which is assembled without unused variables (see `nvrtc_assembler`). NVRTC also returns
-    PTX for a real target, and it equals that of the virtual target byte for byte.
+    Otherwise that call generates PTX, which is assembled without unused variables (see `nvrtc_assembler`). NVRTC also
+    returns PTX for a real target, and it equals that of the virtual target byte for byte.
     """
     # The assembler keeps functions that nothing calls, if it writes debug information.
     return is_whole_program(job) and _is_debug(job)

@@ -1,7 +1,4 @@
-"""Read a project's pyproject.toml, and the settings in it.
-
-Write messages about settings in terms of the CMake call, whose arguments the settings are.
-"""
+"""Read the settings in a project's pyproject.toml, or those of a CMake call, whose messages name its arguments."""
 
 from __future__ import annotations
 

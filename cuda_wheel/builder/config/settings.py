@@ -1,10 +1,8 @@
 """The settings in `[tool.cuda-wheel]`: its keys with their defaults, read once into a frozen `Config`.
 
-Apply CUDAARCHS, CMake's environment variable, to the architectures of a project and of its modules.
-
-Parse `variants` in a module's table: lists of values of macros, whose product less `exclude` counts, or `rows`.
-
-The JSON schema of `[tool.cuda-wheel]` for validate-pyproject, from the same fields that the parser uses.
+The same fields give the parser and the JSON schema for validate-pyproject. CUDAARCHS, CMake's environment variable,
+overrides the architectures of a project and of its modules. `variants` in a module's table are lists of values of
+macros, whose product less `exclude` counts, or `rows`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Parse and check the values of `[tool.cuda-wheel]`.
 
 Each parser takes a value and the name of its key, and raises ConfigError that names the key, the value found and the
-valid values.
-
-Check C++ that a program or a project hands over as a string, before a compiler sees it.
-
-A compiler reads the name of an instance and the value of a macro as lines of its source. One that has a line break, a
-directive or the start of a comment would change more than itself: `#include` could show any file in an error message.
+valid values. C++ that a project hands over as a string is checked before a compiler sees it: the compiler reads the
+name of an instance and the value of a macro as lines of its source, and one with a line break, a directive or the start
+of a comment would change more than itself. `#include` could show any file in an error message.
 """
 
 from __future__ import annotations

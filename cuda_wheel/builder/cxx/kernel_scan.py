@@ -1,6 +1,6 @@
-"""Find the kernels that a text defines, from its tokens alone: no macro is expanded and no condition is evaluated.
+"""Find the kernels, and for messages the functions, that a text defines, from its tokens alone.
 
-Find the functions that a text defines, from its text alone, for messages: no macro is expanded. In linear time.
+No macro is expanded and no condition is evaluated. Both take linear time.
 """
 
 from __future__ import annotations

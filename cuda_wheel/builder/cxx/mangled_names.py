@@ -1,10 +1,8 @@
-"""The grammar's rules for expressions, which template arguments, array bounds and `decltype` contain.
+"""Read a mangled symbol by the grammar of the Itanium C++ ABI, chapter "Mangling", into nodes.
 
-The nodes that a symbol is read into and written from, and the limits on them.
-
-The position in a mangled symbol: terminals of the grammar, and the state that its rules share.
-
-The grammar's rules for names: encodings, nested and local names, operators, substitutions and templates.
+First the nodes and the limits on them; then the position in a symbol, with the terminals of the grammar and the state
+that its rules share; then the rules for names (encodings, nested and local names, operators, substitutions, templates)
+and those for expressions, which template arguments, array bounds and `decltype` contain. `demangling` writes nodes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Read the types of a kernel's parameters from its source text, where the tokens alone determine them.
 
 `extern "C"` kernels need this, because their symbols encode no types. No macro is expanded, no condition is evaluated
-and no header is read; a type that depends on one is uncertain, and given as "". Types are written as by `signature`.
-
-The types that need no header to be known: C++'s fundamental types, CUDA's, and the standard library's.
+and no header is read; a type that depends on one is uncertain, and given as "". Types are written as by `demangling`.
+The tables have the types that need no header to be known: C++'s fundamental types, CUDA's, and the standard library's.
 """
 
 from __future__ import annotations

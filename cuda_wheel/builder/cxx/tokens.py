@@ -1,10 +1,7 @@
-"""Split CUDA C++ into tokens and preprocessor directives.
+"""Split CUDA C++ into tokens and preprocessor directives; read the macros that a text defines, and which of its lines
+are inside an `#if` whose condition is false, as far as the text alone tells.
 
-Read the macros that a text defines.
-
-`sources.header_macros` follows the macros that name headers; it works on characters, because spaces count there.
-
-Say which lines of a text are inside an `#if` whose condition is false, as far as the text alone tells.
+`sources.header_dependencies` follows the macros that name headers; it works on characters, because spaces count there.
 """
 
 from __future__ import annotations

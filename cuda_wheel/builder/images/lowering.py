@@ -2,16 +2,14 @@
 
 NVRTC declares its own PTX ISA version in all its PTX, whether the code needs it or not. Three things decide how low a
 text may go: the version that introduced its target; the version of every instruction, modifier, directive and special
-register in it, by the table of `ptx_forms`; and a proof by the assembler, that each form in the text gives the same
-machine code with both versions (see `proof_text`). The assembler alone is no proof, because some releases accept new
-instructions under old versions. A text with a word that the table does not know keeps its version. The proof is made
-without optimisation, which takes half the time and leaves no form out.
+register in it, by `ptx_requirements`; and a proof by the assembler, that each form in the text gives the same machine
+code with both versions. The assembler alone is no proof, because some releases accept new instructions under old
+versions. A text with a word that the table does not know keeps its version. The proof is made without optimisation,
+which takes half the time and leaves no form out.
 
-Shorten a PTX text to some of its kernels and lines, which contain every form of line that the whole text contains.
-
-A PTX ISA version changes how the assembler reads a form, not one line among many of the same form. So a proof that two
-versions give the same machine code needs each form once. Sources with many instances of a template repeat themselves,
-and so do the lines of a long kernel: the shorter text takes a tenth of the time to assemble, or less.
+A version changes how the assembler reads a form, not one line among many of the same form, so the proof needs each form
+once: the text is shortened to some of its kernels and lines, which contain every form of line that the whole contains.
+The shorter text takes a tenth of the time to assemble, or less.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Rewrite PTX text for a build, and read what only a build asks of it.
+"""Read and rewrite PTX text for a build: its declarations, its version, and the kernels to keep.
 
-Find what a PTX text declares and defines at its top: functions, variables and other directives.
-
-Remove kernels from a PTX text, with the functions and variables that only they use.
+Where kernels are removed, the functions and variables that only they use go with them.
 """
 
 from __future__ import annotations

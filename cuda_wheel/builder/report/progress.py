@@ -334,7 +334,7 @@ class ProgressReporter:
         """Print the numbers of modules and jobs, notes about the architectures, and the toolchain's paths if they are
         in several places."""
         # Not needed for `repeat`, which must be quick.
-        from cuda_wheel.builder.toolchain.headers import several_places, taken_files
+        from cuda_wheel.builder.toolchain.headers import is_spread_out, taken_files
 
         jobs = len({job for module in plan.modules for job in module.jobs})
         links = sum(len(module.links) for module in plan.modules)
@@ -351,7 +351,7 @@ class ProgressReporter:
             self._print(self._info, f"cuda-wheel: {note}")
         self._plan = plan
         self._toolchain = taken_files(plan.toolchain)
-        if several_places(plan.toolchain):
+        if is_spread_out(plan.toolchain):
             listed = "".join(f"\n  {name}: {path}" for name, path in self._toolchain.items())
             self._print(self._info, f"cuda-wheel: the toolchain is in several places:{listed}")
 

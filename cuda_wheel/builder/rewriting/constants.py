@@ -5,9 +5,8 @@ for GCC, `const float b = -a;` is a constant if `a` is one; for NVRTC it is one 
 cannot be `constexpr` becomes a reference to a temporary, which is the same for all host code that uses it, but for
 `decltype`: a constant that may be named there stays as it is, and the compiler's error.
 
-The kernels and functions of a project's files, and which definitions are host code, by names and markers.
-
-A text does not tell what a macro of a library stands for: what is decided by this is checked by the compiler.
+Names and markers tell which definitions are host code (`ProjectCode`). A text does not tell what a macro of a library
+stands for: what is decided by this is checked by the compiler.
 """
 
 from __future__ import annotations

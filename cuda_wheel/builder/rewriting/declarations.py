@@ -1,36 +1,4 @@
-"""Write members that are arrays of no elements for some arguments of a template: `float rest[N - 4];` with N = 4.
-
-With GCC and nvcc such a member takes no space, and aligns the members after it and the class. In C++20 an attribute and
-an empty class have that layout behind a bit-field of no width, which aligns what follows. In C++17 nothing has it: the
-error stays. It stays for a member with an alignment of its own, too, and in a file that packs classes.
-
-Write static constants of classes as NVRTC asks for them.
-
-`static const float half = 0.5f;` becomes `constexpr`. GCC and nvcc accept the initializer of such a member if its type
-is no integer; standard C++ asks for `constexpr`.
-
-`a.size` becomes `decltype(a)::size` where the compiler needs its value. GCC, nvcc with it, and C++23 accept
-`constexpr int n = a.size;` for a reference `a` to a class that has the static constant `size`. NVRTC does not, because
-the reference has no constant value.
-
-Mark the `constexpr` functions of the host that device code calls, where `--relaxed_constexpr` crashes NVRTC.
-
-With `__host__ __device__` they are what that option makes of them.
-
-Remove markers where they say nothing: `__device__ __host__ constexpr float a = 1;`, `void f(__shared__ int* p)`.
-
-nvcc warns that `__host__` does not apply to a variable and `__shared__` not to a parameter, and ignores them; for NVRTC
-that is an error.
-
-Write the keyword that NVRTC asks for: `typename Base::Part<N>` as `typename Base::template Part<N>`.
-
-Where `Base` depends on a parameter of a template, GCC takes `Part` for a template, as C++23 does, and nvcc does with
-GCC. NVRTC has no GNU mode.
-
-Move attributes from behind the closing bracket of a type to behind its keyword, where NVRTC honours them.
-
-`struct A { char a; int b; } __attribute__((packed));` becomes `struct __attribute__((packed)) A { char a; int b; };`.
-"""
+"""Rewrite declarations that nvcc with GCC reads and NVRTC refuses, each once the compiler reports it."""
 
 from __future__ import annotations
 
@@ -57,7 +25,9 @@ __all__ = [
 ]
 
 
-_ERROR = re.compile(r'a member of type "const (?:float|double|long double)" cannot have an in-class initializer')
+_INITIALIZER_REFUSED = re.compile(
+    r'a member of type "const (?:float|double|long double)" cannot have an in-class initializer'
+)
 
 _MEMBER = re.compile(
     rb"([A-Za-z_]\w*(?:\s*(?:\.|->)\s*[A-Za-z_]\w*)*?)\s*(\.|->)\s*([A-Za-z_]\w*)(?!\w|\s*(?:\.|->|::))"
@@ -69,11 +39,15 @@ _TYPE = b"::cuda_wheel_detail::without_reference<decltype(%s)>::type::%s"
 
 
 class ClassConstants(Rewriter):
-    """The constants of classes, of floating-point types."""
+    """Write static constants of classes as NVRTC asks for them.
+
+    `static const float half = 0.5f;` becomes `constexpr`. GCC and nvcc accept the initializer of such a member if its
+    type is no integer; standard C++ asks for `constexpr`.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
-        return _ERROR.fullmatch(message) is not None
+        return _INITIALIZER_REFUSED.fullmatch(message) is not None
 
     def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
         for error in errors:
@@ -84,7 +58,11 @@ class ClassConstants(Rewriter):
 
 
 class MemberConstants(Rewriter):
-    """The members of an object that the compiler does not take for constant."""
+    """Write `a.size` as `decltype(a)::size` where the compiler needs its value.
+
+    GCC, nvcc with it, and C++23 accept `constexpr int n = a.size;` for a reference `a` to a class that has the static
+    constant `size`. NVRTC does not, because the reference has no constant value.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
@@ -104,20 +82,21 @@ class MemberConstants(Rewriter):
                     break
 
 
-_ERROR_CONSTEXPR_FUNCTIONS = re.compile(rf'{CONSTEXPR_CALL}\("([^"]*)"\)')
+_CONSTEXPR_CALLED = re.compile(rf'{CONSTEXPR_CALL}\("([^"]*)"\)')
 
 
 class ConstexprFunctions(Rewriter):
-    """The functions of the names that errors are about."""
+    """Mark the `constexpr` functions of the host that device code calls, where `--relaxed_constexpr` crashes NVRTC.
+
+    With `__host__ __device__` they are what that option makes of them.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
-        return _ERROR_CONSTEXPR_FUNCTIONS.match(message) is not None
+        return _CONSTEXPR_CALLED.match(message) is not None
 
     def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
-        names = {
-            _plain_name(match[1]) for error in errors if (match := _ERROR_CONSTEXPR_FUNCTIONS.match(error.message))
-        }
+        names = {_plain_name(match[1]) for error in errors if (match := _CONSTEXPR_CALLED.match(error.message))}
         for file, blocks in self.files.items():
             for token in _unmarked(blocks, names):
                 yield file, [(token.start, token.start, b"__host__ __device__ ")]
@@ -135,19 +114,23 @@ def _unmarked(blocks: SourceBlocks, names: set[str]) -> Iterator[Token]:
             yield from (token for token in block.heading if token.text == "constexpr")
 
 
-_ERROR_HOST_MARKERS = re.compile(r'attribute "(__(?:host|shared)__)" does not apply here')
+_MARKER_REFUSED = re.compile(r'attribute "(__(?:host|shared)__)" does not apply here')
 
 
 class HostMarkers(Rewriter):
-    """The markers that do not apply, and the uses of macros that stand for them."""
+    """Remove markers where they say nothing: `__device__ __host__ constexpr float a = 1;`, `void f(__shared__ int* p)`.
+
+    nvcc warns that `__host__` does not apply to a variable and `__shared__` not to a parameter, and ignores them; for
+    NVRTC that is an error.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
-        return _ERROR_HOST_MARKERS.fullmatch(message) is not None
+        return _MARKER_REFUSED.fullmatch(message) is not None
 
     def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
         for error in errors:
-            match, place = _ERROR_HOST_MARKERS.fullmatch(error.message), self.token_at(error)
+            match, place = _MARKER_REFUSED.fullmatch(error.message), self.token_at(error)
             if match is None or place is None:
                 continue
             token = place[0].tokens[place[1]]
@@ -172,20 +155,24 @@ class HostMarkers(Rewriter):
         return texts.pop() if len(texts) == 1 else None
 
 
-_ERROR_TEMPLATE_NAMES = re.compile(
+_ARGUMENTS_REFUSED = re.compile(
     r'template parameter ".*::(\w+)(?: \[with .*\])?" may not have a template argument list'
 )
 
 
 class TemplateNames(Rewriter):
-    """The names that errors are about, wherever they follow `typename`."""
+    """Write the keyword that NVRTC asks for: `typename Base::Part<N>` as `typename Base::template Part<N>`.
+
+    Where `Base` depends on a parameter of a template, GCC takes `Part` for a template, as C++23 does, and nvcc does
+    with GCC. NVRTC has no GNU mode.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
-        return _ERROR_TEMPLATE_NAMES.fullmatch(message) is not None
+        return _ARGUMENTS_REFUSED.fullmatch(message) is not None
 
     def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
-        names = {match[1] for error in errors if (match := _ERROR_TEMPLATE_NAMES.fullmatch(error.message))}
+        names = {match[1] for error in errors if (match := _ARGUMENTS_REFUSED.fullmatch(error.message))}
         for file, blocks in self.files.items():
             for tokens in (blocks.tokens, *(macro_tokens(blocks, each) for each in blocks.directives)):
                 for token in _names_of_templates(tokens, names):
@@ -212,7 +199,11 @@ _ATTRIBUTES = ("__attribute__", "__attribute", "__align__", "__builtin_align__",
 
 
 class TypeAttributes(Rewriter):
-    """The attributes that stand where NVRTC ignores them, and macros that stand for them."""
+    """Move attributes from behind the closing bracket of a type to behind its keyword, where NVRTC honours them.
+
+    `struct A { char a; int b; } __attribute__((packed));` becomes `struct __attribute__((packed)) A { char a; int b;
+    };`.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
@@ -266,7 +257,13 @@ _PACKING = re.compile(rb"\b(?:packed|__packed__|pack)\b")
 
 
 class ZeroArrays(Rewriter):
-    """The members that are arrays of no elements in an instance of a template."""
+    """Write members that are arrays of no elements for some arguments of a template: `float rest[N - 4];` with N = 4.
+
+    With GCC and nvcc such a member takes no space, and aligns the members after it and the class. In C++20 an
+    attribute and an empty class have that layout behind a bit-field of no width, which aligns what follows. In C++17
+    nothing has it: the error stays. It stays for a member with an alignment of its own, too, and in a file that packs
+    classes.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:

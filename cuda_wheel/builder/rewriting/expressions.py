@@ -1,35 +1,4 @@
-"""Rewrite arithmetic on `void*`, `p + 4`, as that on `char*`: with GCC and nvcc, `void` has the size 1.
-
-A cast before the pointer takes nothing but a `void*`. The result is a `char*`, which converts to `void*`; where it
-cannot stand for one, the compiler's own error stays. The compiler does not point into a macro: all its operands that
-may be such a pointer go through a function that changes nothing but a `void*`.
-
-Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads.
-
-In place of an array's type, as in `(T[2]){1, 2}`, stands a name for it. nvcc reads them as GCC does; NVRTC has no GNU
-mode. In C++ without it, a type in parentheses before a brace is an error, so that nothing else can be meant where the
-compiler expects an expression.
-
-Rewrite assembly of the host, `asm volatile ("cpuid" : "=a"(x))`, which NVRTC reads in device functions only.
-
-nvcc leaves it to GCC. Nothing of a host function is in an image, but what its operands name may instantiate kernels:
-the operands stay, as expressions. Of a macro with assembly, the call is rewritten, and its arguments stay.
-
-Write a narrowing conversion in braces as a cast: `k<<<{static_cast<unsigned int>(n), 1}, 32>>>`.
-
-nvcc with GCC only warns about the arguments of a constructor that narrow. An option of NVRTC's front end does the same,
-but then narrowing is no reason any more for a template not to be chosen, and with nvcc it is one.
-
-Have `pow(x, 2)` call `pow(double, double)`, as nvcc does: NVRTC has functions for an exponent of type int.
-
-They are no templates, so that nothing is preferred to them. <math.h> makes such calls ambiguous, and declares the
-function that then stands around the exponent: by the type of the base, it makes an int another number.
-
-Rewrite macros that stand for a pragma, `#define UNROLL #pragma unroll`, with the operator `_Pragma`.
-
-nvcc preprocesses a text before it compiles it, and then finds a pragma in the middle of a line. NVRTC does both at
-once.
-"""
+"""Rewrite expressions and pragmas that nvcc with GCC reads and NVRTC refuses, each once the compiler reports it."""
 
 from __future__ import annotations
 
@@ -45,7 +14,7 @@ from cuda_wheel.builder.rewriting.rewriter import FileEdit, Rewriter, around, de
 __all__ = ["CompoundLiterals", "HostAssembly", "NarrowingArguments", "Powers", "PragmaMacros", "VoidPointers"]
 
 
-_ERRORS = ("expected an expression", "type name is not allowed")
+_LITERAL_REFUSED = ("expected an expression", "type name is not allowed")
 """The second is about a type that depends on a template's parameters."""
 
 _ARRAY = (b"typename ::cuda_wheel_detail::without_reference<", b">::type")
@@ -56,13 +25,17 @@ _NO_NAMES = frozenset(("class", "struct", "union", "enum", "const", "volatile", 
 
 
 class CompoundLiterals(Rewriter):
-    """The compound literals of a type, once the compiler refuses one of them: in the code, and in macros, into which
-    the compiler does not point."""
+    """Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads.
+
+    In place of an array's type, as in `(T[2]){1, 2}`, stands a name for it. nvcc reads them as GCC does; NVRTC has no
+    GNU mode. In C++ without it, a type in parentheses before a brace is an error, so that nothing else can be meant
+    where the compiler expects an expression.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
         # For an array there are two errors.
-        return message in _ERRORS or re.match(r'cast to type ".*\]" is not allowed', message) is not None
+        return message in _LITERAL_REFUSED or re.match(r'cast to type ".*\]" is not allowed', message) is not None
 
     def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
         types = frozenset().union(*map(self._types_at, errors))
@@ -138,7 +111,12 @@ _VOLATILE = frozenset({"volatile", "__volatile", "__volatile__", "inline", "__in
 
 
 class HostAssembly(Rewriter):
-    """Assembly, and uses of macros with assembly."""
+    """Rewrite assembly of the host, `asm volatile ("cpuid" : "=a"(x))`, which NVRTC reads in device functions only.
+
+    nvcc leaves it to GCC. Nothing of a host function is in an image, but what its operands name may instantiate
+    kernels: the operands stay, as expressions. Of a macro with assembly, the call is rewritten, and its arguments
+    stay.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
@@ -195,7 +173,7 @@ def _operands(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
             yield tokens[index + 1 : balanced(tokens, index) - 1]
 
 
-_ERROR = re.compile(
+_NARROWING = re.compile(
     r'invalid narrowing conversion from "[^"]*"(?: \(aka "[^"]*"\))? to "([^"]*)"(?: \(aka "([^"]*)"\))?'
 )
 
@@ -203,15 +181,19 @@ _BUILT_IN = re.compile(r"(?:bool|char|short|int|long|float|double|unsigned|signe
 
 
 class NarrowingArguments(Rewriter):
-    """The arguments whose narrowing the compiler refuses."""
+    """Write a narrowing conversion in braces as a cast: `k<<<{static_cast<unsigned int>(n), 1}, 32>>>`.
+
+    nvcc with GCC only warns about the arguments of a constructor that narrow. An option of NVRTC's front end does the
+    same, but then narrowing is no reason any more for a template not to be chosen, and with nvcc it is one.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
-        return _ERROR.match(message) is not None
+        return _NARROWING.match(message) is not None
 
     def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
         for error in errors:
-            match, place = _ERROR.match(error.message), self.token_at(error)
+            match, place = _NARROWING.match(error.message), self.token_at(error)
             if match is None or place is None:
                 continue
             span = _argument(place[0].tokens, place[1], of_dimensions=error.in_instance)
@@ -259,18 +241,22 @@ def _ends_launch(tokens: Sequence[Token], index: int) -> bool:
     return tokens[index].text == "<<<"
 
 
-_ERROR_POWERS = re.compile(r'more than one instance of overloaded function "(?:\w+::)*pow" matches the argument list')
+_AMBIGUOUS_POW = re.compile(r'more than one instance of overloaded function "(?:\w+::)*pow" matches the argument list')
 
 _EXPONENT = b"::cuda_wheel_detail::exponent<decltype(%s)>("
 """What stands before the exponent, with the base."""
 
 
 class Powers(Rewriter):
-    """The calls of `pow` that the compiler finds ambiguous."""
+    """Have `pow(x, 2)` call `pow(double, double)`, as nvcc does: NVRTC has functions for an exponent of type int.
+
+    They are no templates, so that nothing is preferred to them. <math.h> makes such calls ambiguous, and declares the
+    function that then stands around the exponent: by the type of the base, it makes an int another number.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
-        return _ERROR_POWERS.match(message) is not None
+        return _AMBIGUOUS_POW.match(message) is not None
 
     def edits(self, errors: Sequence[RefusedCode]) -> Iterator[FileEdit]:
         for error in errors:
@@ -315,7 +301,11 @@ _DEFINITION = re.compile(r"([A-Za-z_]\w*)\s+#\s*pragma\s+(.+)", re.DOTALL)
 
 
 class PragmaMacros(Rewriter):
-    """The macros that stand for a pragma. All are rewritten when the compiler refuses one."""
+    """Rewrite macros that stand for a pragma, `#define UNROLL #pragma unroll`, with the operator `_Pragma`.
+
+    nvcc preprocesses a text before it compiles it, and then finds a pragma in the middle of a line. NVRTC does both at
+    once.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
@@ -344,7 +334,12 @@ _ASSIGNMENT = re.compile(rb"[\w.>\[\]-]*?\s*[+-]=")
 
 
 class VoidPointers(Rewriter):
-    """The pointers in arithmetic that the compiler refuses."""
+    """Rewrite arithmetic on `void*`, `p + 4`, as that on `char*`: with GCC and nvcc, `void` has the size 1.
+
+    A cast before the pointer takes nothing but a `void*`. The result is a `char*`, which converts to `void*`; where it
+    cannot stand for one, the compiler's own error stays. The compiler does not point into a macro: all its operands
+    that may be such a pointer go through a function that changes nothing but a `void*`.
+    """
 
     @staticmethod
     def is_about(message: str) -> bool:
@@ -373,12 +368,12 @@ class VoidPointers(Rewriter):
             name = waiting.pop()
             for definition in definitions_of(name, self.files) if name not in seen else ():
                 waiting += [token.text for token in definition.body if token.kind == "word"]
-                for start, end in _operands_void_pointers(definition.body):
+                for start, end in _pointer_operands(definition.body):
                     yield definition.file, around(start, end, _IN_MACRO[0], _IN_MACRO[1])
             seen.add(name)
 
 
-def _operands_void_pointers(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+def _pointer_operands(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yield the span of each name or expression in parentheses before a `+` or `-`, `+=`, `-=`."""
     for index in range(1, len(tokens)):
         before = tokens[index - 1]

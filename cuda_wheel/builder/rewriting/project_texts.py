@@ -1,18 +1,13 @@
-"""Read a source's text and those of the headers that it includes, but for those of the toolkit and of this package.
+"""Read the texts of a job's project, and write changed ones.
 
-PyTorch's own headers are read like the project's: they name what they use of the stand-ins.
+The texts are a source and the headers that it includes, but for those of the toolkit and of this package. PyTorch's own
+headers are read like the project's: they name what they use of the stand-ins. A changed header reaches the compiler in
+memory, under its project-relative path; each file that includes it is changed to name that path. Line numbers stay the
+same.
 
-Write the changed text of a source and of the project's headers.
-
-A changed header reaches the compiler in memory, under its project-relative path; each file that includes it is changed
-to name that path. Line numbers stay the same.
-
-PyTorch's header for each operator, `<ATen/ops/zeros.h>`: a line that includes the stand-in for all operators.
-
-PyTorch has over a thousand such files. Here they are text in memory, which NVRTC finds before it searches for files.
-So is the list of the operators that a source names: declaring all of them takes longer than compiling a small kernel.
-
-The files of a job's project as a compilation reads them, and the compiler's errors in them.
+PyTorch has over a thousand headers for its operators, such as `<ATen/ops/zeros.h>`. Here each is a line in memory that
+includes the stand-in for all operators; NVRTC finds it before it searches for files. So is the list of the operators
+that a source names: declaring all of them takes longer than compiling a small kernel.
 """
 
 from __future__ import annotations
@@ -215,7 +210,7 @@ def definition_at(files: Mapping[str, SourceBlocks], file: str, line: int, colum
     return None if blocks is None else blocks.definition_at(blocks.offset(line, column))
 
 
-_INCLUDE_PROJECT_TEXTS = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(?:[<"]([^>"\n]+)[>"])?', re.MULTILINE)
+_INCLUDED_NAME = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(?:[<"]([^>"\n]+)[>"])?', re.MULTILINE)
 
 _LIMIT = 1 << 20
 """The size in bytes of texts above which compiling them takes longer than what the names in them could save."""
@@ -253,7 +248,7 @@ def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: in
         texts.append(Path(path).read_bytes() if texts else text)
         if sum(map(len, texts)) > limit:
             is_known = False
-        for name in _INCLUDE_PROJECT_TEXTS.findall(texts[-1]) if is_known else ():
+        for name in _INCLUDED_NAME.findall(texts[-1]) if is_known else ():
             if not name:  # a macro gives the header's name
                 is_known = False
             header = os.fsdecode(name)

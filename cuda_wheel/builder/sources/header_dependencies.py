@@ -1,14 +1,11 @@
-"""Find the `.cu` files that other sources include: they are headers, and no modules of their own.
-
-Expand macros that name headers: `#include NAME(x)`.
-
-Which definitions of a macro hold is unknown, because conditions are not evaluated. So the result contains the
-expansions by each of them, and those that leave the macro as it is.
-
-Find the headers that a source may include, directly or not, without a compiler.
+"""Find the headers that a source may include, directly or not, without a compiler.
 
 An sdist must contain them all, and the cache needs them where the compiler does not list the headers that it reads.
 More are found than a compiler opens, and never fewer; what only a compiler could determine is reported as uncertain.
+
+Macros that name headers are expanded: `#include NAME(x)`. Which definitions of a macro hold is unknown, because
+conditions are not evaluated, so the result contains the expansions by each of them, and those that leave the macro as
+it is. A `.cu` file that another source includes is a header, and no module of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +37,6 @@ __all__ = [
     "Reach",
     "definitions_in",
     "header_bytes",
-    "included_sources",
     "is_toolkit_header",
     "named_headers",
     "opaque_options",
@@ -51,6 +47,7 @@ __all__ = [
     "read_at_most",
     "scanned_file",
     "search_folders",
+    "sources_included_by_others",
     "tested_headers",
     "visit",
 ]
@@ -437,7 +434,9 @@ _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.MULT
 _SOURCE = re.compile(rb'\.cu[>"]')
 
 
-def included_sources(root: Path, sources: Mapping[str, Sequence[str]], note: Callable[[str], object]) -> dict[str, str]:
+def sources_included_by_others(
+    root: Path, sources: Mapping[str, Sequence[str]], note: Callable[[str], object]
+) -> dict[str, str]:
     """Return those of the sources that another one includes, directly or through headers, with the first that does.
 
     `sources` are project-relative paths with their include folders. `note` gets each path where a header was looked

@@ -1,9 +1,8 @@
-"""Find the headers that a source includes and that are in no folder, without a compiler.
-
-Say where a job's compiler looks for headers: what it finds, and what it would find first, decides its result.
+"""Say where a job's compiler looks for headers, and which of them are in no folder, without a compiler.
 
 The compiler lists the files that it read, and not those that it looked for in vain. A file that appears there later
-changes what a job reads, so these paths are computed here, from the texts that the compiler read.
+changes what a job reads, so `searched_paths` computes these paths from the texts that the compiler read.
+`missing_headers` finds the headers that are in no folder, before the compiler stops at the first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Decide which sources of a project become which modules.
 
-Resolve the paths and globs of `[tool.cuda-wheel]` to files of the project.
-
-Check that modules and the files that they become have names which Python and every file system accept.
+Paths and globs of `[tool.cuda-wheel]` are resolved to files of the project. Modules and the files that they become must
+have names which Python and every file system accept.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE, Config, ModuleConfig
 from cuda_wheel.builder.config.values import check_expression, check_macro_value
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.sources.header_dependencies import included_sources, option_folders
+from cuda_wheel.builder.sources.header_dependencies import option_folders, sources_included_by_others
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.paths import UNPRINTABLE, is_installed_toolkit, leads_out, shown
 from cuda_wheel.builder.sources.pytorch_options import with_pytorch_options
@@ -491,7 +490,7 @@ def _without_included(
         if path.endswith(".cu")
     }
     folders |= {path: () for path in sources if path not in folders and path.endswith(".cu")}
-    included = included_sources(root, folders, note)
+    included = sources_included_by_others(root, folders, note)
     headers = [source for source in sources if source in included and source not in explicit]
     for header in headers:
         tell(

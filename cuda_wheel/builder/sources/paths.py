@@ -1,7 +1,4 @@
-"""Compute paths in a project, and check that files lie inside it.
-
-Find the folders of libraries outside the project that `system-include-dirs` names.
-"""
+"""Compute paths in a project and check that files lie inside it; find the folders of libraries outside the project."""
 
 from __future__ import annotations
 

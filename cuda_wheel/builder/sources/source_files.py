@@ -1,8 +1,7 @@
 """Read the source files of a module: CUDA C++, NVVM IR, PTX, and what nvJitLink links.
 
-Check files of device code before a linker reads them.
-
-nvJitLink ignores what it does not recognise, and several releases crash or hang on a file that is cut short.
+Files of device code are checked before a linker reads them: nvJitLink ignores what it does not recognise, and several
+releases crash or hang on a file that is cut short.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from cuda_wheel.builder.sources.modules import SourceModule, is_excluded, one_mo
 
 __all__ = ["find_source", "kernels_beside", "module_that_may_make"]
 
-_RECORD = ".cuda-wheel.json"
+_CMAKE_MODULE = ".cuda-wheel.json"
 """Suffix of the file in which the CMake function records a module."""
 
 _NO_VARIABLES: dict[str, str] = {}
@@ -46,7 +46,7 @@ def _source(
     config_of: Callable[[Path], Config],
 ) -> tuple[Path, Config, SourceModule] | None:
     package, _, stem = name.rpartition(".")
-    record = stem + _RECORD
+    record = stem + _CMAKE_MODULE
     for folder in map(Path, folders):
         root = project_of(folder)
         # The CMake function writes its record beside the package, or into the source tree for builds in place.
@@ -113,7 +113,7 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModu
         tables = [module.name.rpartition(".") for module in read_config(root, _NO_VARIABLES).module]
         stems |= {stem for owner, _, stem in tables if owner == package}
         stems |= {path.stem for path in folder.glob("*.cu")}
-        stems |= {path.name.removesuffix(_RECORD) for path in folder.glob(f"*{_RECORD}")}
+        stems |= {path.name.removesuffix(_CMAKE_MODULE) for path in folder.glob(f"*{_CMAKE_MODULE}")}
     for found in _sources((f"{package}.{stem}" for stem in sorted(stems)), folders):
         if found is not None:
             yield found[2]

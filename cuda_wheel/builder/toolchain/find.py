@@ -1,15 +1,11 @@
-"""Find the CUDA compilers and headers of this environment, and check that they match. Runs in worker processes only.
+"""Find the CUDA compilers of this environment, check that they match, and identify their exact builds.
 
-Identify the exact builds of a toolchain's libraries. Their interfaces tell MAJOR.MINOR only.
+Runs in worker processes only. An environment with PyTorch has NVRTC and nvJitLink of CUDA 13 beside the toolchain of
+`cuda-wheel[cu12]`. So the compilers are chosen together, libraries of one major version of CUDA, and every worker makes
+the same choice. Their interfaces tell MAJOR.MINOR only; the exact build is read from the libraries.
 
-Choose the compilers of a build: libraries of one major version of CUDA. Runs in worker processes only.
-
-An environment with PyTorch has NVRTC and nvJitLink of CUDA 13 beside the toolchain of `cuda-wheel[cu12]`. So the
-compilers are chosen together, and not one by one. Every worker makes the same choice.
-
-Find CUDA's device runtime library (cudadevrt), with which kernels launch kernels.
-
-It lies beside the headers of the CUDA runtime, in the same package, so that its release is that of the headers.
+CUDA's device runtime library (cudadevrt), with which kernels launch kernels, lies beside the headers of the CUDA
+runtime, in the same package, so that its release is that of the headers.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.toolchain import nvrtc, nvvm
 from cuda_wheel.builder.toolchain.headers import choose_headers, header_parts
-from cuda_wheel.builder.toolchain.packages import TOOLCHAIN_VARIABLE, header_folders, places, way_to
+from cuda_wheel.builder.toolchain.packages import TOOLCHAIN_VARIABLE, header_folders, how_found, search_roots
 from cuda_wheel.builder.toolchain.toolchain import HEADERS, INCLUDE, LIBRARIES, Nvvm, Toolchain, ToolchainPart
 from cuda_wheel.runtime.manifest import Version, dotted, parse_version
 from cuda_wheel.runtime.parts.cuda_libraries import (
@@ -99,9 +95,9 @@ class Compilers(NamedTuple):
     def missing(self) -> list[str]:
         """What a build needs and is not installed: libraries, then headers."""
         absent = [_LABELS[name] for name in LIBRARIES if name not in self.libraries]
-        found = places(self.libraries["nvrtc"].path if "nvrtc" in self.libraries else "")
+        found = search_roots(self.libraries["nvrtc"].path if "nvrtc" in self.libraries else "")
         for name, header in HEADERS.items():
-            folders = [folder for place in found for folder in header_folders(place, name, self.major)]
+            folders = [folder for root in found for folder in header_folders(root, name, self.major)]
             if not any(os.path.isfile(os.path.join(folder, header)) for folder in folders):
                 absent.append(header)
         return absent
@@ -153,7 +149,7 @@ def find_other_library(name: str, major: int) -> Library | None:
     """Return a library that not every build needs, such as "nvvm", for a major version of CUDA; None without one."""
     for each, folder, path in packaged_libraries(name):
         if each == major:
-            return Library(path, way_to(folder))
+            return Library(path, how_found(folder))
     return _outside_of_packages(name)
 
 
@@ -166,7 +162,7 @@ def installed() -> tuple[Compilers, ...]:
     found: dict[int, dict[str, Library]] = {}
     for name in LIBRARIES:
         for major, folder, path in packaged_libraries(name):
-            found.setdefault(major, {}).setdefault(name, Library(path, way_to(folder)))
+            found.setdefault(major, {}).setdefault(name, Library(path, how_found(folder)))
     wanted = os.environ.get(TOOLCHAIN_VARIABLE, "")
     compilers = _sorted(found)
     if not any(each.is_whole and not each.missing and wanted in ("", each.extra) for each in compilers):

@@ -1,8 +1,9 @@
-"""Choose the folders of headers that belong to NVRTC's release, wherever in this environment they are.
+"""Find CUDA's headers, read their releases, and choose those that belong to NVRTC's release.
 
-Read which release of CUDA, or of CCCL, a folder of headers belongs to, and decide whether it fits a compiler.
-
-Say which files a build took as its toolchain: with paths for its messages, without them for manifests.
+Headers may be anywhere in the environment: in Python packages and in toolkits. `release_of` reads which release a
+folder belongs to, `fits` decides whether a compiler can use it, and `choose_headers` takes the first folder of each
+group that fits. The rest says which files a build took as its toolchain: with paths for
+messages, without them for manifests.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.toolchain.packages import Place, cuda_folders, header_folders, places
+from cuda_wheel.builder.toolchain.packages import SearchRoot, cuda_folders, header_folders, search_roots
 from cuda_wheel.builder.toolchain.toolchain import (
-    FURTHER_HEADERS,
+    CCCL_OF_CUDA_12,
+    HEADER_GROUPS,
     HEADERS,
     LIBRARIES,
     Headers,
@@ -25,16 +27,15 @@ from cuda_wheel.builder.toolchain.toolchain import (
 from cuda_wheel.runtime.manifest import Version, dotted
 
 __all__ = [
-    "INDEPENDENT",
     "HeaderRelease",
     "choose_headers",
     "fits",
     "header_parts",
     "header_versions",
+    "is_spread_out",
     "needed",
     "other_libraries",
     "release_of",
-    "several_places",
     "taken_files",
 ]
 
@@ -43,19 +44,13 @@ class HeaderRelease(NamedTuple):
     """A release, as a file names it."""
 
     version: tuple[int, ...]
-    """MAJOR.MINOR of CUDA; MAJOR.MINOR.PATCH of CCCL and the `INDEPENDENT` groups. MAJOR of CUDA for cuRAND."""
+    """MAJOR.MINOR of CUDA; MAJOR.MINOR.PATCH of CCCL and of groups that have their own releases. MAJOR of CUDA for
+    cuRAND."""
     source: str
     """The absolute path of the file."""
 
     def __str__(self) -> str:
         return ".".join(map(str, self.version))
-
-
-INDEPENDENT = ("cudnn", "cutlass", "mathdx", "nvshmem", "pytorch")
-"""The groups with releases of their own, of which many work with one release of CUDA: the project chooses."""
-
-CCCL_OF_CUDA_12 = {4: (2, 3), 5: (2, 4), 6: (2, 5), 8: (2, 7), 9: (2, 8)}
-"""CCCL's version in each minor release of CUDA 12 since nvFatbin exists. CUDA 13.X has CCCL 3.X."""
 
 
 def fits(group: str, release: HeaderRelease, nvrtc: Version) -> bool:
@@ -65,7 +60,7 @@ def fits(group: str, release: HeaderRelease, nvrtc: Version) -> bool:
     released more often: it supports two major versions of CUDA, and never a CUDA that is newer than itself. Source:
     CCCL, README, "Platform Support".
     """
-    if group in INDEPENDENT:
+    if HEADER_GROUPS[group].has_own_releases:
         return True
     if group != "cccl":
         return release.version == nvrtc[: len(release.version)]
@@ -86,16 +81,16 @@ def _included_cccl(nvrtc: Version) -> Version:
     return CCCL_OF_CUDA_12[max(known)] if known else (major - 10, 0)
 
 
-def release_of(group: str, folder: str, place: Place) -> HeaderRelease | None:
-    """Return the release of a group of headers in a folder of a place; None if no file names it."""
+def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | None:
+    """Return the release of a group of headers in a folder below a search root; None if no file names it."""
     readers = {
         **{"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand},
         **{"cudnn": _cudnn, "cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
     }
-    return readers[group](folder, place)
+    return readers[group](folder, root)
 
 
-def _cudart(folder: str, place: Place) -> HeaderRelease | None:
+def _cudart(folder: str, root: SearchRoot) -> HeaderRelease | None:
     """Return the release that both of CUDA's own version macros name; None if they differ."""
     found = [
         HeaderRelease((number // 1000, number % 1000 // 10), path)
@@ -105,7 +100,7 @@ def _cudart(folder: str, place: Place) -> HeaderRelease | None:
     return found[0] if len({each.version for each in found}) == 1 else None
 
 
-def _cccl(folder: str, place: Place) -> HeaderRelease | None:
+def _cccl(folder: str, root: SearchRoot) -> HeaderRelease | None:
     for parts, macro, patches in (
         (("cuda", "std", "__cccl", "version.h"), "CCCL_VERSION", 1000),
         (("cub", "version.cuh"), "CUB_VERSION", 100),
@@ -118,46 +113,46 @@ def _cccl(folder: str, place: Place) -> HeaderRelease | None:
     return None
 
 
-def _crt(folder: str, place: Place) -> HeaderRelease | None:
+def _crt(folder: str, root: SearchRoot) -> HeaderRelease | None:
     """Return the release of the compiler's own headers, which have no version macro: from the metadata of what
     installed them, or else that of CUDA's headers in the same folder."""
-    found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, place=place)
+    found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, root=root)
     if found is not None:
         name, path = found
         return _numbers(name.partition("-")[2], path)
-    return _installed(place) or _cudart(folder, place)
+    return _installed(root) or _cudart(folder, root)
 
 
-def _curand(folder: str, place: Place) -> HeaderRelease | None:
-    found = _package("nvidia_curand", file="curand_kernel.h", folder=folder, place=place)
+def _curand(folder: str, root: SearchRoot) -> HeaderRelease | None:
+    found = _package("nvidia_curand", file="curand_kernel.h", folder=folder, root=root)
     if found is None:
-        return _cudart(folder, place)
+        return _cudart(folder, root)
     name, path = found
     major = re.search(r"_cu(\d+)-", name) or re.search(r"[/\\]cu(\d+)[/\\]include$", folder)
     return None if major is None else HeaderRelease((int(major[1]),), path)
 
 
-def _cudnn(folder: str, place: Place) -> HeaderRelease | None:
+def _cudnn(folder: str, root: SearchRoot) -> HeaderRelease | None:
     return _three_macros(os.path.join(folder, "cudnn_version.h"), "CUDNN_{}", ("MAJOR", "MINOR", "PATCHLEVEL"))
 
 
-def _cutlass(folder: str, place: Place) -> HeaderRelease | None:
+def _cutlass(folder: str, root: SearchRoot) -> HeaderRelease | None:
     return _three_macros(os.path.join(folder, "cutlass", "version.h"), "CUTLASS_{}", ("MAJOR", "MINOR", "PATCH"))
 
 
-def _mathdx(folder: str, place: Place) -> HeaderRelease | None:
+def _mathdx(folder: str, root: SearchRoot) -> HeaderRelease | None:
     """Return MathDx's release, which no header names: from its package. Its parts have further releases."""
-    found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, place=place)
+    found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, root=root)
     version = re.match(r"[a-z_]+-(\d+)\.(\d+)\.(\d+)", found[0]) if found else None
     return HeaderRelease(tuple(map(int, version.groups())), found[1]) if found and version else None
 
 
-def _nvshmem(folder: str, place: Place) -> HeaderRelease | None:
+def _nvshmem(folder: str, root: SearchRoot) -> HeaderRelease | None:
     path = os.path.join(folder, "non_abi", "nvshmem_version.h")
     return _three_macros(path, "NVSHMEM_VENDOR_{}_VERSION", ("MAJOR", "MINOR", "PATCH"))
 
 
-def _pytorch(folder: str, place: Place) -> HeaderRelease | None:
+def _pytorch(folder: str, root: SearchRoot) -> HeaderRelease | None:
     names = ("torch/headeronly/version.h", "torch/csrc/api/include/torch/version.h")  # the second before PyTorch 2.9
     found = (
         _three_macros(os.path.join(folder, name), "TORCH_VERSION_{}", ("MAJOR", "MINOR", "PATCH")) for name in names
@@ -170,27 +165,27 @@ def _three_macros(path: str, name: str, parts: tuple[str, str, str]) -> HeaderRe
     return None if None in numbers else HeaderRelease(tuple(number or 0 for number in numbers), path)
 
 
-def _package(*names: str, file: str, folder: str, place: Place) -> tuple[str, str] | None:
+def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str, str] | None:
     """Return the metadata folder of the package that contains a file, and the path of its RECORD."""
-    if not place.has_packages:
+    if not root.has_packages:
         return None
-    listed = os.path.relpath(os.path.join(folder, *file.split("/")), place.folder).replace(os.sep, "/")
-    for each in sorted(os.listdir(place.folder)):
+    listed = os.path.relpath(os.path.join(folder, *file.split("/")), root.folder).replace(os.sep, "/")
+    for each in sorted(os.listdir(root.folder)):
         if each.startswith(names) and each.endswith(".dist-info"):
-            path = os.path.join(place.folder, each, "RECORD")
+            path = os.path.join(root.folder, each, "RECORD")
             if f"\n{listed}," in "\n" + _text(path):
                 return each, path
     return None
 
 
-def _installed(place: Place) -> HeaderRelease | None:
+def _installed(root: SearchRoot) -> HeaderRelease | None:
     """Return the release of the compiler's headers that conda or NVIDIA's installer has recorded for a toolkit."""
-    meta = os.path.join(place.folder, "conda-meta")
+    meta = os.path.join(root.folder, "conda-meta")
     for name in sorted(os.listdir(meta)) if os.path.isdir(meta) else ():
         match = re.fullmatch(r"cuda-(?:crt|nvcc)-dev_[\w-]+?-(\d+\.\d+\.[\w.]+)-[\w.]+\.json", name)
         if match is not None:
             return _numbers(match[1], os.path.join(meta, name))
-    path = os.path.join(place.folder, "version.json")
+    path = os.path.join(root.folder, "version.json")
     match = re.search(r'"cuda_(?:crt|nvcc)"[^}]*"version"\s*:\s*"([\d.]+)"', _text(path))
     return None if match is None else _numbers(match[1], path)
 
@@ -212,15 +207,6 @@ def _text(path: str) -> str:
             return file.read()
     except OSError:
         return ""
-
-
-_ALL_HEADERS = {**HEADERS, **FURTHER_HEADERS}
-
-_PATHFINDER_NAMES = {"cccl": "cccl", "cudart": "cudart", "crt": "nvcc", "curand": "curand", "nvshmem": "nvshmem"}
-"""cuda.pathfinder's names of the groups, those that its lowest release here knows.
-
-It raises RuntimeError for others: "cutlass" is known from 1.6 on. Its "mathdx" is another package, libmathdx.
-"""
 
 
 class _Folder(NamedTuple):
@@ -249,14 +235,14 @@ def choose_headers(library: str, nvrtc: Version, hint: str) -> tuple[Headers, ..
     """
     chosen: list[Headers] = []
     taken: list[_Folder] = []
-    for name in _ALL_HEADERS:
+    for name, group in HEADER_GROUPS.items():
         folder = next((each for each in taken if name in each.releases), None)
         candidates = [] if folder else list(_folders(name, library, nvrtc[0]))
         folder = folder or next((each for each in candidates if not each.misfits(nvrtc)), None)
         if folder is not None:
             chosen.append(folder.headers(name))
             taken.append(folder)
-        elif name in HEADERS:
+        elif group.is_needed:
             raise ToolchainError(_refusal(name, library, nvrtc, candidates, hint))
     return tuple(chosen)
 
@@ -284,31 +270,32 @@ def header_parts(library: str | None, nvrtc: Version | None, major: int) -> list
 def _folders(name: str, library: str, major: int) -> Iterator[_Folder]:
     """Yield every folder of this environment that has a group of headers, in the order of preference."""
     seen = set()
-    for place in places(library):
-        for path in header_folders(place, name, major):
-            if os.path.isfile(os.path.join(path, _ALL_HEADERS[name])) and os.path.realpath(path) not in seen:
+    for root in search_roots(library):
+        for path in header_folders(root, name, major):
+            if os.path.isfile(os.path.join(path, HEADER_GROUPS[name].header)) and os.path.realpath(path) not in seen:
                 seen.add(os.path.realpath(path))
-                yield _folder(path, place)
-    if name not in _PATHFINDER_NAMES:
+                yield _folder(path, root)
+    known_as = HEADER_GROUPS[name].pathfinder
+    if known_as is None:
         return
     try:
         from cuda.pathfinder import locate_nvidia_header_directory  # inside: slow to import, and may be missing
     except ImportError:
         return
-    located = locate_nvidia_header_directory(_PATHFINDER_NAMES[name])  # also where the system's loader finds a toolkit
+    located = locate_nvidia_header_directory(known_as)  # also where the system's loader finds a toolkit
     if located is not None and located.abs_path is not None and os.path.realpath(located.abs_path) not in seen:
         path = str(located.abs_path)
-        if os.path.isfile(os.path.join(path, _ALL_HEADERS[name])):
-            yield _folder(path, Place(os.path.dirname(path), False, str(located.found_via)))
+        if os.path.isfile(os.path.join(path, HEADER_GROUPS[name].header)):
+            yield _folder(path, SearchRoot(os.path.dirname(path), False, str(located.found_via)))
 
 
-def _folder(path: str, place: Place) -> _Folder:
-    names = [name for name, header in _ALL_HEADERS.items() if os.path.isfile(os.path.join(path, header))]
-    return _Folder(path, place.found_via, {name: release_of(name, path, place) for name in names})
+def _folder(path: str, root: SearchRoot) -> _Folder:
+    names = [name for name, group in HEADER_GROUPS.items() if os.path.isfile(os.path.join(path, group.header))]
+    return _Folder(path, root.found_via, {name: release_of(name, path, root) for name in names})
 
 
 def _refusal(name: str, library: str, nvrtc: Version, folders: list[_Folder], hint: str) -> str:
-    start = f"NVRTC {dotted(nvrtc)} ({library}) needs {_ALL_HEADERS[name]} of {needed(name, nvrtc)}"
+    start = f"NVRTC {dotted(nvrtc)} ({library}) needs {HEADER_GROUPS[name].header} of {needed(name, nvrtc)}"
     if not folders:
         return f"{start}, which is not installed. {hint}"
     lines = [f"\n  {folder.path} ({folder.found_via}): {_described(folder, nvrtc)}" for folder in folders]
@@ -322,17 +309,12 @@ def _described(folder: _Folder, nvrtc: Version) -> str:
         release = folder.releases[name]
         what = "CCCL" if name == "cccl" else "CUDA"
         known = f"{what} {release}, says {release.source}" if release else "of unknown release: no file names one"
-        texts.append(f"{_ALL_HEADERS[name]} is {'of ' if release else ''}{known}")
+        texts.append(f"{HEADER_GROUPS[name].header} is {'of ' if release else ''}{known}")
     return "; ".join(texts)
 
 
 _CCCL = ("cuda", "cub", "thrust", "nv")
 """The folders that CCCL consists of. A toolkit of CUDA 12 has them beside CUDA's own headers."""
-
-_LABELS = {
-    **{"cccl": "CCCL", "cudart": "headers of CUDA", "crt": "compiler's headers of CUDA", "curand": "cuRAND of CUDA"},
-    **{"cudnn": "cuDNN", "cutlass": "CUTLASS", "mathdx": "MathDx", "nvshmem": "NVSHMEM", "pytorch": "PyTorch"},
-}
 
 
 def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict[str, str]:
@@ -343,13 +325,15 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
     """
     used = {"cccl", "headers"} if headers is None else set()
     shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
-    others = {each.folder: each.name for each in toolchain.headers if each.name in INDEPENDENT} | dict.fromkeys(shared)
+    own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
+    others = own_folders | dict.fromkeys(shared)
     for path in headers or ():
         folder = next((each for each in toolchain.include_dirs if path.startswith(each + os.sep)), None)
         if folder is not None:
             first = path[len(folder) + 1 :].partition(os.sep)[0]
             used.add(others.get(folder) or ("cccl" if first in _CCCL else "headers"))
-    releases = {"cudart": "headers", "cccl": "cccl", **dict(zip(INDEPENDENT, INDEPENDENT, strict=True))}
+    own = {name: name for name, group in HEADER_GROUPS.items() if group.has_own_releases}
+    releases = {"cudart": "headers", "cccl": "cccl", **own}
     named = {releases[each.name]: each.release for each in toolchain.headers if each.name in releases}
     return {name: named[name] for name in sorted(named) if name in used}
 
@@ -357,8 +341,8 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
 def other_libraries(toolchain: Toolchain, versions: Mapping[str, str]) -> list[str]:
     """Return what a build says about the libraries beside CUDA's own whose headers a module uses: "CUTLASS 4.2.0
     (/.../include)". `versions` are those in the module's manifest."""
-    used = [each for each in toolchain.headers if each.name in INDEPENDENT and each.name in versions]
-    return [f"{_LABELS[each.name]} {each.release} ({each.folder})" for each in used]
+    used = [each for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases and each.name in versions]
+    return [f"{HEADER_GROUPS[each.name].title} {each.release} ({each.folder})" for each in used]
 
 
 def taken_files(toolchain: Toolchain) -> dict[str, str]:
@@ -366,11 +350,11 @@ def taken_files(toolchain: Toolchain) -> dict[str, str]:
     versions = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin)
     libraries = zip(LIBRARIES, versions, toolchain.libraries, strict=True)
     files = {f"{name} {version}": path for name, version, path in libraries}
-    folders = {f"{_LABELS[each.name]} {each.release}": each for each in toolchain.headers}
+    folders = {f"{HEADER_GROUPS[each.name].title} {each.release}": each for each in toolchain.headers}
     return files | {name: f"{each.folder} ({each.found_via})" for name, each in folders.items()}
 
 
-def several_places(toolchain: Toolchain) -> bool:
+def is_spread_out(toolchain: Toolchain) -> bool:
     """Return whether a toolchain's files are not all in one folder of packages or in one toolkit."""
     paths = [*toolchain.libraries, *(each.folder for each in toolchain.headers)]
     try:

@@ -1,6 +1,4 @@
-"""Find the installed Python packages of CUDA.
-
-The places where an environment can have CUDA's headers: folders of Python packages, and toolkits.
+"""Find the folders in which an environment can have CUDA's compilers and headers: Python packages and toolkits.
 
 Compilers and headers may be in different ones: `PYTHONPATH` and `pip install --target` add folders of packages, as
 does a virtual environment over another; conda and NVIDIA's installers make toolkits, which environment variables name.
@@ -15,15 +13,17 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cuda_wheel.builder.toolchain.toolchain import HEADER_GROUPS
+
 __all__ = [
     "TOOLCHAIN_VARIABLE",
     "TOOLKIT_VARIABLES",
-    "Place",
+    "SearchRoot",
     "cuda_folders",
     "header_folders",
+    "how_found",
     "is_cuda_package",
-    "places",
-    "way_to",
+    "search_roots",
 ]
 
 
@@ -47,25 +47,8 @@ TOOLKIT_VARIABLES = ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")
 TOOLCHAIN_VARIABLE = "CUDA_WHEEL_TOOLCHAIN"
 """The environment variable that chooses one of several toolchains: "cu12" or "cu13", as the extra is called."""
 
-_PACKAGE_FOLDERS = {
-    "cccl": ("nvidia/cu{major}/include/cccl", "nvidia/cuda_cccl/include"),
-    "cudart": ("nvidia/cu{major}/include", "nvidia/cuda_runtime/include"),
-    "crt": ("nvidia/cu{major}/include", "nvidia/cuda_nvcc/include"),
-    "curand": ("nvidia/cu{major}/include", "nvidia/curand/include"),
-}
-"""The folders of each group of headers below a folder of packages: of CUDA 13 and later, and of CUDA 12."""
 
-_OTHER_PACKAGE_FOLDERS = {
-    "cudnn": ("nvidia/cudnn/include",),
-    "cutlass": ("cutlass_library/source/include", "nvidia/mathdx/external/cutlass/include"),
-    "mathdx": ("nvidia/mathdx/include",),
-    "nvshmem": ("nvidia/nvshmem/include",),
-    "pytorch": ("torch/include",),
-}
-"""The same for packages that are not part of CUDA's toolkit, in search order, whatever CUDA's release."""
-
-
-class Place(NamedTuple):
+class SearchRoot(NamedTuple):
     """A folder of Python packages, or the root of a toolkit."""
 
     folder: str
@@ -73,18 +56,18 @@ class Place(NamedTuple):
     found_via: str
 
 
-def places(library: str) -> list[Place]:
-    """Return every place, the one of NVRTC first; `library` is NVRTC's absolute path."""
-    packages = [Place(folder, True, way_to(folder)) for folder in cuda_folders()]
-    own = [place for place in packages if library.startswith(place.folder + os.sep)]
-    beside = [] if own else [Place(root, False, f"beside {os.path.basename(library)}") for root in _roots(library)]
-    named = [Place(root, False, name) for name, root in _named_toolkits()]
+def search_roots(library: str) -> list[SearchRoot]:
+    """Return every search root, the one of NVRTC first; `library` is NVRTC's absolute path."""
+    packages = [SearchRoot(folder, True, how_found(folder)) for folder in cuda_folders()]
+    own = [root for root in packages if library.startswith(root.folder + os.sep)]
+    beside = [] if own else [SearchRoot(root, False, f"beside {os.path.basename(library)}") for root in _roots(library)]
+    named = [SearchRoot(root, False, name) for name, root in _named_toolkits()]
     if os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
-        named.append(Place(sys.prefix, False, "conda"))
-    return list({place.folder: place for place in reversed([*own, *beside, *packages, *named])}.values())[::-1]
+        named.append(SearchRoot(sys.prefix, False, "conda"))
+    return list({root.folder: root for root in reversed([*own, *beside, *packages, *named])}.values())[::-1]
 
 
-def way_to(folder: str) -> str:
+def how_found(folder: str) -> str:
     """Return how a folder got on `sys.path`: "site-packages", "PYTHONPATH" or "sys.path"."""
     if os.path.basename(folder) in ("site-packages", "dist-packages"):
         return "site-packages"
@@ -110,21 +93,17 @@ def _roots(library: str) -> Iterator[str]:
             above = os.path.dirname(above)
 
 
-def header_folders(place: Place, group: str, major: int) -> list[str]:
-    """Return the existing folders in which a place can have a group of headers, in search order.
+def header_folders(root: SearchRoot, group: str, major: int) -> list[str]:
+    """Return the existing folders in which a search root can have a group of headers, in search order.
 
     `major` is that of CUDA.
     """
-    if place.has_packages:
-        below = list(_OTHER_PACKAGE_FOLDERS.get(group, ()))
-        if group in _PACKAGE_FOLDERS:
-            newer, older = _PACKAGE_FOLDERS[group]
-            below = [newer.format(major=major) if major > 12 else older]
-        folders = [os.path.join(place.folder, *each.split("/")) for each in below]
+    if root.has_packages:
+        below = HEADER_GROUPS[group].cuda_13 if major > 12 else HEADER_GROUPS[group].cuda_12
+        folders = [os.path.join(root.folder, *each.format(major=major).split("/")) for each in below]
     else:
-        folders = [
-            folder for root in (place.folder, os.path.join(place.folder, "Library")) for folder in _includes(root)
-        ]
+        toolkits = (root.folder, os.path.join(root.folder, "Library"))
+        folders = [folder for toolkit in toolkits for folder in _includes(toolkit)]
         if group == "cccl":  # in its own folder since CUDA 13
             folders = [each for folder in folders for each in (os.path.join(folder, "cccl"), folder)]
     return list(filter(os.path.isdir, folders))

@@ -1,4 +1,4 @@
-"""The records of an installed toolchain, and the names of the libraries and headers that it consists of."""
+"""An installed toolchain, and the names of the libraries and headers that it consists of."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from cuda_wheel.builder.tables import VERSION, read_table
 from cuda_wheel.runtime.manifest import Version
 
 __all__ = [
-    "FURTHER_HEADERS",
+    "CCCL_OF_CUDA_12",
     "HEADERS",
+    "HEADER_GROUPS",
     "HOST_LIBRARIES",
     "INCLUDE",
     "LIBRARIES",
     "STAND_INS",
+    "HeaderGroup",
     "Headers",
     "Nvvm",
     "Toolchain",
@@ -39,27 +42,72 @@ compile and which takes seconds to read, so this folder comes before the project
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
 """cuda.pathfinder's names of the compilers."""
 
-HEADERS = {"cccl": "cuda/std/version", "cudart": "cuda_fp16.h", "crt": "crt/host_defines.h"}
-"""The groups of headers that every build needs, in search order, each with a header that its folder contains. If the
-folder of an earlier group contains that header, the compiler finds it there: CUDA 13 puts the last two in one."""
 
-FURTHER_HEADERS = {
-    "curand": "curand_kernel.h",
-    "cutlass": "cutlass/cutlass.h",
-    "mathdx": "commondx/commondx_version.hpp",
-    "nvshmem": "nvshmem.h",
-    "pytorch": "ATen/core/TensorBase.h",
-    "cudnn": "cudnn_version.h",
+class HeaderGroup(NamedTuple):
+    """A group of headers that are installed together: a row of the table `toolchain_headers`."""
+
+    title: str
+    """Its name in messages."""
+    header: str
+    """A header that its folder contains, relative to the folder."""
+    is_needed: bool
+    """Whether every build needs it. Of the others device code needs only the headers, not the libraries."""
+    has_own_releases: bool
+    """Whether it has releases of its own, of which many work with one release of CUDA: the project chooses."""
+    pathfinder: str | None
+    """cuda.pathfinder's name of it in the lowest release that an extra allows, which raises RuntimeError for names that
+    it does not know: "cutlass" is known from 1.6 on. Its "mathdx" is another package, libmathdx."""
+    cuda_12: tuple[str, ...]
+    """Its folders below a folder of packages of CUDA 12, in search order."""
+    cuda_13: tuple[str, ...]
+    """The same for CUDA 13 and later; "{major}" is CUDA's major version."""
+
+
+_TABLE = read_table(
+    "toolchain_headers",
+    {
+        "groups": {
+            str: {
+                "title": str,
+                "header": str,
+                "needed": bool,
+                "own releases": bool,
+                "pathfinder?": str,
+                "cuda 12": [str],
+                "cuda 13": [str],
+            }
+        },
+        "cccl of cuda 12": [{"minor": int, "cccl": VERSION}],
+    },
+)
+
+HEADER_GROUPS = {
+    name: HeaderGroup(
+        row["title"],
+        row["header"],
+        row["needed"],
+        row["own releases"],
+        row.get("pathfinder"),
+        row["cuda 12"],
+        row["cuda 13"],
+    )
+    for name, row in _TABLE["groups"].items()
 }
-"""The same for packages that only some projects need. Device code needs only their headers, not their libraries. Of
-cuDNN's, only the version is read: its functions and types are stand-ins."""
+"""The groups of headers by name, in search order. If the folder of an earlier group contains the header of a later one,
+the compiler finds it there: CUDA 13 puts "cudart" and "crt" in one."""
+
+HEADERS = {name: group.header for name, group in HEADER_GROUPS.items() if group.is_needed}
+"""Name of each group that every build needs -> a header that its folder contains."""
+
+CCCL_OF_CUDA_12: dict[int, Version] = {row["minor"]: row["cccl"] for row in _TABLE["cccl of cuda 12"]}
+"""Minor release of CUDA 12, since nvFatbin exists -> CCCL's version. CUDA 13.X has CCCL 3.X."""
 
 
 class Headers(NamedTuple):
     """A group of headers of a toolchain."""
 
     name: str
-    """A key of `HEADERS` or `FURTHER_HEADERS`."""
+    """A key of `HEADER_GROUPS`."""
     release: str
     """ "12.9", of CUDA; for CCCL its own, "2.8.2"."""
     folder: str
@@ -96,8 +144,9 @@ class Toolchain:
     def include_folders(self, own: Iterable[str], system: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the folders that a CUDA source is compiled with, in search order; `own` are the project's.
 
-        The folders `system` of libraries outside the project come before those of `FURTHER_HEADERS`, since a project
-        may name a copy of its own, and after the others: what they have of the toolkit is of another release.
+        The folders `system` of libraries outside the project come before those of groups that not every build needs,
+        since a project may name a copy of its own, and after the others: what they have of the toolkit is of another
+        release.
         """
         needed = {each.folder for each in self.headers if each.name in HEADERS}
         further = {each.folder for each in self.headers} - needed

@@ -21,8 +21,7 @@ from cuda_wheel.builder.jobs import FinishedModule
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 from cuda_wheel.builder.toolchain.toolchain import (
-    FURTHER_HEADERS,
-    HEADERS,
+    HEADER_GROUPS,
     INCLUDE,
     LIBRARIES,
     STAND_INS,
@@ -79,7 +78,7 @@ class Materials:
 
     def installed_headers(self) -> list[str]:
         """Return the absolute path of one header from each of the toolchain's packages that have headers."""
-        headers = {**HEADERS, **FURTHER_HEADERS}.values()
+        headers = [group.header for group in HEADER_GROUPS.values()]
         paths = (os.path.join(folder, header) for folder in self._toolchain.include_dirs for header in headers)
         return list(filter(os.path.isfile, paths))
 

@@ -22,7 +22,7 @@ from ..errors import ArgumentError
 from .dtypes import COMPLEX, vector_format
 
 if TYPE_CHECKING:
-    from ..streams import Kept
+    from ..arguments import Kept
 
 __all__ = ["StructConverter"]
 

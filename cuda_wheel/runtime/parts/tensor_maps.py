@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .. import streams as dlpack
+from .. import dlpack
 from ..arguments import is_of, refuse_interface, refuse_lazy, type_name, value_text
 from ..configurations import whole_number
 from ..driver import check_result, cuda_driver, device_and_driver

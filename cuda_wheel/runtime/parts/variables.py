@@ -2,22 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .. import streams as dlpack
-from ..arguments import device_bytes, host_bytes, is_of, is_on_gpu, type_name
+from .. import dlpack
+from ..arguments import Kept, device_bytes, host_bytes, is_of, is_on_gpu, type_name
+from ..arrays_in_use import export_for, keep, wait_for
 from ..driver import check_result, cuda_driver, device_with_context
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import GlobalInfo
-from ..streams import (
-    Kept,
-    array_stream,
-    block_stream,
-    export_for,
-    is_capturing,
-    keep,
-    producer_stream,
-    stream_address,
-    wait_for,
-)
+from ..streams import array_stream, block_stream, is_capturing, producer_stream, stream_address
 
 if TYPE_CHECKING:
     from ..module import Module

@@ -41,7 +41,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
 
     There are no other folders, and nothing outside of packages. `sys.path` itself stays: other threads start workers.
     """
-    searched = SimpleNamespace(path=[], platform=sys.platform)
+    searched = SimpleNamespace(path=[], platform=sys.platform, prefix=sys.prefix)
     for module in (cuda_libraries, packages):
         monkeypatch.setattr(module, "sys", searched)
     monkeypatch.setattr(libraries, "_outside_of_packages", lambda name: None)

@@ -312,7 +312,7 @@ def test_the_compilers_own_headers_of_another_release_are_refused(
     assert f"crt/host_defines.h is of CUDA 11.8, says {source}" in parts(compilers_only, **variables)["error"]
 
 
-def test_of_several_places_the_first_that_fits_is_taken(
+def test_of_is_spread_out_the_first_that_fits_is_taken(
     compilers_only: Path, toolchain: Toolchain, tmp_path: Path, parts
 ) -> None:
     wrong = layouts.conda(tmp_path / "conda", toolchain, with_libraries=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.report.progress import library_notes
-from cuda_wheel.builder.toolchain.headers import header_versions, release_of, several_places, taken_files
+from cuda_wheel.builder.toolchain.headers import header_versions, is_spread_out, release_of, taken_files
 from cuda_wheel.builder.toolchain.packages import Place, header_folders, places
 from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Headers, Toolchain
 
@@ -96,7 +96,7 @@ def test_a_build_names_those_that_a_module_uses(with_cutlass: Toolchain) -> None
     assert header_versions(with_cutlass, None).keys() == {"cccl", "headers"}
     assert library_notes(with_cutlass, used, ()) == ["with CUTLASS 4.7.1 (/packages/cutlass/include)"]
     assert taken_files(with_cutlass)["CUTLASS 4.7.1"] == "/packages/cutlass/include (PYTHONPATH)"
-    assert several_places(with_cutlass)
+    assert is_spread_out(with_cutlass)
 
 
 def test_a_build_says_whose_kernels_are_not_in_the_image(with_cutlass: Toolchain) -> None:
