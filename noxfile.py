@@ -230,7 +230,7 @@ def beside_torch(session: nox.Session, installer: str, minor: int) -> None:
     """Build a wheel beside PyTorch with each extra, in one environment and isolated; `minor` counts PyTorch's minor
     releases back from the newest. Downloads some 6 GB."""
     wheel = own_wheel(session)
-    session.install("uv")
+    session.install("uv", "pip")
     names = {"PIP_FIND_LINKS": " ", "UV_FIND_LINKS": ","}
     environ = {
         name: between.join(filter(None, (str(wheel.parent), os.environ.get(name)))) for name, between in names.items()

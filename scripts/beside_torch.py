@@ -21,14 +21,32 @@ FIXTURE = Path(__file__).parents[1] / "fixtures" / "saxpy"
 EXTRAS = ("cu12", "cu13")
 
 
-def torch_requirement(minor: int) -> tuple[str, str]:
+def torch_requirement(installer: str, minor: int) -> tuple[str, str]:
     """Return what requires the newest release of one of PyTorch's last minor releases, and that release."""
     requirement = "torch"
     for _ in range(minor + 1):
-        resolved = output(sys.executable, "-m", "uv", "pip", "compile", "-q", "--no-annotate", "-", given=requirement)
-        release = next(line for line in resolved.splitlines() if line.startswith("torch==")).partition("==")[2]
+        release = chosen_release(installer, requirement)
         chosen, requirement = requirement, "torch<" + ".".join(release.split(".")[:2])
     return chosen, release
+
+
+def chosen_release(installer: str, requirement: str) -> str:
+    """Return the release of PyTorch that an installer installs where nothing else is asked for, as in "2.13.0".
+
+    pip and uv may choose different ones: an index may lack what one of them needs for the newest.
+    """
+    if installer == "pip":
+        dry_run = ("install", "--dry-run", "--ignore-installed", "-q", "--report", "-", requirement)
+        report = json.loads(output(sys.executable, "-m", "pip", *dry_run))
+        versions = {each["metadata"]["name"]: each["metadata"]["version"] for each in report["install"]}
+        return public(versions["torch"])
+    resolved = output(sys.executable, "-m", "uv", "pip", "compile", "-q", "--no-annotate", "-", given=requirement)
+    return public(next(line for line in resolved.splitlines() if line.startswith("torch==")).partition("==")[2])
+
+
+def public(version: str) -> str:
+    """Return a version without its local part: "2.13.0" for "2.13.0+cpu"."""
+    return version.partition("+")[0].strip()
 
 
 def output(*command: object, given: str = "") -> str:
@@ -49,7 +67,7 @@ def build(installer: str, extra: str, torch: str, release: str, folder: Path) ->
         wheel = (sys.executable, "-m", "uv", "build", "-q", "--wheel", "--python", python, "-o")
     output(*install, *required)
     output(python, "-m", "pip", "check")
-    installed = output(python, "-c", "from importlib.metadata import version; print(version('torch'))").strip()
+    installed = public(output(python, "-c", "from importlib.metadata import version; print(version('torch'))"))
     assert installed == release, f"{installer} installed PyTorch {installed} beside {extra}, not {release}"
     for name, options in (("beside", ["--no-build-isolation"]), ("isolated", [])):
         project = Path(shutil.copytree(FIXTURE, folder / name))
@@ -67,7 +85,7 @@ def build(installer: str, extra: str, torch: str, release: str, folder: Path) ->
 
 def main() -> None:
     installer, minor, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]).resolve()
-    torch, release = torch_requirement(minor)
+    torch, release = torch_requirement(installer, minor)
     for extra in EXTRAS:
         shutil.rmtree(folder, ignore_errors=True)
         build(installer, extra, torch, release, folder)

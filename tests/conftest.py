@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import runpy
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +29,7 @@ pytest_plugins = [
         "loaded_modules",
         "stand_in_driver",
         "variants",
+        "linked_projects",
     )
 ]
 
@@ -90,6 +91,14 @@ def two_workers(one_worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test an empty compile cache, so that it compiles everything itself."""
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(autouse=True)
+def same_folder() -> Iterator[None]:
+    """Restore the current folder, which compiling in the process of the tests changes."""
+    before = os.getcwd()
+    yield
+    os.chdir(before)
 
 
 @pytest.fixture

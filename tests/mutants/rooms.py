@@ -47,6 +47,8 @@ ROOMS = {
         {"runtime/arguments.py": ALL, "runtime/arrays.py": ALL, "runtime/parts/structs.py": ALL},
         (
             "tests/runtime/test_arguments.py",
+            "tests/runtime/test_argument_values.py",
+            "tests/runtime/test_arrays.py",
             "tests/runtime/test_launching.py",
             "tests/runtime/test_values.py",
             "--deselect=tests/runtime/test_launching.py::test_a_copy_of_the_loader_launches_by_itself",
@@ -88,7 +90,7 @@ ROOMS = {
     ),
     "link-keys": Room(
         {"runtime/parts/linking/prepared_link.py": ("PreparedLink._key",)},
-        ("tests/runtime/parts/linking/test_link.py", "tests/runtime/parts/linking/test_prepared_link.py"),
+        tuple(f"tests/runtime/parts/linking/test_{name}.py" for name in ("link", "installed_modules", "prepared_link")),
     ),
     "link-checks": Room(
         {"builder/link.py": ("is_whole", "_check_*", "_without_ambiguous", "_lto_*", "_merged")},
@@ -100,6 +102,6 @@ ROOMS = {
     ),
     "build-keys": Room({"builder/cache/whole_builds.py": ("_facts",)}, ("tests/builder/cache/test_whole_builds.py",)),
     "struct-layouts": Room(
-        {"builder/compile/struct_layouts.py": ALL}, ("tests/builder/compile/test_struct_layouts.py",)
+        {"builder/compile/struct_layouts.py": ALL}, ("tests/builder/compile/test_debugging_information.py",)
     ),
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch
+from tests.support.driver import Driver
 
 
 @pytest.fixture(autouse=True)
@@ -23,3 +25,16 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> StandInCuPy:
     module = StandInCuPy()
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
+
+
+@pytest.fixture
+def driver(use: Callable[..., Driver]) -> Driver:
+    return use((8, 6))
+
+
+@pytest.fixture
+def two(use: Callable[..., Driver]) -> Driver:
+    """Return a driver with two GPUs; the first is current."""
+    driver = use((8, 6), (9, 0))
+    driver.context.device = 0
+    return driver

@@ -23,9 +23,9 @@ from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
 from cuda_wheel.runtime.parts.tensor_maps import TensorMap
 from cuda_wheel.runtime.streams import stream_address
-from tests.runtime.test_launching import core_buffer, kernel_of, module_of, takes
 from tests.support.array_libraries import StandInPyTorch, cupy_array, fake, torch_tensor
 from tests.support.driver import Driver, Result
+from tests.support.launches import core_buffer, kernel_of, module_of, takes
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -18,9 +18,9 @@ from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.manifest import Parameter
 from cuda_wheel.runtime.module import Kernel
-from tests.runtime.test_launching import kernel_of, takes
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch, cupy_array, torch_tensor
 from tests.support.driver import Driver, Result
+from tests.support.launches import kernel_of, takes
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cuda_wheel.runtime.errors import ArgumentError
-from tests.runtime.test_launching import kernel_of
 from tests.support.driver import NUMBERS, Driver
+from tests.support.launches import kernel_of
 
 pytestmark = pytest.mark.one_toolchain
 

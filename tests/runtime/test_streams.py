@@ -21,9 +21,9 @@ from cuda_wheel.runtime import launching as launcher
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
-from tests.runtime.test_launching import ByDLPack, array_interface, core_buffer, kernel_of, module_of
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch, cupy_array, fake, torch_tensor
 from tests.support.driver import Driver
+from tests.support.launches import ByDLPack, array_interface, core_buffer, kernel_of, module_of
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cuda_wheel.runtime.configurations import dimensions
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
-from tests.runtime.test_launching import module_of
+from tests.support.launches import module_of
 
 __all__ = ["STREAM", "Address", "StandIn"]
 

@@ -15,9 +15,9 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError
-from tests.runtime.test_launching import takes
 from tests.support.array_libraries import fake, torch_tensor
 from tests.support.driver import Driver, Result
+from tests.support.launches import takes
 
 pytestmark = pytest.mark.one_toolchain
 
