@@ -189,7 +189,9 @@ def refused(*pieces: Any, arch: str = "90", **options: Any) -> str:
 
 @pytest.mark.parametrize("lto", [True, False])
 def test_an_undefined_function_is_reported_with_the_symbols_of_each_piece(lto: bool) -> None:
-    message = refused(LinkInput("cuda", "lib.cu", APPLY.encode()), LinkInput("cuda", "u.cu", b"__device__ int other;"), lto=lto)
+    message = refused(
+        LinkInput("cuda", "lib.cu", APPLY.encode()), LinkInput("cuda", "u.cu", b"__device__ int other;"), lto=lto
+    )
     assert message.startswith(
         "lib.cu needs user_transform, which no piece defines\n  lib.cu defines apply\n  u.cu defines other\n"
     )
