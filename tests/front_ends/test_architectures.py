@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from tests.support.manifests import plain
 from tests.support.processes import pip_wheel
 from tests.support.projects import BACKENDS, KERNEL, LISTS, SCIKIT_BUILD, pyproject_head, write_files
 from tests.support.wheels import contents
@@ -45,7 +45,7 @@ def build(request: pytest.FixtureRequest, tmp_path: Path, extra: str):
         result = pip_wheel(project, tmp_path / "dist", **environ)
         assert result.returncode == 0, result.stdout
         (wheel,) = (tmp_path / "dist").glob("*.whl")
-        manifests = [json.loads(text) for name, text in contents(wheel).items() if name.endswith(".fatbin.json")]
+        manifests = [plain(text) for name, text in contents(wheel).items() if name.endswith(".fatbin.json")]
         return result.stdout, {each["name"]: [image["target"] for image in each["images"]] for each in manifests}
 
     return build

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import cuda_wheel
+from tests.support.manifests import plain
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def saxpy(saxpy: Path) -> Path:
 
 
 def symbol(fatbin: Path) -> str:
-    return json.loads(fatbin.with_name(fatbin.name + ".json").read_text())["kernels"][0]["symbol"]
+    return plain(fatbin.with_name(fatbin.name + ".json").read_text())["kernels"][0]["symbol"]
 
 
 def test_cuda_core_accepts_our_handle(saxpy: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.sources.modules import SourceModule, source_module
 from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS
+from tests.support.manifests import plain
 from tests.support.processes import run
 from tests.support.projects import write_files
 
@@ -87,6 +88,6 @@ void f() { k<adds<__half>::value><<<1, 1>>>(); }
         result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", output, cwd=tmp_path)
         assert result.returncode == 0, result.stdout
         assert ("demo.k: PyTorch's headers are included" in result.stdout) == is_said
-        manifest = json.loads((output / "demo/k.fatbin.json").read_bytes())
+        manifest = plain((output / "demo/k.fatbin.json").read_bytes())
         assert kernel in json.dumps(manifest)
         assert ("__CUDA_NO_HALF_OPERATORS__=1" in json.dumps(manifest)) == is_said

@@ -18,6 +18,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.wheel.loader_copy import copied_files
 from tests.support.editable import SOURCE, make_tree
+from tests.support.manifests import plain
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import LISTS, SCIKIT_BUILD, pyproject_head
 
@@ -59,7 +60,7 @@ def build(root: Path, **environ: str) -> subprocess.CompletedProcess[str]:
 
 
 def built(root: Path) -> dict:
-    return json.loads((root / "build/cuda-wheel/demo/kernels/k.fatbin.json").read_text())
+    return plain((root / "build/cuda-wheel/demo/kernels/k.fatbin.json").read_text())
 
 
 def targets(root: Path) -> list[str]:
