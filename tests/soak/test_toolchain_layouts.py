@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from cuda_wheel.builder.toolchain.find import libdevice_beside
-from cuda_wheel.builder.toolchain.packages import Place, header_folders
+from cuda_wheel.builder.toolchain.packages import SearchRoot, header_folders
 from cuda_wheel.builder.toolchain.toolchain import HEADERS, LIBRARIES
 from cuda_wheel.runtime.parts import cuda_libraries
 from cuda_wheel.runtime.parts.cuda_libraries import packaged_libraries
@@ -163,7 +163,7 @@ def test_wheels_contain_the_files_that_builds_look_for(
     assert builtins == {places["nvrtc"].parent}
     assert libdevice_beside(str(places["nvvm"])) is not None
     for name, header in HEADERS.items():
-        folders = header_folders(Place(str(tmp_path), True, "site-packages"), name, major)
+        folders = header_folders(SearchRoot(str(tmp_path), True, "site-packages"), name, major)
         assert any(Path(folder, header).is_file() for folder in folders), (name, folders)
 
     bindings = {file.rpartition("/")[2].partition(".")[0] for file in files if BINDINGS.fullmatch(file)}

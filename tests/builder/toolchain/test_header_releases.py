@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.toolchain.headers import HeaderRelease, fits, release_of
-from cuda_wheel.builder.toolchain.packages import Place
+from cuda_wheel.builder.toolchain.packages import SearchRoot
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -84,6 +84,6 @@ def test_the_release_is_read_from_macros(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    release = release_of(group, str(tmp_path), Place(str(tmp_path), False, "CUDA_HOME"))
+    release = release_of(group, str(tmp_path), SearchRoot(str(tmp_path), False, "CUDA_HOME"))
     assert (None if release is None else str(release)) == expected
     assert release is None or Path(release.source).is_file()

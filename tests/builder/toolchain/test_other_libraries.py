@@ -10,7 +10,7 @@ import pytest
 
 from cuda_wheel.builder.report.progress import library_notes
 from cuda_wheel.builder.toolchain.headers import header_versions, is_spread_out, release_of, taken_files
-from cuda_wheel.builder.toolchain.packages import Place, header_folders, places
+from cuda_wheel.builder.toolchain.packages import SearchRoot, header_folders, search_roots
 from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Headers, Toolchain
 
 pytestmark = pytest.mark.one_toolchain
@@ -29,11 +29,11 @@ PACKAGES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def installed(folder: Path, *names: str) -> Place:
+def installed(folder: Path, *names: str) -> SearchRoot:
     for path, text in [item for name in names for item in PACKAGES[name].items()]:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
-    return Place(str(folder), True, "site-packages")
+    return SearchRoot(str(folder), True, "site-packages")
 
 
 @pytest.mark.parametrize("major", [12, 13])
@@ -59,7 +59,7 @@ def test_cutlass_is_found_in_a_folder_of_packages_that_has_nothing_else(
 ) -> None:
     installed(tmp_path, "cutlass")
     monkeypatch.syspath_prepend(tmp_path)
-    assert Place(str(tmp_path), True, "sys.path") in places("")
+    assert SearchRoot(str(tmp_path), True, "sys.path") in search_roots("")
 
 
 @pytest.mark.parametrize("package", ["torch", "older torch"])
@@ -68,7 +68,7 @@ def test_pytorchs_headers_are_found_without_importing_it(
 ) -> None:
     place = installed(tmp_path, package)
     monkeypatch.syspath_prepend(tmp_path)
-    assert Place(str(tmp_path), True, "sys.path") in places("")
+    assert SearchRoot(str(tmp_path), True, "sys.path") in search_roots("")
     (folder,) = header_folders(place, "pytorch", 13)
     assert str(release_of("pytorch", folder, place)) == "2.15.3"
 
