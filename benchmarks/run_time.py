@@ -58,12 +58,15 @@ with open({fatbin!r} + ".json", "rb") as file:
     manifest_text = file.read()
 manifest = json.loads(manifest_text)
 digest = manifest["sha256"]
-assert hashlib.sha256(manifest_text.replace(digest.encode(), b"")).hexdigest() == digest
+lines = manifest_text.split(b"\\n")
+head = b"\\n".join(lines[:3]) + b"\\n"
+assert hashlib.sha256(head.replace(digest.encode(), b"")).hexdigest() == digest
+assert hashlib.sha256(lines[3]).hexdigest() == manifest["module"]["blocks"][0][1]
 device, which = driver.cuCtxGetDevice()[1], driver.CUdevice_attribute
 major = driver.cuDeviceGetAttribute(which.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)[1]
 minor = driver.cuDeviceGetAttribute(which.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)[1]
 release = driver.cuDriverGetVersion()[1]
-for image in manifest["images"]:
+for image in manifest["module"]["images"]:
     if image["kind"] == "cubin" and 10 * major <= int(image["target"][3:]) <= 10 * major + minor:
         chosen = image
 with open({fatbin!r}, "rb") as file:
@@ -71,7 +74,7 @@ with open({fatbin!r}, "rb") as file:
     content = file.read(chosen["size"])
 assert hashlib.sha256(content).hexdigest() == chosen["sha256"]
 library = driver.cuLibraryLoadData(content, [], [], 0, [], [], 0)[1]
-symbol = manifest["kernels"][0]["symbol"].encode()
+symbol = manifest["kernels"][0][0]["symbol"].encode()
 ready = int(driver.cuKernelGetFunction(driver.cuLibraryGetKernel(library, symbol)[1])[1])
 """,
 )

@@ -99,7 +99,7 @@ def installed(wheel: Path) -> Iterator[Path]:
 def symbol_of(fatbin: Path) -> str:
     """Return the symbol of a module's only kernel."""
     manifest = json.loads(fatbin.with_name(f"{fatbin.name}.json").read_text())
-    return str(manifest["kernels"][0]["symbol"])
+    return str(manifest["kernels"][0][0]["symbol"])
 
 
 def started(program: str, site: Path, **environ: str) -> float:

@@ -1,8 +1,8 @@
 """CUDA kernels in ordinary Python wheels: load the kernels of an installed wheel.
 
-The public names are those of `cuda_wheel.runtime`; `cuda_wheel.torch` and `cuda_wheel.jax` make operators of
-kernels for PyTorch and JAX. Importing this package imports nothing else; the first use of a name imports the file that
-defines it.
+The public names are those of `cuda_wheel.runtime`, and `compile`; `cuda_wheel.torch` and `cuda_wheel.jax` make
+operators of kernels for PyTorch and JAX. Importing this package imports nothing else; the first use of a name imports
+the file that defines it.
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from cuda_wheel import jax as jax
     from cuda_wheel import torch as torch
     from cuda_wheel.runtime import *  # noqa: F403
+    from cuda_wheel.runtime.parts.compile_text import compile as compile
 
 __version__ = "0.1.0"
 
 SOURCE_HOOK = "cuda_wheel.builder.compile_on_load"
-"""The module of the build side that compiles modules of a source tree on load; see `runtime/source_hook.py`."""
+"""The module of the build side that compiles modules of a source tree on load; see `runtime/parts/source_hook.py`."""
 
 if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt one
 
@@ -26,7 +27,11 @@ if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt o
         import cuda_wheel.runtime as runtime  # `from . import runtime` would call this function
 
         if name == "__all__":
-            return sorted([*runtime.__all__, "__version__"])
+            return sorted([*runtime.__all__, "__version__", "compile"])
+        if name == "compile":  # a vendored loader, which is a copy of the folder `runtime`, has no compiler
+            from cuda_wheel.runtime.parts.compile_text import compile
+
+            return globals().setdefault(name, compile)
         if name not in runtime.__all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return globals().setdefault(name, getattr(runtime, name))

@@ -32,12 +32,12 @@ _INCLUDES = "A list of includes in alphabetical order."
 _NAMES = "The names that the C++ standard lists for the header, each as a using-declaration."
 
 EXCEPTIONS = {
-    "cub/cub.cuh": _INCLUDES,
+    "std/cub/cub.cuh": _INCLUDES,
     "cuda/cub/device/cuda_wheel_all.h": _INCLUDES,
-    "cctype": _NAMES,
-    "cfenv": _NAMES,
-    "cwctype": _NAMES,
-    "numbers": "The constants of the C++ standard, 13 lines.",
+    "std/cctype": _NAMES,
+    "std/cfenv": _NAMES,
+    "std/cwctype": _NAMES,
+    "std/numbers": "The constants of the C++ standard, 13 lines.",
     "pytorch/cuda_wheel_detail/pytorch/reduced_floats.h": _INCLUDES,
     "pytorch/cuda_wheel_detail/pytorch/scalar_types.h": "PyTorch's element types in the order of their numbers.",
 }

@@ -48,10 +48,16 @@ def _replace(path: Path, content: bytes) -> None:
 def headers() -> dict[str, str]:
     """Return the text of each header of the tables, by its path in `HEADERS`."""
     return {
-        **dict(forwarding_headers(_sections("forwarding.txt"))),
-        **dict(function_headers(_sections("host_functions.txt"))),
-        "pytorch/cuda_wheel_detail/pytorch/dispatch_types.h": dispatch_header(_sections("pytorch_types.txt")),
-        "pytorch/cuda_wheel_detail/pytorch/float8.h": float8_header(dict(_sections("pytorch_types.txt"))["Float8"]),
+        name: f"// Written by scripts/stand_in_headers.py.\n{text}"
+        for name, text in (
+            *forwarding_headers(_sections("forwarding.txt")),
+            *function_headers(_sections("host_functions.txt")),
+            ("pytorch/cuda_wheel_detail/pytorch/dispatch_types.h", dispatch_header(_sections("pytorch_types.txt"))),
+            (
+                "pytorch/cuda_wheel_detail/pytorch/float8.h",
+                float8_header(dict(_sections("pytorch_types.txt"))["Float8"]),
+            ),
+        )
     }
 
 

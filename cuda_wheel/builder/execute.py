@@ -1,27 +1,21 @@
 """Run a plan: take from the cache the modules that it has, and build the others.
 
-Make the records of a build's finished steps, for the reporter.
-
-Run calls in workers and handle each result in this thread as soon as it is there.
-
-Build the modules that no cache has: compile their jobs, link and bundle each module in workers, and describe it.
+Jobs, links and bundles run in workers; this process handles each result as soon as it is there.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from queue import SimpleQueue
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache, write_and_call
 from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.compile.error_text import missing_headers_error
-from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.compile.precompiled_headers import HeaderGroup, find_header_groups, may_precompile
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.failures import (
@@ -34,32 +28,21 @@ from cuda_wheel.builder.failures import (
     merged,
     not_compiled,
 )
-from cuda_wheel.builder.images.bundling import bundle
-from cuda_wheel.builder.jobs import BuiltModule, Bundled, Compiled, Job, LinkJob
-from cuda_wheel.builder.link import link_job
+from cuda_wheel.builder.jobs import BuiltModule, Compiled, Fatbin, Job, LinkJob
 from cuda_wheel.builder.manifest_writer.kernel_table import LackingKernelsError, Names, lacking_kernels_help
-from cuda_wheel.builder.manifest_writer.manifest import image_contents, merge_results
 from cuda_wheel.builder.manifest_writer.missing_kernels import early_error
-from cuda_wheel.builder.manifest_writer.packing import CompleteModule, Examined, PackedModule, examine, pack_module
+from cuda_wheel.builder.manifest_writer.packing import ModuleBuild, pack_module
 from cuda_wheel.builder.messages.logs import link_failure
 from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, modules_by_job
 from cuda_wheel.builder.report.reporter import Reporter
-from cuda_wheel.builder.schedule import BUNDLING_SECONDS, Durations, Pace, time_needed
+from cuda_wheel.builder.schedule import BUNDLING_SECONDS, Durations
+from cuda_wheel.builder.task_queue import Handler, TaskQueue
 from cuda_wheel.builder.timing import How, Step, Timed, TimedError, Times, now
-from cuda_wheel.builder.workers.executor import Call, Executor, shared_options
+from cuda_wheel.builder.workers.executor import Executor, WorkerFunction, shared_options
 
-__all__ = [
-    "Handler",
-    "StepSubject",
-    "TaskQueue",
-    "bundle_subject",
-    "cached_step",
-    "execute",
-    "job_subject",
-    "link_subject",
-    "run",
-    "timed_step",
-]
+__all__ = ["StepSubject", "bundle_subject", "cached_step", "execute", "job_subject", "link_subject", "timed_step"]
+
+R = TypeVar("R")
 
 
 class StepSubject(NamedTuple):
@@ -92,132 +75,9 @@ def timed_step(subject: StepSubject, how: How, times: Times) -> Step:
     return Step(*subject, how, times.worker, times.began, times.ended, times.phases, times.start)
 
 
-Handler = Callable[["Future[Timed[Any]]"], None]
-"""Handles the result, or the exception, of a call that is done."""
-
-
-class _Pending(NamedTuple):
-    """A call whose result is not handled."""
-
-    handler: Handler
-    seconds: float
-    """How long it is expected to take."""
-    guessed: str
-    """The sources, if `seconds` is a guess from their size; else empty."""
-
-
-class TaskQueue:
-    """The calls that workers run or that wait for a worker."""
-
-    def __init__(self, workers: Executor) -> None:
-        self._workers = workers
-        self._pending: dict[Future[Timed[Any]], _Pending] = {}
-        self._pace = Pace()
-        # Futures put themselves here when done. `concurrent.futures.wait` would examine all of them at each call.
-        self._done: SimpleQueue[Future[Timed[Any]]] = SimpleQueue()
-
-    def __len__(self) -> int:
-        return len(self._pending)
-
-    def submit(
-        self,
-        function: Callable[[Any], Any],
-        argument: object,
-        handler: Handler,
-        seconds: float,
-        following: float = 0.0,
-        options: tuple[str, ...] | None = None,
-        group: HeaderGroup | None = None,
-        guessed: str = "",
-    ) -> Future[Timed[Any]]:
-        """Run `function(argument)` in a worker, and then `handler` in this thread.
-
-        The call is expected to take `seconds`, and what waits for it takes `following` seconds more: the longest goes
-        first. One worker runs calls of the same `options` only, and prefers those of one `group`. `guessed` names the
-        sources if `seconds` is a guess from their size.
-        """
-        call = Call(function, argument, options, seconds + following, group, timed=True)
-        future: Future[Timed[Any]] = self._workers.enqueue(call)
-        self._pending[future] = _Pending(handler, seconds, guessed)
-        future.add_done_callback(self._done.put)
-        return future
-
-    def stop(self, call: Future[Timed[Any]]) -> None:
-        """Cancel or end a call whose result nobody needs. Its handler may still get an error."""
-        self._workers.stop(call)
-
-    def handle_done(self) -> None:
-        """Handle the results that are there, without waiting."""
-        while not self._done.empty():
-            self.handle_next()
-
-    def handle_next(self) -> None:
-        """Wait for a result and handle it. A call that was cancelled is ignored."""
-        future = self._done.get()
-        call = self._pending.pop(future)
-        if future.cancelled():
-            return
-        if call.guessed and future.exception() is None:
-            times = future.result()  # with the time for precompiling headers: other calls take some too
-            self._pace.call_done(call.guessed, call.seconds, times.ended - times.began)
-        call.handler(future)
-
-    def seconds_left(self, further: Iterable[float]) -> float | None:
-        """Return the seconds that all pending calls, and further ones of these durations, need with all workers.
-
-        Guesses are corrected by how long other calls took; None while nothing is known that could correct them.
-        """
-        guessed = {call.guessed for call in self._pending.values() if call.guessed}
-        factors = {"": 1.0, **{source: self._pace.factor(source) for source in guessed}}
-        seconds = list(further)
-        for call in self._pending.values():
-            factor = factors[call.guessed]
-            if factor is None:
-                return None
-            seconds.append(call.seconds * factor)
-        return time_needed(seconds, self._workers.count)
-
-
-R = TypeVar("R")
-T = TypeVar("T")
-
-
-def run(
-    plan: Plan,
-    workers: Executor,
-    reporter: Reporter,
-    cache: CompileCache | None,
-    consume: Callable[[BuiltModule], T],
-    kernels: set[Names],
-) -> dict[str, T]:
-    """Return what `consume` returns for each module of a plan, by name; `kernels` has the names of all other kernels.
-
-    Raises CompileError with the errors of all modules that cannot be built.
-    """
-    with JobResults() as results:
-        runner = _PlanRunner(plan, workers, reporter, cache, results, consume, kernels)
-        runner.run()
-    if runner.failures:
-        texts = merged(runner.failures)
-        texts += [runner.ended_early] if runner.ended_early else []
-        texts += [lacking_kernels_help(runner.lacking, kernels)] if runner.lacking else []
-        unnamed = [name for failure in runner.failures.values() for name in failure.unnamed_instances]
-        raise CompileError("\n\n".join(texts), unnamed)
-    return runner.consumed
-
-
-@dataclass
-class _ModuleState:
-    """The progress of one module."""
-
-    missing_jobs: int
-    """How many of its jobs have no result yet."""
-    link_seconds: float = 0.0
-    """The expected duration of its links, until they are submitted."""
-    linked: dict[Link, Compiled] = field(default_factory=dict)
-    is_ended: bool = False
-    """Whether its results are complete or it failed: it needs no more results."""
-
+COMPILE_JOB: WorkerFunction[Compiled] = WorkerFunction("cuda_wheel.builder.compile.job:compile_job")
+LINK_JOB: WorkerFunction[Compiled] = WorkerFunction("cuda_wheel.builder.link:link_job")
+BUNDLE: WorkerFunction[Fatbin] = WorkerFunction("cuda_wheel.builder.images.bundling:bundle")
 
 PACKED_IN_WORKERS = 50
 """From so many modules on, workers describe them too: else this process does, while they compile, and no worker imports
@@ -227,7 +87,7 @@ TIME_LEFT_INTERVAL = 0.1
 """The least seconds between two reports of the time left. Computing it examines every pending call."""
 
 
-class _PlanRunner(Generic[T]):
+class _PlanRunner:
     """Runs a plan in four stages: compile, link, bundle, finish.
 
     Each job runs once, however many modules need it. A module is linked as soon as its jobs are done, and bundled as
@@ -242,11 +102,8 @@ class _PlanRunner(Generic[T]):
         reporter: Reporter,
         cache: CompileCache | None,
         results: JobResults,
-        consume: Callable[[BuiltModule], T],
         kernels: set[Names],
     ) -> None:
-        self.consumed: dict[str, T] = {}
-        """What `consume` returned for each module, by name."""
         self.failures: dict[str, Failure] = {}
         """Why each module cannot be built that has failed, by name."""
         self.ended_early = ""
@@ -261,12 +118,16 @@ class _PlanRunner(Generic[T]):
         self._reporter = reporter
         self._cache = cache
         self._results = results
-        self._consume = consume
+        self._built: deque[BuiltModule] = deque()
+        """Modules that are built and not yet yielded."""
         self._packs_in_workers = len(plan.modules) >= PACKED_IN_WORKERS
         if cache and self._packs_in_workers:
             cache.postpone()
         self._modules = modules_by_job(plan)
-        self._states = {module.module.full_name: _ModuleState(len(module.jobs)) for module in plan.modules}
+        self._states = {
+            module.module.full_name: ModuleBuild(module, plan.toolchain, plan.compression(module), len(module.jobs))
+            for module in plan.modules
+        }
         self._users_left = {job: len(modules) for job, modules in self._modules.items()}
         """How many modules still need a job's result."""
         self._compiling: dict[Job, Future[Timed[Any]]] = {}
@@ -275,33 +136,40 @@ class _PlanRunner(Generic[T]):
         """How many modules have a source."""
         self._common_errors = CommonErrors()
 
-    def run(self) -> None:
+    def run(self) -> Iterator[BuiltModule]:
+        """Yield each module as soon as it is built."""
         cached = {job: key for job in self._modules if (key := self._cache_key(job))}
         rest = [job for job in self._modules if job not in cached]
         self._check_headers(rest)
         if self.failures:
             return
         self._expect_links(cached)
-        self._start_compiling(rest)
+        expected = {job: self._expected(job) for job in rest}
+        self._groups = find_header_groups(expected) if may_precompile() else {}
+        # Idle workers start with the first job that they see, so submit the longest first.
+        for job, (seconds, following) in sorted(expected.items(), key=lambda item: -sum(item[1])):
+            self._compile(job, seconds, following)
         for job, key in cached.items():
             self._reuse_job(job, key)
             self._tasks.handle_done()
+            yield from self._take_built()
         for module in self._plan.modules:
             if not module.jobs:
                 self._link(module)
-        self._wait()
-
-    def _wait(self) -> None:
-        """Handle results until no call is pending, and report the time left."""
         next_report = 0.0
         while self._tasks and not self.ended_early:
             if (began := now()) >= next_report:
-                seconds = self._tasks.seconds_left(state.link_seconds for state in self._states.values())
-                if seconds is not None:
-                    self._reporter.time_remaining(seconds)
+                left = self._tasks.seconds_left(state.link_seconds for state in self._states.values())
+                if left is not None:
+                    self._reporter.time_remaining(left)
                 # With many thousands of calls the computation takes long: at most 2 % of the time goes into it.
                 next_report = now() + max(TIME_LEFT_INTERVAL, 50 * (now() - began))
             self._tasks.handle_next()
+            yield from self._take_built()
+
+    def _take_built(self) -> Iterator[BuiltModule]:
+        while self._built:
+            yield self._built.popleft()
 
     # --- stage 1: compile ---------------------------------------------------------------------------
 
@@ -321,13 +189,6 @@ class _PlanRunner(Generic[T]):
         if self.failures and left:
             self.ended_early = f"{not_compiled(left)}: a header is missing."
 
-    def _start_compiling(self, jobs: Sequence[Job]) -> None:
-        expected = {job: self._expected(job) for job in jobs}
-        self._groups = find_header_groups(expected) if may_precompile() else {}
-        # Idle workers start with the first job that they see, so submit the longest first.
-        for job, (seconds, following) in sorted(expected.items(), key=lambda item: -sum(item[1])):
-            self._compile(job, seconds, following)
-
     def _expected(self, job: Job) -> tuple[float, float]:
         """Return the expected seconds of a job, and of the longest link that waits for it."""
         modules = self._modules[job]
@@ -337,7 +198,7 @@ class _PlanRunner(Generic[T]):
 
     def _compile(self, job: Job, seconds: float, following: float) -> None:
         self._compiling[job] = self._tasks.submit(
-            compile_job,
+            COMPILE_JOB,
             job,
             partial(self._handle_compiled, job),
             seconds,
@@ -428,7 +289,7 @@ class _PlanRunner(Generic[T]):
                 handler = partial(self._handle_linked, module, link, job)
                 guessed = self.durations.guessed(module.module.name, link)
                 options = shared_options(job.options, job.lineinfo)
-                self._tasks.submit(link_job, job, handler, seconds, options=options, guessed=guessed)
+                self._tasks.submit(LINK_JOB, job, handler, seconds, options=options, guessed=guessed)
             else:
                 state.linked[link] = result
                 self._reporter.step_finished(cached_step(link_subject(module, link), began))
@@ -454,26 +315,30 @@ class _PlanRunner(Generic[T]):
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
         """Bundle a module if all its links are done, unless a module has failed."""
-        linked = self._states[module.module.full_name].linked
-        if len(linked) < len(module.links):
+        build = self._states[module.module.full_name]
+        if len(build.linked) < len(module.links):
             return
-        results = merge_results(module, self._results, linked)
-        contents = [] if self.failures else image_contents(module, results, self._results)
-        compress = self._plan.compression(module)
-        complete = CompleteModule(module, results, contents, compress, self._plan.toolchain)
+        build.merge(self._results, with_images=not self.failures)
         if self._packs_in_workers and not self.failures:
             self._release_results(module)
-            self._submit_bundling(
-                *self._with_postponed(pack_module, complete.without_images_twice()),
-                partial(self._handle_packed, module),
-                compress,
-            )
+            function: Callable[[Any], Any] = pack_module
+            argument: object = build
+            if self._cache is not None:  # the worker writes the cache's postponed entries too
+                function, argument = write_and_call, (self._cache.postponed(), function, argument)
+            self._submit_bundling(function, argument, partial(self._handle_packed, build), build.compress)
+            return
         # Before bundling, which ends at the first failure: all modules that lack kernels are reported together.
-        elif self._accepts(module, examined := examine(module, results)):
+        error = None
+        try:
+            build.examine()
+        except CompileError as raised:
+            error = raised
+        if self._accepts(build, error):
+            self._kernels |= {(kernel.name, kernel.symbol) for kernel in build.kernels}
             self._release_results(module)
             if not self.failures:
-                handler = partial(self._handle_bundled, complete.without_images_twice(), examined)
-                self._submit_bundling(bundle, complete.bundle, handler, compress)
+                handler = partial(self._handle_bundled, build)
+                self._submit_bundling(BUNDLE, build.bundle_request, handler, build.compress)
 
     def _submit_bundling(
         self, function: Callable[[Any], Any], argument: object, handler: Handler, compress: str
@@ -481,45 +346,45 @@ class _PlanRunner(Generic[T]):
         # With infinite priority: nothing waits for it, but the user sees early that a module is done.
         self._tasks.submit(function, argument, handler, BUNDLING_SECONDS[compress], math.inf)
 
-    def _with_postponed(self, function: Callable[[Any], Any], argument: object) -> tuple[Callable[[Any], Any], object]:
-        """Return a call that writes the cache's postponed entries too."""
-        if self._cache is None:
-            return function, argument
-        return write_and_call, (self._cache.postponed(), function, argument)
-
-    def _accepts(self, module: ModulePlan, examined: Examined) -> bool:
+    def _accepts(self, build: ModuleBuild, error: CompileError | None) -> bool:
         """Report the warnings of a module; return whether it has no error, with which it would fail."""
-        for text in examined.warnings:
+        for text in build.warnings:
             self._reporter.warning(text)
-        if examined.error is not None:
-            if isinstance(examined.error, LackingKernelsError):
-                self.lacking.append(examined.error)
-            self._fail(module, str(examined.error))
-            return False
-        self._kernels |= {(kernel.name, kernel.symbol) for kernel in examined.kernels}
-        return True
+        if isinstance(error, LackingKernelsError):
+            self.lacking.append(error)
+        if error is not None:
+            self._fail(build.plan, str(error))
+        return error is None
 
     # --- stage 4: finish ----------------------------------------------------------------------------
 
-    def _handle_packed(self, module: ModulePlan, future: Future[Timed[PackedModule]]) -> None:
-        result = self._bundling_result(module, future)
-        if result is None or not self._accepts(module, result.value.examined):
-            return
-        assert result.value.built is not None
-        self._reporter.step_finished(timed_step(bundle_subject(module), "bundled", result))
-        self._finish(module, result.value.built, result.value.examined.warnings)
-
-    def _handle_bundled(self, complete: CompleteModule, examined: Examined, future: Future[Timed[Bundled]]) -> None:
-        result = self._bundling_result(complete.module, future)
+    def _handle_packed(
+        self, build: ModuleBuild, future: Future[Timed[tuple[Sequence[str], BuiltModule | CompileError]]]
+    ) -> None:
+        build.release()  # a worker got a copy
+        result = self._bundling_result(build.plan, future)
         if result is None:
             return
-        self._reporter.step_finished(timed_step(bundle_subject(complete.module), "bundled", result))
-        try:
-            built = complete.built(result.value, examined.kernels)
-        except CompileError as error:
-            self._fail(complete.module, str(error))
+        build.warnings, built = result.value
+        if not self._accepts(build, built if isinstance(built, CompileError) else None):
             return
-        self._finish(complete.module, built, examined.warnings)
+        assert isinstance(built, BuiltModule)
+        self._kernels |= {(kernel.name, kernel.symbol) for kernel in built.manifest.kernels}
+        self._reporter.step_finished(timed_step(bundle_subject(build.plan), "bundled", result))
+        self._finish(build, built)
+
+    def _handle_bundled(self, build: ModuleBuild, future: Future[Timed[Fatbin]]) -> None:
+        result = self._bundling_result(build.plan, future)
+        if result is None:
+            return
+        self._reporter.step_finished(timed_step(bundle_subject(build.plan), "bundled", result))
+        try:
+            built = build.with_fatbin(result.value)
+        except CompileError as error:
+            self._fail(build.plan, str(error))
+            return
+        build.release()
+        self._finish(build, built)
 
     def _bundling_result(self, module: ModulePlan, future: Future[Timed[R]]) -> Timed[R] | None:
         """Return the result of bundling a module; None if it failed, and the module with it."""
@@ -529,11 +394,11 @@ class _PlanRunner(Generic[T]):
             self._fail(module, bundle_failure(module, self._plan.toolchain, error))
             return None
 
-    def _finish(self, module: ModulePlan, built: BuiltModule, warnings: Sequence[str]) -> None:
+    def _finish(self, build: ModuleBuild, built: BuiltModule) -> None:
         if self._cache:
-            self._cache.store_module(self._plan, module, built, warnings)
-        self.consumed[module.module.full_name] = self._consume(built)
+            self._cache.store_module(self._plan, build.plan, built, build.warnings)
         self._reporter.module_built(built)
+        self._built.append(built)
 
     # --- all stages ---------------------------------------------------------------------------------
 
@@ -554,7 +419,9 @@ class _PlanRunner(Generic[T]):
     def _fail(self, module: ModulePlan, why: str | Failure) -> None:
         failure = why if isinstance(why, Failure) else Failure("", "", why)
         self.failures.setdefault(module.module.full_name, failure)
-        self._states[module.module.full_name].link_seconds = 0.0
+        state = self._states[module.module.full_name]
+        state.link_seconds = 0.0
+        state.release()
         self._release_results(module)
 
     def _release_results(self, module: ModulePlan) -> None:
@@ -563,7 +430,6 @@ class _PlanRunner(Generic[T]):
         if state.is_ended:
             return
         state.is_ended = True
-        state.linked = {}
         for job in module.jobs:
             self._users_left[job] -= 1
             if not self._users_left[job]:
@@ -571,40 +437,44 @@ class _PlanRunner(Generic[T]):
 
 
 def execute(
-    plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None, consume: Callable[[BuiltModule], T]
-) -> tuple[T, ...]:
-    """Return what `consume` returns for each of the plan's modules, in their order.
+    plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None
+) -> Generator[BuiltModule, None, None]:
+    """Yield each of the plan's modules as soon as it is built, with the only reference to its images.
 
-    `consume` receives each module as soon as it is built, with the only reference to its images: all modules together
-    may be larger than memory. What `cache` has is not built again. Raises CompileError with the errors of all modules
-    that cannot be built.
+    All modules together may be larger than memory. What `cache` has is not built again. Raises CompileError with the
+    errors of all modules that cannot be built.
     """
     reporter.build_started(plan)
     kernels: set[Names] = set()
-    consumed = _reuse_modules(plan, workers, reporter, cache, consume, kernels) if cache else {}
-    rest = replace(plan, modules=tuple(module for module in plan.modules if module.module.full_name not in consumed))
     try:
-        if rest.modules:
-            consumed |= run(rest, workers, reporter, cache, consume, kernels)
+        rest = plan
+        if cache:
+            reused: set[str] = set()
+            yield from _reused_modules(plan, workers, reporter, cache, kernels, reused)
+            rest = replace(plan, modules=tuple(each for each in plan.modules if each.module.full_name not in reused))
+        if not rest.modules:
+            return
+        with JobResults() as results:
+            runner = _PlanRunner(rest, workers, reporter, cache, results, kernels)
+            yield from runner.run()
+        if runner.failures:
+            texts = merged(runner.failures)
+            texts += [runner.ended_early] if runner.ended_early else []
+            texts += [lacking_kernels_help(runner.lacking, kernels)] if runner.lacking else []
+            unnamed = [name for failure in runner.failures.values() for name in failure.unnamed_instances]
+            raise CompileError("\n\n".join(texts), unnamed)
     finally:
         if cache:
             cache.save()
-    return tuple(consumed[module.module.full_name] for module in plan.modules)
 
 
-def _reuse_modules(
-    plan: Plan,
-    workers: Executor,
-    reporter: Reporter,
-    cache: CompileCache,
-    consume: Callable[[BuiltModule], T],
-    kernels: set[Names],
-) -> dict[str, T]:
-    """Return what `consume` returns for the modules that the cache has, by name; add their kernels to `kernels`."""
-    consumed: dict[str, T] = {}
+def _reused_modules(
+    plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache, kernels: set[Names], reused: set[str]
+) -> Iterator[BuiltModule]:
+    """Yield the modules that the cache has; add their kernels to `kernels`, and their names to `reused`."""
     steps: dict[Job, Step] = {}
     for module in plan.modules:
-        name, began = module.module.full_name, now()
+        began = now()
         cached = cache.load_module(plan, module)
         if cached is None:
             workers.prepare(len(module.jobs), plan.toolchain.libraries[0])
@@ -616,10 +486,12 @@ def _reuse_modules(
         for text in warnings:
             reporter.warning(text)
         kernels |= {(kernel.name, kernel.symbol) for kernel in built.manifest.kernels}
-        consumed[name] = consume(built)
+        reused.add(module.module.full_name)
         reporter.module_built(built)
-    still_needed = {job for module in plan.modules if module.module.full_name not in consumed for job in module.jobs}
+        del cached
+        yield built
+        del built
+    still_needed = {job for module in plan.modules if module.module.full_name not in reused for job in module.jobs}
     for job, step in steps.items():
         if job not in still_needed:  # the others are reported when they are done
             reporter.step_finished(step)
-    return consumed

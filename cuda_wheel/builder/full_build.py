@@ -1,29 +1,32 @@
-"""Build modules: plan them, take from the cache what it has, run the rest, and write what goes into the wheel.
+"""Build the modules of a project: plan them, build or reuse them, and write what goes into the wheel.
 
-Predict what a build would do: its jobs and links, which of them the cache has, and how long the others take.
+Also: predict what a build would do, which of it is cached, and how long the rest takes.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Literal
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
-from cuda_wheel.builder.cluster.dask_cluster import choose_executor, import_early
+from cuda_wheel.builder.cache.whole_builds import WholeBuilds
 from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.execute import execute
-from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, FinishedModule, Job
+from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer.coverage import deciding, gaps
-from cuda_wheel.builder.manifest_writer.packing import finished_module
+from cuda_wheel.builder.manifest_writer.packing import joined
 from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, make_plan, modules_by_job
-from cuda_wheel.builder.report.progress import unneeded_folders
+from cuda_wheel.builder.report.notes import unneeded_folders
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, time_needed
 from cuda_wheel.builder.scratch import exit_on_signals
@@ -33,38 +36,41 @@ from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule, needs_nvvm, one_module, select, variants_of
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
 from cuda_wheel.builder.sources.pytorch_options import pytorch_note
-from cuda_wheel.builder.toolchain.toolchain import Toolchain
+from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.wheel.outputs import (
     attaching_packages,
     carried_sources,
+    known_parts,
     loader_files,
     module_files,
+    module_parts,
     output_paths,
     stub_files,
     write_new,
 )
 from cuda_wheel.builder.wheel.sbom import Document, Materials, merged, sbom_path
 from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file
-from cuda_wheel.builder.workers.executor import EXECUTOR
-from cuda_wheel.builder.workers.pool import LocalWorkers
+from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Executor, WorkerFunction
+from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
-if TYPE_CHECKING:
-    from cuda_wheel.builder.cache.files import Place
 __all__ = [
-    "Built",
-    "Outputs",
     "Preview",
     "PreviewedModule",
     "Task",
-    "build_modules",
+    "built_modules",
     "one_built_module",
     "preview",
     "previewed",
     "write_outputs",
 ]
+
+
+_CLUSTER = re.compile(r"dask://([^/@?#\s]+:\d{1,5})/?")
+
+FIND_NVVM: WorkerFunction[Nvvm] = WorkerFunction("cuda_wheel.builder.toolchain.find:find_nvvm")
 
 
 @dataclass(frozen=True)
@@ -137,23 +143,6 @@ def _link_task(plan: Plan, module: ModulePlan, link: Link, results: dict[Job, Co
     return Task("link", module.module.paths, str(link.target), form, cached, seconds, known)
 
 
-T = TypeVar("T")
-
-
-class Outputs(NamedTuple):
-    """What a build has written, and what decided it."""
-
-    paths: list[str]
-    """The paths in the wheel."""
-    read: list[str]
-    """The project-relative paths of all sources."""
-    looked_for: set[str]
-    """The project-relative paths where headers were looked for, to find the `.cu` files among them."""
-    toolchain: Toolchain
-    inputs: dict[Place, str | None] | None
-    """The hash of each file that decides the images; None if that is not known for all of them."""
-
-
 def write_outputs(
     root: Path,
     config: Config,
@@ -161,12 +150,13 @@ def write_outputs(
     reporter: Reporter,
     folder: Path,
     cache: Cache,
-    workers: LocalWorkers,
-    toolchain: Toolchain | None,
-) -> Outputs:
-    """Build the modules of a project and write what its wheel gets below `folder`; see `project.build_files`.
+    workers: Workers,
+    builds: WholeBuilds,
+) -> list[str]:
+    """Build the modules of a project and write what its wheel gets below `folder`; return the paths in the wheel.
 
-    `toolchain` is that of this environment, if it is known; else it is the one that `workers` find.
+    `builds` keeps the outputs for later builds, and knows the toolchain of this environment if an earlier build found
+    it; else it is the one that `workers` find. See `project.build_files`.
 
     Each module's files are written as soon as it is built: all together may be larger than memory. A build that fails
     may leave files there.
@@ -175,20 +165,27 @@ def write_outputs(
     modules = select(config, root, files, reporter.warning, looked_for.add)
     packages, names = attaching_packages(files), [module.name for module in modules]
     tables = TunedTables(names, files, reporter.warning)
-
-    def write_module(module: FinishedModule, document: Document) -> Document:
-        tables.check(module)
-        write_new(module_files(module), folder)
-        return document
-
-    toolchain = toolchain or _new_toolchain(workers, cache)
-    built = build_modules(root, config, modules, reporter, write_module, cache, workers, toolchain)
+    parts = known_parts(names, packages, tables.files)
+    plan = _plan(root, config, modules, workers, builds.toolchain or _new_toolchain(workers, cache))
+    compile_cache = CompileCache(cache, plan.toolchain)
+    documents: dict[str, Document] = {}
+    with closing(built_modules(root, config, modules, plan, reporter, compile_cache, workers)) as built:
+        for module, document in built:
+            tables.check(module)
+            parts.update(module_parts(config, module))
+            write_new(module_files(module), folder)
+            documents[module.name] = document
+            del module
     write_new(tables.files, folder)
-    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader_files(config, names), folder)
-    write_new({SBOM: merged(built.values)} if config.sbom else {}, folder)
-    paths = output_paths(config, names, packages) + list(tables.files)
+    loader = loader_files(config, names, parts)
+    write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
+    write_new({SBOM: merged([documents[name] for name in names])} if config.sbom else {}, folder)
+    paths = output_paths(names, packages) + list(loader) + list(tables.files)
+    inputs = None if plan.nvvm else compile_cache.inputs(plan.modules)
     sources = [path for module in modules for path in module.paths]
-    return Outputs(paths, sources, looked_for, built.toolchain, built.inputs)
+    kept = [*paths, SBOM] if config.sbom else paths
+    builds.keep(plan.toolchain, inputs, sources, looked_for, folder, kept, reporter.shown)
+    return paths
 
 
 def one_built_module(
@@ -199,64 +196,40 @@ def one_built_module(
     tuned = tuned_file(root / module.paths[0], module.name)
     tables = TunedTables([module.name], tuned, reporter.warning)
     cache = Cache()
-    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+    with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         toolchain = recall_toolchain(cache, toolchain_environment()) or _new_toolchain(workers, cache)
-        found = build_modules(root, config, [module], reporter, lambda *pair: pair, cache, workers, toolchain)
-    ((built, document),) = found.values
+        plan = _plan(root, config, [module], workers, toolchain)
+        compile_cache = CompileCache(cache, plan.toolchain)
+        ((built, document),) = built_modules(root, config, [module], plan, reporter, compile_cache, workers)
     tables.check(built)
     headers = _possible_headers(root, module) if built.headers is None else built.headers
     inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
     part = {sbom_path(module.name): json.dumps(document).encode()}
-    return module_files(built) | tables.files | loader_files(config, [module.name]) | part, inputs
+    parts = module_parts(config, built) | known_parts([module.name], {}, tables.files)
+    return module_files(built) | tables.files | loader_files(config, [module.name], parts) | part, inputs
 
 
 def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
     """Return what a build would do; see `project.preview_files`."""
 
     modules = select(config, root, files)
-    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+    with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
         toolchain = recall_toolchain(cache, toolchain_environment()) or workers.toolchain()
         plan = _plan(root, config, modules, workers, toolchain)
         return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
 
 
-@dataclass(frozen=True)
-class Built(Generic[T]):
-    """The modules of a build, and what decided them."""
-
-    values: list[T]
-    """What became of each module."""
-    toolchain: Toolchain
-    inputs: dict[Place, str | None] | None
-    """As in `Outputs`."""
-
-
-class _Consumed(NamedTuple):
-    """What remains of a built module when its images are no longer in memory."""
-
-    manifests: tuple[Manifest, ...]
-    """Of its variants, without kernels: the part that decides the coverage."""
-    outside_header: str | None
-    """A header that no sdist would contain."""
-    absent_headers: tuple[str, ...]
-    """The names of the headers that were missing, as `missing-headers` allows."""
-    value: Any
-
-
-def build_modules(
+def built_modules(
     root: Path,
     config: Config,
     modules: Sequence[SourceModule],
+    plan: Plan,
     reporter: Reporter,
-    consume: Callable[[FinishedModule, Document], T],
-    cache: Cache,
-    workers: LocalWorkers,
-    toolchain: Toolchain,
-) -> Built[T]:
-    """Return what `consume` returns for each module and its part of the SBOM, as soon as the module is built."""
-    plan = _plan(root, config, modules, workers, toolchain)
-    compile_cache = CompileCache(cache, plan.toolchain)
+    cache: CompileCache,
+    workers: Workers,
+) -> Generator[tuple[BuiltModule, Document], None, None]:
+    """Yield each module and its part of the SBOM as soon as all its variants are built, and no longer refer to it."""
     unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
     for line in [
         *ignored_options(module.settings for module in modules),
@@ -274,79 +247,61 @@ def build_modules(
     system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
     by_name = {module.name: module for module in modules}
     materials = Materials(root, config, plan.toolchain, plan.nvvm)
-
-    def consume_module(module: FinishedModule) -> _Consumed:
-        headers = module.headers
-        if headers is None:
-            headers = (*_possible_headers(root, by_name[module.name]), *materials.installed_headers())
-        system = system_dirs[module.name]
-        document = materials.of(module, headers, system)
-        manifests = tuple(map(deciding, module.manifests))
-        recorded = (text.partition(f": {ABSENT} ") for each in module.manifests for text in each.host_code)
-        absent = tuple(name for _, found, name in recorded if found)
-        return _Consumed(manifests, outside_header(module.headers or (), system), absent, consume(module, document))
-
-    unfinished = _Unfinished(root, modules, plan.toolchain.header_folders, consume_module)
-    with choose_executor(config, workers, plan.toolchain, plan.nvvm, reporter.warning) as chosen:
-        finished = execute(plan, chosen, reporter, compile_cache, unfinished.add)
-    built = [module for module in finished if module is not None]
-    _warn_of_gaps(modules, built, reporter)
-    for pattern in _unmatched_patterns(modules, built):
-        reporter.warning(f'{TABLE}.missing-headers: "{pattern}" matches no header that is missing: leave it out.')
-    for module in built:
-        if module.outside_header is not None:
-            raise outside_error(", ".join(module.manifests[0].sources), module.outside_header)
-    inputs = None if plan.nvvm else compile_cache.inputs(plan.modules)
-    return Built([module.value for module in built], plan.toolchain, inputs)
-
-
-class _Unfinished:
-    """The modules of a build whose variants are not all built yet."""
-
-    def __init__(
-        self,
-        root: Path,
-        modules: Iterable[SourceModule],
-        toolchain: tuple[str, ...],
-        consume: Callable[[FinishedModule], _Consumed],
-    ) -> None:
-        self._root = root
-        self._modules = {module.name: module for module in modules}
-        self._toolchain = toolchain
-        self._order = {name: [each.variant for each in variants_of(module)] for name, module in self._modules.items()}
-        self._built: dict[str, list[BuiltModule]] = {}
-        self._consume = consume
-
-    def add(self, built: BuiltModule) -> _Consumed | None:
-        """Add a module or a variant; return what `consume` returns for a module whose variants are complete now."""
-        name = built.manifest.name
-        variants = self._built.setdefault(name, [])
-        variants.append(built)
-        order = self._order[name]
-        if len(variants) < len(order):
-            return None
-        del self._built[name]
-        variants.sort(key=lambda each: order.index(each.manifest.variant))
-        module = self._modules[name]
-        if not module.settings.specialize:
-            return self._consume(finished_module(variants))
-        carry = partial(carried_sources, self._root, module, toolchain=self._toolchain)
-        return self._consume(finished_module(variants, carry))
+    variants: dict[str, list[BuiltModule]] = {}
+    """The built variants of the modules that are not complete."""
+    manifests: dict[str, list[Manifest]] = {}
+    """The part that decides the coverage, for each variant of each module."""
+    outside: dict[str, str] = {}
+    """A header of each module that no sdist would contain."""
+    absent: set[str] = set()
+    """The headers that are missing, as `missing-headers` allows."""
+    with (
+        _chosen_executor(config, workers, plan, reporter.warning) as executor,
+        closing(execute(plan, executor, reporter, cache)) as built,
+    ):
+        for each in built:
+            module = by_name[each.name]
+            variants.setdefault(module.name, []).append(each)
+            del each
+            if len(variants[module.name]) < len(variants_of(module)):
+                continue
+            whole = _joined(root, module, variants.pop(module.name), plan.toolchain.header_folders)
+            system = system_dirs[module.name]
+            headers = whole.headers
+            if headers is None:
+                headers = (*_possible_headers(root, module), *materials.installed_headers())
+            if found := outside_header(whole.headers or (), system):
+                outside[module.name] = found
+            manifests[module.name] = list(map(deciding, whole.manifests))
+            recorded = (text.partition(f": {ABSENT} ") for each in whole.manifests for text in each.host_code)
+            absent.update(name for _, found, name in recorded if found)
+            result = whole, materials.of(whole, headers, system)
+            del whole
+            yield result
+            del result
+    _warn_of_gaps(modules, [each for name in by_name for each in manifests[name]], reporter)
+    for pattern in dict.fromkeys(each for module in modules for each in module.settings.missing_headers):
+        if not any(is_listed(name, [pattern]) for name in absent):
+            reporter.warning(f'{TABLE}.missing-headers: "{pattern}" matches no header that is missing: leave it out.')
+    for name, module in by_name.items():
+        if name in outside:
+            raise outside_error(", ".join(module.paths), outside[name])
 
 
-def _warn_of_gaps(modules: Iterable[SourceModule], built: Iterable[_Consumed], reporter: Reporter) -> None:
+def _joined(root: Path, module: SourceModule, built: list[BuiltModule], toolchain: tuple[str, ...]) -> BuiltModule:
+    """Return a module of all its variants, with its sources if it is to be compiled for what no variant foresees."""
+    order = [each.variant for each in variants_of(module)]
+    built.sort(key=lambda each: order.index(each.manifest.variant))
+    carry = partial(carried_sources, root, module, toolchain=toolchain) if module.settings.specialize else None
+    return joined(built, carry)
+
+
+def _warn_of_gaps(modules: Iterable[SourceModule], manifests: Iterable[Manifest], reporter: Reporter) -> None:
     """Warn of current GPUs that get no image, unless the project builds for this machine's GPUs."""
     if not any("native" in module.settings.architectures.entries for module in modules):
-        warning = gaps(manifest for module in built for manifest in module.manifests)
+        warning = gaps(manifests)
         if warning:
             reporter.warning(warning)
-
-
-def _unmatched_patterns(modules: Iterable[SourceModule], built: Iterable[_Consumed]) -> list[str]:
-    """Return the patterns of `missing-headers` by which no module lacks a header."""
-    absent = {name for module in built for name in module.absent_headers}
-    patterns = dict.fromkeys(each for module in modules for each in module.settings.missing_headers)
-    return [pattern for pattern in patterns if not any(is_listed(name, [pattern]) for name in absent)]
 
 
 def _possible_headers(root: Path, module: SourceModule) -> list[str]:
@@ -355,30 +310,52 @@ def _possible_headers(root: Path, module: SourceModule) -> list[str]:
     return [str(root / path) for path in files_below(root, folders)]
 
 
-def _new_toolchain(workers: LocalWorkers, cache: Cache) -> Toolchain:
+def _new_toolchain(workers: Workers, cache: Cache) -> Toolchain:
     """Return the toolchain of an environment that is not known yet, and remember it in the cache."""
     workers.search_toolchain()
     if not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
         workers.prepare(workers.count - 1)
-    import cuda_wheel.builder.execute  # noqa: F401 (while the worker searches)
-
-    import_early()
+    if os.environ.get(EXECUTOR) and find_spec("distributed") is not None:
+        import cuda_wheel.builder.cluster.dask_cluster  # noqa: F401 (takes a second, while the worker searches)
     toolchain = workers.toolchain()
     workers.load_compilers(toolchain.libraries[0])
     remember_toolchain(cache, toolchain_environment(), toolchain)
     return toolchain
 
 
-def _plan(
-    root: Path, config: Config, modules: Sequence[SourceModule], workers: LocalWorkers, toolchain: Toolchain
-) -> Plan:
+def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: Workers, toolchain: Toolchain) -> Plan:
     nvvm = None
     if needs_nvvm(modules):
-        from cuda_wheel.builder.toolchain.find import find_nvvm  # only for NVVM IR
-
-        nvvm = workers.submit(find_nvvm, toolchain).result()
+        nvvm = workers.submit(FIND_NVVM, toolchain).result()
     variants = [variant for module in modules for variant in variants_of(module)]
     return make_plan(config, variants, root, toolchain, _installed_gpus, nvvm)
+
+
+def _chosen_executor(
+    config: Config, local: Executor, plan: Plan, warn: Callable[[str], None]
+) -> AbstractContextManager[Executor]:
+    """Return the executor for a build's jobs: `local`, unless the environment names a Dask cluster.
+
+    `warn` may be called from any thread. Raises ConfigError if an environment variable is invalid or the package
+    `distributed` is missing.
+    """
+    requested, fallback = os.environ.get(EXECUTOR), os.environ.get(FALLBACK)
+    if not requested:
+        return nullcontext(local)
+    cluster = _CLUSTER.fullmatch(requested)
+    if cluster is None:
+        raise ConfigError(f"the environment variable {EXECUTOR} must be dask://HOST:PORT, not {requested!r}.")
+    if fallback not in (None, "", "local"):
+        raise ConfigError(f'the environment variable {FALLBACK} must be "local" or unset, not {fallback!r}.')
+    if find_spec("distributed") is None:
+        raise ConfigError(
+            f"{EXECUTOR}={requested} needs the package distributed, which is not installed in this environment: add "
+            'the extra "dask", as in "cuda-wheel[cu12,dask]".'
+        )
+    from cuda_wheel.builder.cluster.dask_cluster import DaskCluster  # imports distributed, which takes a second
+
+    limits = config.timeout, config.memory_limit
+    return DaskCluster(cluster[1], local, plan.toolchain, plan.nvvm, *limits, warn, fallback == "local")
 
 
 def _outside_header_finder(

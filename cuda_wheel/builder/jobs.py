@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -12,12 +13,11 @@ __all__ = [
     "EMPTY",
     "AbsentHeader",
     "BuiltModule",
-    "Bundle",
-    "Bundled",
+    "BundleRequest",
     "Compiled",
     "Content",
     "Declared",
-    "FinishedModule",
+    "Fatbin",
     "Form",
     "ImageContent",
     "Job",
@@ -212,54 +212,39 @@ class LinkJob:
     """What identifies the device runtime library, which is linked if kernels launch kernels."""
 
 
-@dataclass(frozen=True)
-class Bundle:
-    """Images to pack into one fatbin."""
-
-    name: str
-    images: tuple[tuple[Content, str], ...]
-    """Each image with the name that tools list it by."""
-    compress: str
+BundleRequest = tuple[str, Sequence[tuple[Content, str]], str]
+"""What goes into one fatbin: the module's name, each image with the name that tools list it by, and the compression."""
 
 
-@dataclass(frozen=True)
-class Bundled:
-    """A fatbin."""
+class Fatbin(NamedTuple):
+    """A fatbin, and where its images are."""
 
-    fatbin: bytes
+    content: bytes
     offsets: tuple[int | None, ...]
-    """Where each image starts in it, in bytes; None where compression hides it."""
+    """Where each image starts, in bytes; None where compression hides it."""
     compression: Compression = "none"
     """As found in the fatbin."""
 
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """The manifest and fatbin of a module, or of one variant of it, and the headers of its sources as absolute paths on
-    this machine."""
-
-    manifest: Manifest
-    text: bytes
-    """The content of the manifest's file."""
-    fatbin: bytes
-    headers: tuple[str, ...] | None
-    """The files that the sources include; None if the compiler cannot list them."""
-    uses_build_time: bool = False
-    """Whether every build may differ, as in `Compiled`."""
-
-
-@dataclass(frozen=True)
-class FinishedModule:
-    """A module as it goes into the wheel, with all its variants."""
+    """The files of a module with all its variants, or of one variant until all are built."""
 
     manifests: tuple[Manifest, ...]
     """One for each variant, in the order of the settings; one for a module without variants."""
     text: bytes
-    """The content of the manifest's file."""
+    """Content of the manifest's file."""
     fatbin: bytes
-    """The content of the fatbin's file: the fatbins of all variants."""
+    """Content of the fatbin's file: the fatbins of all variants."""
     headers: tuple[str, ...] | None
-    """As in `BuiltModule`, of all variants."""
+    """Absolute paths, on this machine, of the files that the sources include; None if the compiler cannot list them."""
+    uses_build_time: bool = False
+    """Whether every build may differ, as in `Compiled`."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """The first manifest."""
+        return self.manifests[0]
 
     @property
     def name(self) -> str:

@@ -24,9 +24,9 @@ from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.find import device_runtime_library
 from cuda_wheel.builder.toolchain.nvrtc import floating_point_options, line_info_folders, ptxas_options
 from cuda_wheel.runtime.errors import ImageError, LinkError
-from cuda_wheel.runtime.jit import floating_point
 from cuda_wheel.runtime.manifest import Parameter, Target
 from cuda_wheel.runtime.parts import cuda_libraries as nvjitlink
+from cuda_wheel.runtime.parts.floating_point import floating_point
 from cuda_wheel.runtime.parts.formats import ptx as ptx_format
 from cuda_wheel.runtime.parts.formats.cubin import Cubin, read_cubin
 from cuda_wheel.runtime.parts.linking.linkers import duplicate_message, undefined_message, unreported_errors

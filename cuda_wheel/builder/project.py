@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
 from cuda_wheel.builder.scratch import exit_on_signals, unwritable
 from cuda_wheel.builder.sources.layout import SBOM
-from cuda_wheel.builder.workers.pool import LocalWorkers
-from cuda_wheel.runtime.user_cache import Cache, used_in_place
+from cuda_wheel.runtime.parts.user_cache import Cache, used_in_place
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
@@ -52,15 +51,15 @@ def build_files(
         if provided is not None:
             reporter.repeat(kept.shown)
             return provided
-    with exit_on_signals(), LocalWorkers(config.timeout, config.memory_limit) as workers:
+    from cuda_wheel.builder.workers.pool import Workers  # start-up time of a kept build
+
+    with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         if builds.toolchain is None:  # a worker searches for it while this process imports
             workers.search_toolchain()
         from cuda_wheel.builder.full_build import write_outputs  # takes longer than the rest of a kept build
 
-        outputs = write_outputs(root, config, files, reporter, folder, cache, workers, builds.toolchain)
-    paths = [*outputs.paths, SBOM] if config.sbom else outputs.paths
-    builds.keep(outputs.toolchain, outputs.inputs, outputs.read, outputs.looked_for, folder, paths, reporter.shown)
-    return {path: folder / path for path in outputs.paths}
+        paths = write_outputs(root, config, files, reporter, folder, cache, workers, builds)
+    return {path: folder / path for path in paths}
 
 
 def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str, Path] | None:
@@ -114,11 +113,16 @@ def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Pre
 
 
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
-    """Return the paths that `build_files` would return, without building; raises ConfigError."""
+    """Return the paths that `build_files` would return, without building; raises ConfigError.
+
+    Of a vendored loader, those parts are missing that only the manifests of the built modules ask for.
+    """
     from cuda_wheel.builder.sources.modules import select
-    from cuda_wheel.builder.wheel.outputs import attaching_packages, output_paths
+    from cuda_wheel.builder.wheel.outputs import attaching_packages, known_parts, loader_files, output_paths
     from cuda_wheel.builder.wheel.tuned_tables import tuned_paths
 
     files = list(files)
     names = [module.name for module in select(config, root, files)]
-    return output_paths(config, names, attaching_packages(files)) + tuned_paths(names, files)
+    packages, tables = attaching_packages(files), tuned_paths(names, files)
+    loader = loader_files(config, names, known_parts(names, packages, tables))
+    return output_paths(names, packages) + list(loader) + tables

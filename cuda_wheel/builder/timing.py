@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 __all__ = [
     "PRECOMPILING",
+    "CallClock",
     "How",
     "Span",
     "Step",
@@ -22,13 +23,11 @@ __all__ = [
     "TimedError",
     "Times",
     "cause_of",
-    "measure",
     "now",
     "phase",
     "worker_name",
 ]
 
-A = TypeVar("A")
 T = TypeVar("T")
 
 How = Literal["from the cache", "compiled", "linked", "bundled", "failed"]
@@ -114,31 +113,43 @@ class Step:
     start: Span | None = None
 
 
-class _PhaseClock:
-    """The phases of the current call. A nested phase interrupts the phase around it, so spans never overlap."""
+class CallClock:
+    """Measures a call in a worker process, from its creation to `stop`, and the call's phases.
 
-    def __init__(self) -> None:
-        self.spans: list[Span] = []
+    A nested phase interrupts the phase around it, so spans never overlap. `started` is when the start of this process
+    began and ended, in seconds since 1970, or None to leave that out.
+    """
+
+    def __init__(self, started: tuple[float, float] | None = None) -> None:
+        self._start = None if started is None else Span("starting", *started)
+        self._spans: list[Span] = []
         self.open: list[str] = []
-        """The names of the phases that have begun and not ended, the innermost last."""
-        self.since = 0.0
+        """Names of the phases that have begun and not ended, the innermost last."""
+        self._since = 0.0
+        self._token = _clock.set(self)
+        self._began = now()
 
     def switch(self) -> None:
         """End the span of the innermost open phase. The next span begins here."""
         at = now()
         if self.open:
-            self.spans.append(Span(self.open[-1], self.since, at))
-        self.since = at
+            self._spans.append(Span(self.open[-1], self._since, at))
+        self._since = at
+
+    def stop(self) -> Times:
+        """Return the times of the call, which ends here."""
+        _clock.reset(self._token)
+        return Times(worker_name(os.getpid()), self._began, now(), tuple(self._spans), self._start)
 
 
-_clock: ContextVar[_PhaseClock | None] = ContextVar("phase_clock", default=None)
+_clock: ContextVar[CallClock | None] = ContextVar("call_clock", default=None)
 
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
     """Measure one phase of the current call. The time of a nested phase counts for the nested phase only.
 
-    Outside of `measure` it does nothing.
+    Without a `CallClock` it does nothing.
     """
     clock = _clock.get()
     if clock is None:
@@ -151,22 +162,6 @@ def phase(name: str) -> Iterator[None]:
     finally:
         clock.switch()
         clock.open.pop()
-
-
-def measure(function: Callable[[A], T], argument: A, started: tuple[float, float] | None) -> tuple[T, Times]:
-    """Return `function(argument)`, called in a worker process, and the times of the call. The function must not raise.
-
-    `started` is when the start of this process began and ended, in seconds since 1970, or None to leave that out.
-    """
-    clock = _PhaseClock()
-    token = _clock.set(clock)
-    began = now()
-    try:
-        result = function(argument)
-    finally:
-        _clock.reset(token)
-    start = None if started is None else Span("starting", *started)
-    return result, Times(worker_name(os.getpid()), began, now(), tuple(clock.spans), start)
 
 
 def worker_name(process: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from cuda_wheel.builder.report.quantities import size_text
 from cuda_wheel.cli.arguments import add_json_option, argument_type, print_json
 from cuda_wheel.inspect.doctor import cache_contents
-from cuda_wheel.runtime.user_cache import Cache, cache_limit, parse_size
+from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit, parse_size
 
 __all__ = ["add_arguments", "cache_lines", "run"]
 

@@ -22,7 +22,7 @@ from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import SBOM, Layout, WheelFile
-from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, stub_file, write
+from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, loader_files, stub_file, write
 from cuda_wheel.builder.wheel.sbom import merged
 from cuda_wheel.builder.wheel.stubs import attaches
 from cuda_wheel.builder.wheel.tuned_tables import tuned_file
@@ -120,13 +120,15 @@ def write_stub(root: Path, built: Path, init: Path, modules: Sequence[str]) -> N
         earlier.unlink(missing_ok=True)
     if not attaches(source):
         return
+    config = read_config(root, os.environ)
+    write(loader_files(config, modules, {"attach"}), built)
     package = Package(source, tuple(sorted(os.listdir(init.parent))), own_stub)
     paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(modules))]
     manifests = [all_manifests(path.read_bytes(), str(path)) for path in paths]
     for text in attachment_warnings(package, manifests):
         print(text, file=sys.stderr)
     if own_stub is None:
-        write(dict([stub_file(read_config(root, os.environ), package, manifests)]), built)
+        write(dict([stub_file(config, package, manifests)]), built)
 
 
 def write_sbom(root: Path, parts: Path, folder: Path) -> None:

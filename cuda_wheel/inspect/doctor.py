@@ -19,8 +19,8 @@ from cuda_wheel.runtime.driver import device_and_driver, device_count, device_na
 from cuda_wheel.runtime.errors import CudaWheelError, DriverError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
+from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 from cuda_wheel.runtime.rules import resolve
-from cuda_wheel.runtime.user_cache import Cache, cache_limit
 
 __all__ = ["cache_contents", "examine_machine"]
 

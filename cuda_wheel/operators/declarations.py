@@ -16,7 +16,7 @@ from cuda_wheel.runtime.files import files_and_manifest
 from cuda_wheel.runtime.loading import load
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
 from cuda_wheel.runtime.module import ByName, Kernel, Module
-from cuda_wheel.runtime.source_hook import source_hook
+from cuda_wheel.runtime.parts.source_hook import source_hook
 
 __all__ = [
     "Bound",

@@ -1,32 +1,23 @@
 """Load modules: everything that a user's machine needs.
 
-`loader = "vendor"` copies this folder into a wheel as `PACKAGE._cuda_wheel`, so its modules use relative imports. They
-import the standard library and `cuda.bindings` only.
+`loader = "vendor"` copies the core of this folder into a wheel as `PACKAGE._cuda_wheel`, and the parts that the wheel
+needs, so its modules use relative imports. They import the standard library and `cuda.bindings` only.
 
 Importing this package imports nothing else; the first use of a public name imports the file that defines it.
 
-The core finds, checks, chooses and loads a kernel. A plain `load` of an installed wheel imports these files only:
+The core finds, checks, chooses, loads and launches a kernel:
 
-- `errors`, `versions`, `manifest`, `rules`, `digest`: the errors, the records, and the pure rules that choose an image
+- `errors`, `manifest`, `rules`, `digest`: the errors, the records, and the pure rules that choose an image
 - `files`: find and read a module's manifest and images
 - `driver`: call the CUDA driver
-- `loading`, `module`, `registry`: `load`, its result, and the modules that are loaded already
+- `loading`, `module`: `load`, its result, and the modules that are loaded already
+- `launching`, `arguments`, `arrays`, `streams`, `configurations`: imported when a kernel is launched or bound, or its
+  attributes or occupancy are asked for
+- `jit`: imported when PTX is compiled on this machine, by the driver
+- `explanations`: imported when something fails, and the message needs details
 
-The other files are imported on first use:
-
-- `explanations`: something fails, and the message needs details
-- `specializing/`: the build side compiles what no wheel contains
-- `variants/`: a module has variants, and one is chosen
-- `importers`: a package is not in a folder, but in a zip archive or with another importer
-- `source_hook`: a module is not installed; in a source tree the build side compiles it
-- `jit/`, `user_cache/`: PTX is compiled on this machine
-- `launching/`: a kernel is launched or bound, or its attributes or occupancy are asked for
-- `memory/`: a variable of a module is used, or a tensor map is made
-- `linking/`: a module is linked on this machine, or code is loaded that no wheel describes
-- `attaching`: a package attaches its kernels
-- `choosing/`: a tuned choice is asked for
-- `formats/`: code is linked, is loaded without a manifest, or has no SHA-256 check; kernels take structs, or are many
-- `messages/`: a file is damaged, or the driver fails
+`parts` has what few programs need. `errors.PARTS` says what each part is for; a part is imported on first use, and one
+that a vendored copy lacks is an error which says how to add it.
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
@@ -49,11 +40,10 @@ if TYPE_CHECKING:
     from .module import Kernel as Kernel
     from .module import Module as Module
     from .parts.attach import attach as attach
-    from .parts.linking.inputs import Piece as Piece
-    from .parts.linking.inputs import load_code as load_code
-    from .parts.linking.link import Linked as Linked
+    from .parts.linking.inputs import LinkInput as LinkInput
     from .parts.linking.link import link as link
-    from .parts.specialize import compile as compile
+    from .parts.linking.load_code import load_code as load_code
+    from .parts.linking.prepared_link import Linked as Linked
     from .parts.tensor_maps import TensorMap as TensorMap
     from .parts.tensor_maps import tensor_map as tensor_map
     from .parts.tuned_tables import Choice as Choice
@@ -74,21 +64,20 @@ _FILES = {
     "JitOptions": "jit",
     "Kernel": "module",
     "LinkError": "errors",
-    "Linked": "parts.linking.link",
+    "LinkInput": "parts.linking.inputs",
+    "Linked": "parts.linking.prepared_link",
     "Module": "module",
     "NoImageError": "errors",
     "Occupancy": "configurations",
-    "Piece": "parts.linking.inputs",
     "TensorMap": "parts.tensor_maps",
     "UnknownGlobalError": "errors",
     "UnknownKernelError": "errors",
     "UnknownVariantError": "errors",
     "attach": "parts.attach",
-    "compile": "parts.specialize",
     "launch_stream": "streams",
     "link": "parts.linking.link",
     "load": "loading",
-    "load_code": "parts.linking.inputs",
+    "load_code": "parts.linking.load_code",
     "tensor_map": "parts.tensor_maps",
     "tuned": "parts.tuned_tables",
 }
@@ -100,5 +89,9 @@ if not TYPE_CHECKING:  # by these, a type checker would take no name from here, 
     def __getattr__(name):
         if name not in _FILES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if _FILES[name].startswith("parts."):
+            from .errors import need
+
+            need(_FILES[name].split(".")[1].replace("_", "-"))
         file = __import__(f"{__name__}.{_FILES[name]}", fromlist=(name,))  # import_module is a function of Python
         return globals().setdefault(name, getattr(file, name))

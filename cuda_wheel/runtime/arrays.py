@@ -36,9 +36,8 @@ from .arguments import (
 )
 from .arrays_in_use import export_for, wait_for
 from .driver import cuda_driver, device_with_context, memory_attribute
+from .errors import need
 from .manifest import Manifest, Parameter
-from .parts.structs import StructConverter
-from .parts.variables import Global
 from .streams import producer_stream
 
 __all__ = [
@@ -260,7 +259,7 @@ class PointerConverter(dict[type, Reader], Converter):
             return self._torch_reader()
         if is_of(kind, "cuda", "Buffer"):
             return self._read_cuda_core_buffer
-        if issubclass(kind, Global):  # its array interface says bytes, whatever the type of the variable
+        if getattr(kind, "is_module_variable", False):  # its array interface says bytes, whatever its type
             return lambda variable, device, stream, kept: int(variable.address)
         if dlpack.exports(kind):  # first: JAX's array interface has no stream, and lacks bfloat16 and 8-bit floats
             return self._read_dlpack
@@ -509,6 +508,9 @@ def converter_for(parameter: Parameter, check: bool, long_size: int | None = Non
     if ptx_type == f"b{8 * size}" and size in (1, 2, 4) and not cpp:
         return RawScalarConverter(size)
     if ptx_type == "b8" or size not in UNSIGNED_FORMATS:
+        need("structs")
+        from .parts.structs import StructConverter  # only for kernels that take structs
+
         return StructConverter(size, cpp)
     if ptx_type in FLOAT_FORMATS:
         format = FLOAT_FORMATS[ptx_type]

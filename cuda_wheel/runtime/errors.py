@@ -1,6 +1,9 @@
-"""The errors that loading, linking and launching raise on purpose."""
+"""The errors that loading, linking and launching raise on purpose; whether this copy of the loader has a part."""
+
+import sys
 
 __all__ = [
+    "PARTS",
     "ArgumentError",
     "CudaWheelError",
     "DriverError",
@@ -11,6 +14,8 @@ __all__ = [
     "UnknownKernelError",
     "UnknownVariantError",
     "describe_error",
+    "has",
+    "need",
 ]
 
 
@@ -58,3 +63,42 @@ class DriverError(CudaWheelError):
 def describe_error(error: Exception) -> str:
     """Return an exception's type and message."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+PARTS = {
+    "attach": "attach: kernels as attributes of their package",
+    "formats": "checks of images without SHA-256: CUDA_WHEEL_VERIFY=off",
+    "importers": "packages that are not in folders: zip archives, frozen applications",
+    "instance-names": 'template instances in another spelling: module["gemm<c10::Half, 16u>"] for gemm<__half, 16>',
+    "linking": "linking on the user's machine: load(..., link=[...]), link, load_code",
+    "nvjitlink": "nvJitLink for PTX that is too new for the driver",
+    "structs": "kernel parameters that are structs, vectors or complex numbers; Parameter.dtype",
+    "tensor-maps": "tensor_map",
+    "tuned-tables": "tuned: choices from a table of cuda-wheel tune",
+    "variables": "variables: Module.globals",
+    "variants": "the error that lists the variants, for one that a module lacks",
+}
+"""What each part of the loader is for. A part is the file or folder of its name in `parts`. `cuda_wheel` has all parts;
+a vendored copy has those that its wheel's modules need, and those that `loader-parts` names."""
+
+
+def has(part: str) -> bool:
+    """Return whether this copy of the loader has a part, which is imported."""
+    name = f"{__package__}.parts.{part.replace('-', '_')}"
+    if name not in sys.modules:
+        try:
+            __import__(name)
+        except ModuleNotFoundError as error:
+            if error.name not in (name, name.rpartition(".")[0]):
+                raise
+            return False
+    return True
+
+
+def need(part: str) -> None:
+    """Import a part of the loader; raises CudaWheelError if this copy lacks it."""
+    if not has(part):
+        raise CudaWheelError(
+            f"the loader in {__package__} is a copy without the part {part!r} ({PARTS[part]}): add it to the settings "
+            f'of the wheel in pyproject.toml, [tool.cuda-wheel] loader-parts = ["{part}"], and build the wheel again'
+        )

@@ -1,98 +1,24 @@
-"""Find a module's manifest and images, in its package's folders or elsewhere, and check their content.
+"""Find a module's manifest and images, in its package's folders or elsewhere, and check their content."""
 
-Read the files of a package through its importer: from zip archives, frozen applications and other places.
-
-Find damage in an image that would crash the process inside the driver, for programs that check no hashes.
-"""
-
-import importlib
 import io
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from pkgutil import get_importer
 from typing import Any
 
 from .digest import sha256_of
-from .errors import ImageError, describe_error
+from .errors import ImageError, UnknownVariantError, describe_error, has, need
 from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, same_macros
-from .parts.formats.cubin import check_cubin
-from .parts.formats.fatbin import whole_fatbin
 
 __all__ = [
     "ModuleFiles",
     "files_and_manifest",
     "find_files",
-    "has_file",
     "lie_in_folders",
-    "list_files",
     "must_verify",
-    "open_file",
     "package_folders",
     "read_image",
-    "structural_damage",
 ]
-
-
-def open_file(package: str, file: str) -> Any:
-    """Return a binary stream of a package's file.
-
-    Uses the importer's resource reader (importlib.resources), else its `get_data` (PEP 302). Raises FileNotFoundError
-    if there is no such file, and whatever the importer raises.
-    """
-    module = importlib.import_module(package)
-    reader = _resource_reader(module)
-    if hasattr(reader, "files"):
-        resource = reader.files().joinpath(file)
-        if resource.is_file():
-            return resource.open("rb")
-    elif reader is not None:
-        return reader.open_resource(file)
-    beside = os.path.dirname(getattr(module, "__file__", None) or "")
-    # A package in several places has several importers.
-    importers = [(getattr(module.__spec__, "loader", None), beside)]
-    importers += [(get_importer(folder), folder) for folder in module.__path__]
-    for importer, folder in importers:
-        get_data = getattr(importer, "get_data", None)
-        if get_data is not None:
-            with suppress(OSError):
-                return io.BytesIO(get_data(os.path.join(folder, file)))
-    raise FileNotFoundError(f"{package} has no file {file}")
-
-
-def has_file(package: str, file: str, where: str) -> bool:
-    """Return whether a package has a file; raises ImageError, which names it `where`, if the importer fails."""
-    try:
-        open_file(package, file).close()
-    except FileNotFoundError:
-        return False
-    except Exception as error:  # importers raise anything for a damaged archive
-        raise ImageError(f"{where} cannot be read: {describe_error(error)}") from error
-    return True
-
-
-def list_files(package: str) -> list[str]:
-    """Return the names of the files and folders in a package; an empty list if its importer cannot list them.
-
-    Raises whatever the importer raises.
-    """
-    reader = _resource_reader(importlib.import_module(package))
-    with suppress(OSError):  # the package of a frozen application whose folder was left out
-        if hasattr(reader, "files"):
-            return [entry.name for entry in reader.files().iterdir()]
-        if reader is not None:
-            return list(reader.contents())
-    return []
-
-
-def _resource_reader(module: Any) -> Any:
-    """Return the resource reader of a package's importer; None if it has none."""
-    get_reader = getattr(getattr(module.__spec__, "loader", None), "get_resource_reader", None)
-    if get_reader is not None:
-        with suppress(OSError):  # before Python 3.13, the reader of a namespace package knows folders only
-            return get_reader(module.__name__)
-    return None
 
 
 _manifest_files: dict[tuple[Any, ...], ManifestFile] = {}
@@ -141,6 +67,8 @@ class ModuleFiles:
         wanted = same_macros(macros)
         found = self._read_once(file) if wanted else self.manifest_file(file, must_verify())
         if wanted not in found.variants:
+            if not has("variants"):
+                raise UnknownVariantError(f"{found.name} has no variant with the macros {dict(macros)}")
             from .parts.variants import unknown_variant  # only for an error
 
             variants = (tuple(sorted(each["macros"].items())) for each in found.variants.values() if each["macros"])
@@ -170,6 +98,7 @@ class ModuleFiles:
             return open(os.path.join(self.folder, file), "rb")
         if self.contents is not None:
             return io.BytesIO(self.contents[file])
+        from .parts.importers import open_file  # only for a package that is not in a folder
 
         return open_file(self.package, file)
 
@@ -208,12 +137,17 @@ def find_files(
         if os.path.isfile(path):
             return ModuleFiles(path, folder)
     if not lie_in_folders(folders):
+        need("importers")
+        from .parts.importers import has_file  # only for a package that is not in a folder
+
         where = os.path.join(folders[0], manifest) if folders else f"{manifest} in {package}, through its importer"
         if has_file(package, manifest, where):
             return ModuleFiles(where, None, package)
-    from .source_hook import compiled_on_load  # only for a module that is not installed
+    contents = None
+    if has("source_hook"):  # a vendored loader compiles nothing
+        from .parts.source_hook import compiled_on_load  # only for a module that is not installed
 
-    contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu)
+        contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu)
     if contents is None:
         from .explanations import module_not_found  # only for an error
 
@@ -250,9 +184,10 @@ def must_verify() -> bool:
     """Return whether to check the SHA-256 of manifests and images: unless CUDA_WHEEL_VERIFY is "off"."""
     setting = os.environ.get("CUDA_WHEEL_VERIFY") or "on"
     if setting not in ("on", "off"):
-        from .user_cache import warn  # only for a wrong setting
+        import warnings  # only for a wrong setting
 
-        warn(f'the environment variable CUDA_WHEEL_VERIFY must be "on" or "off", not {setting!r}; "on" is used.')
+        wrong = f'the environment variable CUDA_WHEEL_VERIFY must be "on" or "off", not {setting!r}; "on" is used.'
+        warnings.warn(wrong, RuntimeWarning, stacklevel=2)
     return setting != "off"
 
 
@@ -260,7 +195,7 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
     """Return the bytes for the driver: those of the image, or the whole fatbin if it is compressed.
 
     Raises ImageError if they are incomplete or not what the manifest says. With CUDA_WHEEL_VERIFY=off, only damage is
-    found that would crash the process inside the driver.
+    found that would crash the process inside the driver; a vendored loader without the part for that checks the hash.
     """
     if image.offset is None:
         start, size, sha256 = 0, manifest.fatbin_size, manifest.fatbin_sha256
@@ -270,7 +205,9 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
     damage: str | None = None
     if len(content) < size:  # the driver gets no size, and would read past the end
         damage = f"it ends before the end of {image}"
-    elif not must_verify():
+    elif not must_verify() and has("formats"):
+        from .parts.formats.damage import structural_damage  # only for programs that check no hashes
+
         damage = structural_damage(image, content)
     elif sha256_of(content) != sha256:
         damage = f"the SHA-256 of {image} is not the one in the manifest"
@@ -280,15 +217,3 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
         raise damaged_image(manifest, files.where, damage)
     # The driver reads PTX up to a NUL, which the image does not contain.
     return content + b"\0" if image.kind == "ptx" and image.offset is not None else content
-
-
-def structural_damage(image: "Image", content: bytes) -> str | None:
-    """Return what is wrong with a fatbin or cubin that the driver would read without checks; None if nothing is."""
-    if image.offset is None:
-        return None if whole_fatbin(content) else "it is cut short"
-    if image.kind == "cubin":
-        try:
-            check_cubin(content)
-        except ValueError as error:
-            return f"in {image}, {error}"
-    return None

@@ -1,23 +1,21 @@
 """Load a module: find its files, choose an image for the GPU and driver, and pass it to the driver.
 
-Load an image that the driver may refuse, and find out at once whether it does.
+An image that the driver may refuse is loaded on trial: whether the driver takes it is found out at once.
 """
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .driver import check_result, cuda_driver, current_device, device_and_driver, load_library
-from .errors import DriverError, NoImageError, UnknownVariantError
-from .explanations import no_image_message
+from .errors import DriverError, NoImageError, UnknownVariantError, has, need
 from .files import ModuleFiles, files_and_manifest, read_image
 from .manifest import Image, MacroValue, Manifest, Version
-from .module import Module
-from .registry import once
+from .module import Module, once
 from .rules import How, Rejection, Resolution, resolve
 
 if TYPE_CHECKING:
     from .jit import JitOptions
-__all__ = ["load", "load_found", "load_on_trial", "try_to_load"]
+__all__ = ["load", "load_found", "load_on_trial", "load_ptx", "try_to_load"]
 
 
 def load(
@@ -36,7 +34,7 @@ def load(
 
     `link` lists the pieces to link the module's relocatable images with: CUDA C++ or PTX text; PTX, LTO-IR, a cubin, a
     fatbin, an object or an archive as bytes; the path of a file with one of these; the dotted name of another
-    package's module; a `cuda.core.ObjectCode`; the result of `numba.cuda.compile`; or a `Piece`. `Module.link` then
+    package's module; a `cuda.core.ObjectCode`; the result of `numba.cuda.compile`; or a `LinkInput`. `Module.link` then
     describes the link.
 
     `variant` are the macros of one of the module's variants: `load("demo.update", MATH_TYPE="double", NUM_MODES=4)`.
@@ -49,12 +47,15 @@ def load(
     the compiler's log.
     """
     if link is not None:
+        need("linking")
         from .parts.linking.link import load_linked  # only for links
 
         return load_linked(name, link, device, _options(jit), variant)
     try:
         files, manifest = files_and_manifest(name, device, variant)
     except UnknownVariantError as unknown:
+        if not has("specialize"):
+            raise
         from .parts.specialize import specialized_variant  # only for a variant that no wheel has
 
         files, manifest = specialized_variant(name, variant, device, unknown)
@@ -64,7 +65,7 @@ def load(
 def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
     """Return the module with these files and this manifest, loaded; see `load`."""
     module = _load_found(files, manifest, device, jit)
-    if manifest.specialize is not None and module.specialize is None:
+    if manifest.specialize is not None and module.specialize is None and has("specialize"):
         from .parts.specialize import instances_of_wheel  # only for modules that can be compiled again
 
         module.specialize = instances_of_wheel(load_found, device)
@@ -78,9 +79,9 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
     resolution = resolve(manifest._replace(images=near), capability, driver_version)
     if resolution.how != "native" or resolution.doubt or manifest.compression != "none":
         resolution = resolve(manifest, capability, driver_version)
-    if resolution.image is None or resolution.doubt:
+    if (resolution.image is None or resolution.doubt) and has("nvjitlink"):
         # Looking for nvJitLink takes time, and very few machines need it.
-        from .parts.cuda_libraries import nvjitlink_version
+        from .parts.nvjitlink import nvjitlink_version
 
         resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
     image, how = resolution.image, resolution.how
@@ -116,11 +117,23 @@ def _load_image(
     code = read_image(files, manifest, image)
     if options is None:
         return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
-    from .jit import load_linked_ptx, load_ptx  # only for PTX
-
     if how == "jit":
         return load_ptx(manifest, image, code, options)
-    return load_linked_ptx(manifest, image, code, options, capability, driver)
+    from .parts.nvjitlink import compile_by_nvjitlink  # only for PTX that is too new for the driver
+
+    cubin, compiled = compile_by_nvjitlink(manifest, image, code, options, capability, driver)
+    handle = load_library(cubin, f"loading {manifest.full_name}, {image}, compiled")
+    return Module(manifest, image, how, handle, compiled)
+
+
+def load_ptx(manifest: Manifest, image: Image, code: bytes, options: "JitOptions") -> Module:
+    """Return the module that the driver compiles from PTX; raises DriverError with the compiler's log."""
+    from .jit import compile_now, load_compiled  # only for PTX
+
+    doing = f"compiling {manifest.full_name}, {image}"
+    present = next((kernel.symbol for kernel in manifest.kernels if str(image.target) not in kernel.absent), None)
+    handle, _, jit = load_compiled(code, doing, options, lambda handle: compile_now(handle, present, doing))
+    return Module(manifest, image, "jit", handle, jit)
 
 
 def _options(jit: "JitOptions | None") -> "JitOptions":
@@ -151,6 +164,8 @@ def load_on_trial(
     try:
         return try_to_load(load, doubt, device)
     except NoImageError as error:
+        from .explanations import no_image_message  # only for an error
+
         without = Resolution(None, None, (Rejection(image, str(error)), *resolution.rejected))
         raise NoImageError(no_image_message(manifest, without, capability, driver)) from None
 

@@ -451,7 +451,7 @@ class ManifestFile:
             place += size + len(_BETWEEN)
         _check_size(place)
         self.name, self._head = printable(head["name"]), head
-        self.variants = {same_macros(record["macros"]): record for record in head["variants"]}
+        self.variants = {same_macros(read_macros(record["macros"])): record for record in head["variants"]}
         if not self.variants or len(self.variants) < len(head["variants"]):
             raise ValueError("a variant appears twice, or there is none")
 
@@ -468,8 +468,8 @@ class ManifestFile:
         """Return the names of the module's kernels; None if it has variants. Checks only what it reads."""
         if () not in self.variants:
             return None
-        numbers = self.variants[()]["kernels"]["blocks"]
-        return _checked(self.where, lambda: [printable(row["name"]) for row in self.rows(numbers)])
+        record = self.variants[()]
+        return _checked(self.where, lambda: [printable(row["name"]) for row in self.rows(record["kernels"]["blocks"])])
 
     @property
     def specialize(self) -> Carried | None:
@@ -483,6 +483,8 @@ class ManifestFile:
             place, size, digest = self._blocks[_count(number)]
             text = self._start[place : place + size]
             text = text if len(text) == size else self._read(place, size)
+            if len(text) < size:
+                raise ValueError(f"it ends after {place + len(text)} bytes, before the end of its kernels")
             if self._check and sha256_of(text) != digest:
                 raise ImageError(
                     f"{self.where} is damaged, or was changed after it was loaded: {size} bytes from {place} on do not "
@@ -495,6 +497,8 @@ class ManifestFile:
     def check_end(self, text: bytes) -> None:
         """Raise ImageError if `text`, that of the whole file, has anything but blocks after the head."""
         places = [place + size for place, size, _ in self._blocks]
+        if places and len(text) < places[-1] + len(_END):
+            raise ImageError(f"{self.where} is not a cuda-wheel manifest: it ends after {len(text)} bytes")
         between = all(text[place : place + len(_BETWEEN)] == _BETWEEN for place in places[:-1])
         if not (places and between and text[places[-1] :] == _END):
             raise _damaged(self.where)

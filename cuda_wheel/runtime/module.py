@@ -1,16 +1,15 @@
-"""Hold a loaded module: its kernels and variables, by name."""
+"""Hold a loaded module: its kernels and variables, by name. Each is loaded once, however many threads ask for it."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .driver import check_result, cuda_driver, is_forked
-from .errors import DriverError, UnknownGlobalError, UnknownKernelError
+from .errors import DriverError, UnknownGlobalError, UnknownKernelError, need
 from .manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Parameter, unscoped, without_spaces
-from .registry import forget
 from .rules import How
 
-__all__ = ["ByName", "Dim", "Kernel", "Module"]
+__all__ = ["ByName", "Dim", "Kernel", "Module", "forget", "forget_all", "once"]
 
 if TYPE_CHECKING:
     from typing import Generic, Protocol, SupportsFloat, SupportsIndex, TypeAlias
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from .configurations import Attributes, LaunchAttributes, Occupancy
     from .jit import Jit
-    from .parts.linking.link import Linked
+    from .parts.linking.prepared_link import Linked
     from .parts.variables import Global
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
@@ -235,7 +234,8 @@ class ByName(Mapping[str, T]):
                 return found
         found = self._matches_as_spelled(name, spelled)
         if not found and "<" in name:
-            from .instance_names import matching  # only for another spelling of a template's arguments
+            need("instance-names")
+            from .parts.instance_names import matching  # only for another spelling of a template's arguments
 
             found = matching(name, self._infos, unscoped)
         return found
@@ -320,7 +320,7 @@ class Module(Mapping[str, Kernel]):
         )
 
     specialize: "Callable[[Module, str, UnknownKernelError], Kernel] | None" = None
-    """Compiles a template instance that the module lacks; see `specializing.unforeseen`."""
+    """Compiles a template instance that the module lacks; see `parts.specialize`."""
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
@@ -409,6 +409,7 @@ class Module(Mapping[str, Kernel]):
         return Kernel(self, info, int(check_result(result, f"loading {self!r}")))
 
     def _variable(self, info: GlobalInfo) -> "Global":
+        need("variables")
         from .parts.variables import Global  # only for programs that use variables
 
         return Global(self, info)
@@ -416,3 +417,58 @@ class Module(Mapping[str, Kernel]):
     def __repr__(self) -> str:
         kernels = f"{len(self)} kernel{'' if len(self) == 1 else 's'}"
         return f"<Module {self.manifest.full_name}: {kernels}, {self.image}, {self.how}>"
+
+
+Key = tuple[Any, ...]
+"""All that decides what is loaded: name, SHA-256 of the manifest, target of the image and, for code compiled on this
+machine, the options and the GPU that nvJitLink compiled it for. The SHA-256 of an image is not enough: after an edit,
+equal machine code may take parameters of other types."""
+
+
+class Registry:
+    """Loaded modules by key. Different modules load at the same time; threads that want the same one wait for it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._modules: dict[Key, Module] = {}
+        self._being_loaded: dict[Key, threading.Lock] = {}
+
+    def once(self, key: Key, load: Callable[[], Module]) -> Module:
+        """Return the module under `key`; call `load` if there is none yet."""
+        while True:
+            with self._lock:
+                module = self._modules.get(key)
+                if module is not None:
+                    return module
+                key_lock = self._being_loaded.setdefault(key, threading.Lock())
+            with key_lock:
+                with self._lock:
+                    if self._being_loaded.get(key) is not key_lock:  # the thread that held it has finished: look again
+                        continue
+                try:
+                    module = load()
+                    with self._lock:
+                        self._modules[key] = module
+                    return module
+                finally:
+                    with self._lock:
+                        del self._being_loaded[key]
+
+    def forget(self, is_unwanted: Callable[[Module], bool]) -> None:
+        """Remove the modules for which `is_unwanted` is true; the next `load` loads them again."""
+        with self._lock:
+            self._modules = {key: module for key, module in self._modules.items() if not is_unwanted(module)}
+
+    def __len__(self) -> int:
+        """Return how many modules are loaded or being loaded."""
+        return len(self._modules) + len(self._being_loaded)
+
+
+_loaded = Registry()
+once = _loaded.once
+forget = _loaded.forget
+
+
+def forget_all() -> None:
+    """Start with an empty registry. Modules stay loaded for those who hold them. For tests."""
+    forget(lambda module: True)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.execute import TaskQueue
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
+from cuda_wheel.builder.task_queue import TaskQueue
 from cuda_wheel.builder.timing import Step, Timed
 from cuda_wheel.builder.workers.executor import Call, Executor
 from tests.support.projects import KERNEL, write_files
@@ -78,7 +78,7 @@ def test_a_first_build_reports_no_time_before_its_first_job_and_a_second_one_doe
 
 
 def test_the_bar_shows_no_time_that_is_over() -> None:
-    rich = pytest.importorskip("cuda_wheel.builder.report.progress")
+    rich = pytest.importorskip("cuda_wheel.builder.report.progress_bar")
     bar = rich.ProgressBar()
 
     def shown() -> str:

@@ -17,7 +17,7 @@ import pytest
 from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.jobs import EMPTY
 from cuda_wheel.cli.main import main
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import run
 from tests.support.projects import KERNEL
 
@@ -109,9 +109,7 @@ LIMITED = ["bash", "-c", 'ulimit -f 1 && exec "$0" "$@"', sys.executable]
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no ulimit")
 def test_an_incomplete_entry_is_removed(tmp_path: Path) -> None:
-    program = (
-        "import sys; from cuda_wheel.runtime.user_cache import Cache; Cache(sys.argv[1]).put(sys.argv[2], bytes(4000))"
-    )
+    program = "import sys; from cuda_wheel.runtime.parts.user_cache import Cache; Cache(sys.argv[1]).put(sys.argv[2], bytes(4000))"
     result = run(*LIMITED, "-c", program, tmp_path, KEY)
     assert (result.returncode, result.stdout.count("(File too large)")) == (0, 1)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 import weakref
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,7 @@ from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime import digest, loading, rules
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.listener import Listener
 from tests.support.processes import run
 
@@ -126,13 +127,13 @@ def test_a_build_releases_a_module_as_soon_as_it_is_built(
     built: list[weakref.ref[BuiltModule]] = []
     at_once = []
 
-    def keep(module: BuiltModule) -> str:
+    names = []
+    for module in execute(plan_of(tmp_path, toolchain), one_worker, SilentReporter(), None):
         at_once.append(sum(each() is not None for each in built))
         built.append(weakref.ref(module))
-        return module.manifest.name
-
-    names = execute(plan_of(tmp_path, toolchain), one_worker, SilentReporter(), None, keep)
-    assert names == tuple(f"demo.{name}" for name in NAMES)
+        names.append(module.name)
+        del module
+    assert sorted(names) == [f"demo.{name}" for name in NAMES]
     assert Watched.most <= 4 < 2 * len(NAMES)
     assert Watched.left == 0
     assert max(at_once) <= 1
@@ -145,7 +146,7 @@ def test_a_failed_build_reports_all_errors_and_stores_no_more(
     broken: str, tmp_path: Path, toolchain: Toolchain, one_worker: Workers
 ) -> None:
     with pytest.raises(CompileError) as error:
-        execute(plan_of(tmp_path, toolchain, broken), one_worker, SilentReporter(), None, lambda module: None)
+        list(execute(plan_of(tmp_path, toolchain, broken), one_worker, SilentReporter(), None))
     assert [f"{name}.cu does not compile" in str(error.value) for name in NAMES] == [name in broken for name in NAMES]
     assert Watched.most <= 4
     assert Watched.left == 0
@@ -158,12 +159,13 @@ def test_results_in_files_give_the_same_bytes(
     for limit in (JobResults.LIMIT, 0):
         monkeypatch.setattr(plan_runner, "JobResults", partial(JobResults, limit))
         plan = plan_of(tmp_path, toolchain)
-        built.append(execute(plan, workers, SilentReporter(), None, contents))
+        built.append(contents(execute(plan, workers, SilentReporter(), None)))
     assert built[0] == built[1]
 
 
-def contents(module: BuiltModule) -> tuple[bytes, bytes]:
-    return module.text, module.fatbin
+def contents(built: Iterable[BuiltModule]) -> dict[str, tuple[bytes, bytes]]:
+    """Return the manifest and fatbin of each module, by name."""
+    return {module.name: (module.text, module.fatbin) for module in built}
 
 
 DEFECTS = {
@@ -187,14 +189,13 @@ def test_what_workers_describe_is_what_this_process_describes(
         monkeypatch.setattr(plan_runner, "PACKED_IN_WORKERS", packed_from)
         cache, again = Cache(str(tmp_path / f"cache-{packed_from}")), Listener()
         first = Listener()
-        built = execute(plan_in(tmp_path / "good", toolchain), workers, first, CompileCache(cache, toolchain), contents)
-        cached = execute(
-            plan_in(tmp_path / "good", toolchain), workers, again, CompileCache(cache, toolchain), contents
-        )
+        plan = plan_in(tmp_path / "good", toolchain)
+        built = contents(execute(plan, workers, first, CompileCache(cache, toolchain)))
+        cached = contents(execute(plan, workers, again, CompileCache(cache, toolchain)))
         assert cached == built
         assert set(again.hows) == {"from the cache"} and again.warnings == first.warnings
         with pytest.raises(CompileError) as error:
-            execute(plan_in(tmp_path / "bad", toolchain), workers, SilentReporter(), None, contents)
+            list(execute(plan_in(tmp_path / "bad", toolchain), workers, SilentReporter(), None))
         keys = sorted(os.path.relpath(path, cache.folder) for _, _, path in cache.entries())
         # Which target of c.cu fails first is by chance.
         texts = sorted(re.sub(r"not compile for sm_\d+", "not compile", str(error.value)).split("\n\n"))

@@ -15,7 +15,7 @@ import pytest
 
 from cuda_wheel.builder.messages.diagnostics import read_nvrtc_log
 from cuda_wheel.cmake.commands import escaped_path
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import run
 from tests.support.projects import ROOT
 
@@ -34,7 +34,7 @@ CHECKS = {
     "cuda_wheel/migrate/script_reader.py": {"os.name", "platform.system", "sys.platform"},
     "cuda_wheel/runtime/driver.py": {"register_at_fork"},
     "cuda_wheel/runtime/parts/cuda_libraries.py": {"sys.platform"},
-    "cuda_wheel/runtime/user_cache.py": {"fcntl", "getuid", "sys.platform"},
+    "cuda_wheel/runtime/parts/user_cache.py": {"fcntl", "getuid", "sys.platform"},
 }
 """The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, locks on files, memory limits, the C
 library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them; what

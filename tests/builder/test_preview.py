@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.traces import FILES, TABLE, assert_nested
 
 pytestmark = pytest.mark.one_toolchain

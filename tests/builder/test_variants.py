@@ -237,7 +237,7 @@ def test_an_index_that_contradicts_itself_is_refused(variants_build: tuple[Path,
     for changed, words in (
         ([manifests[0], manifests[1]._replace(variant=manifests[0].variant)], "appears twice"),
         ([manifests[1], manifests[0]], "does not follow the one before it"),
-        ([manifests[0]._replace(fatbin_offset=-1)], "-1 is no offset"),
+        ([manifests[0]._replace(fatbin_offset=-1)], "-1 is not a size in bytes"),
         ([manifests[0]._replace(variant=(("A B", 1),))], "is not a macro"),
     ):
         with pytest.raises(ImageError, match=words):

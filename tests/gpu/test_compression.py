@@ -8,7 +8,6 @@ import pytest
 import cuda_wheel
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.bundling import bundle
-from cuda_wheel.builder.jobs import Bundle
 from cuda_wheel.runtime.driver import device_and_driver, load_library
 from cuda_wheel.runtime.loading import try_to_load
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
@@ -43,10 +42,10 @@ def test_a_fatbin_of_every_compression_runs(compress: str, compression: str, onl
     images = [(("ptx", "80", compiled("compute_80")), "fill")]
     if not only_ptx:
         images.insert(0, (("cubin", own_arch(), compiled(f"sm_{own_arch()}")), "fill"))
-    bundled = bundle(Bundle("fill", tuple(images), compress))
+    bundled = bundle(("fill", tuple(images), compress))
     assert bundled.compression == compression
     x = Memory(np.zeros(64, np.int32))
-    cuda_wheel.load_code(bundled.fatbin)["fill"].launch(1, 64, x.address, 64)
+    cuda_wheel.load_code(bundled.content)["fill"].launch(1, 64, x.address, 64)
     assert (x.numpy() == 7).all()
 
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel import JitOptions, Piece
+from cuda_wheel import JitOptions, LinkInput
 from cuda_wheel.runtime.driver import device_and_driver
-from cuda_wheel.runtime.jit import FloatingPoint, floating_point
 from cuda_wheel.runtime.manifest import Target
 from cuda_wheel.runtime.module import Module
+from cuda_wheel.runtime.parts.floating_point import FloatingPoint, floating_point
 from cuda_wheel.runtime.parts.linking.cuda_compiler import _header_folders as header_folders
 from cuda_wheel.runtime.parts.linking.cuda_compiler import compile_cuda, nvrtc_version
 from tests.gpu.conftest import prebuilt_sets
@@ -113,7 +113,7 @@ def test_a_wheels_module_is_linked_with_its_own_options(name: str, jit: JitOptio
 
 
 def test_modules_with_different_options_keep_their_own_in_one_link(floating: str) -> None:
-    other = Piece("cuda", "other.cu", b'extern "C" __global__ void other(float* x) { *x = x[0] * x[1] + x[2]; }')
+    other = LinkInput("cuda", "other.cu", b'extern "C" __global__ void other(float* x) { *x = x[0] * x[1] + x[2]; }')
     jit = JitOptions(floating_point=("--fmad=true",))
     try:
         module = cuda_wheel.load("floating_demo.linked_lto_exact", link=[other], jit=jit)
@@ -136,20 +136,20 @@ def text() -> str:
 
 
 @pytest.fixture
-def code(nvrtc: None, text: str) -> Callable[[str, tuple[str, ...]], Piece]:
+def code(nvrtc: None, text: str) -> Callable[[str, tuple[str, ...]], LinkInput]:
     """Return a function that compiles the fixture's kernels to a piece of a kind, with these options."""
     if (nvrtc_version() or (0, 0)) > device_and_driver()[1]:
         pytest.skip("NVRTC's PTX is newer than the driver")
     if not any(Path(folder, "cuda_fp16.h").is_file() for folder in header_folders()):
         pytest.skip("the toolkit's headers are not installed")
 
-    def compile(kind: str, options: tuple[str, ...]) -> Piece:
+    def compile(kind: str, options: tuple[str, ...]) -> LinkInput:
         if kind == "cuda":
-            return Piece("cuda", "made.cu", text.encode())
+            return LinkInput("cuda", "made.cu", text.encode())
         target = Target(*device_and_driver()[0], "", True)
         lto = kind == "ltoir"
         content, _ = compile_cuda(text.encode(), "made.cu", None, target, lto, JitOptions(), floating_point(options))
-        return Piece(kind, f"made.{kind}", content)  # type: ignore[arg-type]
+        return LinkInput(kind, f"made.{kind}", content)  # type: ignore[arg-type]
 
     return compile
 

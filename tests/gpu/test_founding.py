@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel import DriverError, JitOptions, LinkError, Piece
+from cuda_wheel import DriverError, JitOptions, LinkError, LinkInput
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.module import Module
@@ -91,7 +91,7 @@ def test_ptx_texts_and_a_cubin_are_linked_together(linker: str, kernels: Callabl
     options = core.ProgramOptions(arch=f"sm_{major}{minor}", relocatable_device_code=True)
     source = FIXTURES / "plugin/src/plugin_demo/kernels/matmul.cu"
     cubin = core.Program(source.read_text(), "c++", options).compile("cubin")
-    texts = [Piece("ptx", f"{name}.ptx", image(folder, name, "ptx")) for name in ("apply", "waves")]
+    texts = [LinkInput("ptx", f"{name}.ptx", image(folder, name, "ptx")) for name in ("apply", "waves")]
     linked = cuda_wheel.link([*texts, cubin], jit=JitOptions(linker=linker, lto=False))  # type: ignore[arg-type]
     print(linked, linked.log, linked.seconds)
     module = cuda_wheel.load_code(linked.cubin)
@@ -101,7 +101,7 @@ def test_ptx_texts_and_a_cubin_are_linked_together(linker: str, kernels: Callabl
     module["apply"].launch(256, 256, Memory(x), result, np.float32(3), x.size)
     np.testing.assert_allclose(result.numpy(), 2 * (3 * x - np.floor(3 * x)), rtol=1e-5, atol=1e-5)
     with pytest.raises(LinkError, match="is finished machine code"):
-        cuda_wheel.link([*texts, Piece("cubin", "finished.cubin", linked.cubin)], jit=JitOptions(linker=linker))  # type: ignore[arg-type]
+        cuda_wheel.link([*texts, LinkInput("cubin", "finished.cubin", linked.cubin)], jit=JitOptions(linker=linker))  # type: ignore[arg-type]
 
 
 def multiply(module: Module) -> None:

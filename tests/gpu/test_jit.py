@@ -140,10 +140,10 @@ NEWER = (
 import sys
 from cuda.core import Device
 import cuda_wheel
-from cuda_wheel.runtime.jit import compiling
-from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
+from cuda_wheel.runtime.parts import nvjitlink
+from cuda_wheel.runtime.parts.nvjitlink import nvjitlink_version
 if "kept" in sys.argv:
-    compiling.link_code = None
+    nvjitlink.link_code = None
 device = Device()
 device.set_current()
 module = cuda_wheel.load("saxpy_demo.kernels.saxpy")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, Piece
+from cuda_wheel import DriverError, ImageError, JitOptions, LinkError, LinkInput
 from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.module import Module
@@ -123,8 +123,8 @@ NVJITLINK = JitOptions(linker="nvjitlink", lto=False)
 SIZES = [1 << 16, 1 << 20]
 
 
-def named(text: str, name: str) -> Piece:
-    return Piece("ptx", name, text.encode())
+def named(text: str, name: str) -> LinkInput:
+    return LinkInput("ptx", name, text.encode())
 
 
 def check(module: Module, n: int = SIZES[0]) -> None:
@@ -184,7 +184,7 @@ def test_the_driver_links_machine_code_with_ptx(nvrtc: None) -> None:
     linked = cuda_wheel.link([named(APPLY, "lib.ptx"), user], jit=DRIVER)
     print(linked, linked.log)
     check(cuda_wheel.load_code(linked.cubin))
-    cubin = Piece("cubin", "user.cubin", user.code)
+    cubin = LinkInput("cubin", "user.cubin", user.code)
     with pytest.raises(LinkError, match=r"user_transform is defined twice: by user\.cubin and by user\.ptx"):
         cuda_wheel.link([named(APPLY, "lib.ptx"), cubin, named(USER, "user.ptx")], jit=DRIVER)
 
@@ -223,12 +223,12 @@ def test_broken_and_newer_ptx_are_errors_with_the_drivers_log() -> None:
 CUT = """
 import sys
 import cuda_wheel
-from cuda_wheel import JitOptions, Piece
+from cuda_wheel import JitOptions, LinkInput
 cubin, ptx = (open(path, "rb").read() for path in sys.argv[1:])
 for length in range(1, len(cubin), len(cubin) // 40):
     for act in (
-        lambda: cuda_wheel.load_code(Piece("cubin", "cut.cubin", cubin[:length])),
-        lambda: cuda_wheel.link([ptx, Piece("cubin", "cut.cubin", cubin[:length])], jit=JitOptions(linker="driver")),
+        lambda: cuda_wheel.load_code(LinkInput("cubin", "cut.cubin", cubin[:length])),
+        lambda: cuda_wheel.link([ptx, LinkInput("cubin", "cut.cubin", cubin[:length])], jit=JitOptions(linker="driver")),
     ):
         try:
             act()
@@ -254,7 +254,7 @@ def test_a_truncated_cubin_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_a_plug_in_gives_the_same_by_ptx_and_by_lto(n: int, nvrtc: None) -> None:
-    pieces = [Piece("cuda", "lib.cu", CUDA_APPLY.encode()), Piece("cuda", "user.cu", CUDA_USER.encode())]
+    pieces = [LinkInput("cuda", "lib.cu", CUDA_APPLY.encode()), LinkInput("cuda", "user.cu", CUDA_USER.encode())]
     linked = {lto: cuda_wheel.link(pieces, jit=JitOptions(lto=lto)) for lto in (True, False)}
     modules = {lto: cuda_wheel.load_code(each.cubin) for lto, each in linked.items()}
     for module in modules.values():

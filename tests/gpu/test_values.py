@@ -10,7 +10,8 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.driver import device_count
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
-from cuda_wheel.runtime.jit import JitOptions, load_ptx
+from cuda_wheel.runtime.jit import JitOptions
+from cuda_wheel.runtime.loading import load_ptx
 from cuda_wheel.runtime.manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
 from cuda_wheel.runtime.module import Kernel, Module
 from tests.gpu.support import Memory, value

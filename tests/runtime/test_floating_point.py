@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import cuda_wheel as package
-from cuda_wheel import ImageError, JitOptions, LinkError, Piece
+from cuda_wheel import ImageError, JitOptions, LinkError, LinkInput
 from cuda_wheel.builder.images.bundling import make_fatbin
-from cuda_wheel.runtime.jit import NO_CONTRACTION, FloatingPoint, floating_point, values_of
+from cuda_wheel.runtime.parts.floating_point import NO_CONTRACTION, FloatingPoint, floating_point, values_of
 from cuda_wheel.runtime.parts.formats.ptx import without_contraction
 from cuda_wheel.runtime.parts.linking import prepared_link
 from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
@@ -187,7 +187,7 @@ def test_a_link_gives_the_modules_arithmetic_to_all(options: tuple[str, ...], ma
 @pytest.mark.parametrize("chosen", [None, (), ("--fmad=false",)])
 def test_pieces_without_a_manifest_compute_as_the_caller_says(kind: str, chosen: Any, arithmetic) -> None:
     content = USER.encode() if kind == "cuda" else _compiled(USER, kind)
-    piece = Piece(kind, f"user.{'cu' if kind == 'cuda' else kind}", content)  # type: ignore[arg-type]
+    piece = LinkInput(kind, f"user.{'cu' if kind == 'cuda' else kind}", content)  # type: ignore[arg-type]
     for lto in (None, False) if kind == "cuda" else (None,):
         _, found = linked([piece], arithmetic, JitOptions(floating_point=chosen, lto=lto))
         assert found["user_half"] == (SEPARATE if chosen else FUSED)
@@ -214,7 +214,7 @@ def test_where_options_differ_each_piece_keeps_its_own_without_lto(make: Make, a
 @pytest.mark.parametrize("lto", [None, True])
 def test_where_options_differ_ltoir_alone_is_an_error(lto: bool | None, make: Make) -> None:
     make("--fmad=false")
-    pieces = [NAME, Piece("ltoir", "user.ltoir", _compiled(USER, "ltoir"))]
+    pieces = [NAME, LinkInput("ltoir", "user.ltoir", _compiled(USER, "ltoir"))]
     with pytest.raises(
         LinkError,
         match=r"LTO: demo\.k:k\.cu and user\.ltoir differ in floating-point options \(--fmad=false; the defaults\)",
@@ -241,7 +241,7 @@ def test_a_link_of_ltoir_gets_each_option_and_forbids_contraction_where_the_asse
 
 
 def test_every_floating_point_option_is_in_the_key_of_a_link() -> None:
-    piece = Piece("ltoir", "user.ltoir", _compiled(USER, "ltoir"))
+    piece = LinkInput("ltoir", "user.ltoir", _compiled(USER, "ltoir"))
     choices = [
         None,
         ("--fmad=false",),
@@ -263,7 +263,7 @@ def test_a_fatbin_is_linked_in_a_child_process_with_the_same_options(
     content = make_fatbin([(("ltoir", "90", _compiled(USER, "ltoir")), "user")], ["-64", "-compress=false"])
     monkeypatch.setattr(prepared_link, "link_by_nvjitlink", lambda *_: pytest.fail("linked in this process"))
     jit = JitOptions(lto=True, floating_point=("--fmad=false",))
-    mode, found = linked([Piece("fatbin", "user.fatbin", content)], arithmetic, jit)
+    mode, found = linked([LinkInput("fatbin", "user.fatbin", content)], arithmetic, jit)
     assert (mode, found["user_half"]) == ("lto", SEPARATE)
 
 
@@ -278,7 +278,7 @@ def test_the_drivers_linker_gets_text_that_it_cannot_contract(use: Use, monkeypa
     monkeypatch.setattr(prepared_link, "link_by_driver", link)
     text = _compiled(USER, "ptx")
     for options, contracts in (((), True), (("--fmad=false",), False)):
-        package.link([Piece("ptx", "user.ptx", text)], jit=JitOptions(linker="driver", floating_point=options))
+        package.link([LinkInput("ptx", "user.ptx", text)], jit=JitOptions(linker="driver", floating_point=options))
         assert (b"mul.f16" in given[0].content) is contracts, options
         assert (b"mul.rn.f16" in given[0].content) is not contracts, options
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from cuda_wheel.runtime.errors import UnknownKernelError
-from cuda_wheel.runtime.instance_names import canonical
 from cuda_wheel.runtime.manifest import KernelInfo
 from cuda_wheel.runtime.module import ByName
+from cuda_wheel.runtime.parts.instance_names import canonical
 
 pytestmark = pytest.mark.one_toolchain
 

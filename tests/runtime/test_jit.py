@@ -14,13 +14,12 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions
 from cuda_wheel.runtime import driver as driver_module
-from cuda_wheel.runtime import jit as compiling
 from cuda_wheel.runtime import loading
-from cuda_wheel.runtime import user_cache as cache
 from cuda_wheel.runtime.manifest import parse_version
-from cuda_wheel.runtime.parts import cuda_libraries as nvjitlink
+from cuda_wheel.runtime.parts import nvjitlink
+from cuda_wheel.runtime.parts import user_cache as cache
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.driver import Driver, Result
 
 WORDS = b"""ptxas info    : 0 bytes gmem
@@ -215,7 +214,7 @@ def test_ptx_that_the_driver_cannot_read_is_compiled_once(built, use: Use, old: 
     def forbid(*_: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(compiling, "link_code", forbid)
+    monkeypatch.setattr(nvjitlink, "link_code", forbid)
     second = use((8, 6), version=old)  # as in another process
     assert loading.load("demo.fill").jit.log == module.jit.log
     assert second.loaded == driver.loaded
@@ -233,8 +232,8 @@ def test_the_exact_build_of_nvjitlink_is_in_the_cache_key(built, use: Use, old: 
     """Two patches of one CUDA release compile differently. Of an unknown one nothing is kept."""
     built(NEWEST)
     links: list[str] = []
-    link = compiling.link_code
-    monkeypatch.setattr(compiling, "link_code", lambda *arguments: links.append("") or link(*arguments))
+    link = nvjitlink.link_code
+    monkeypatch.setattr(nvjitlink, "link_code", lambda *arguments: links.append("") or link(*arguments))
 
     def compilations() -> int:
         links.clear()
@@ -244,9 +243,9 @@ def test_the_exact_build_of_nvjitlink_is_in_the_cache_key(built, use: Use, old: 
         return len(links)
 
     assert compilations() == 1
-    monkeypatch.setattr(compiling, "nvjitlink_build", lambda: "another patch")
+    monkeypatch.setattr(nvjitlink, "nvjitlink_build", lambda: "another patch")
     assert compilations() == 1
-    monkeypatch.setattr(compiling, "nvjitlink_build", lambda: None)
+    monkeypatch.setattr(nvjitlink, "nvjitlink_build", lambda: None)
     assert compilations() == 2
 
 

@@ -22,9 +22,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import cuda_wheel
-from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import launching as launcher
-from cuda_wheel.runtime.errors import ArgumentError, DriverError
+from cuda_wheel.runtime.errors import PARTS, ArgumentError, DriverError
 from cuda_wheel.runtime.manifest import Parameter
 from tests.support.driver import Driver, Result, handle_of
 from tests.support.launches import (
@@ -305,7 +306,7 @@ def test_the_number_of_remembered_configurations_is_bounded(driver: Driver, monk
 def test_a_copy_of_the_loader_launches_by_itself(
     driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write({f"copy_of_cuda_wheel/{name}": content for name, content in vendored_files().items()}, tmp_path)
+    write({f"copy_of_cuda_wheel/{name}": content for name, content in copied_files(PARTS).items()}, tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     copy = importlib.import_module("copy_of_cuda_wheel")
     records = importlib.import_module("copy_of_cuda_wheel.manifest")

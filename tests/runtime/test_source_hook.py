@@ -11,8 +11,10 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.builder import compile_on_load as editable
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE, vendored_files
-from cuda_wheel.runtime.source_hook import source_hook
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
+from cuda_wheel.runtime.errors import PARTS
+from cuda_wheel.runtime.parts.source_hook import source_hook
 from tests.support.processes import run
 from tests.support.projects import KERNEL, ROOT
 
@@ -24,7 +26,7 @@ def test_the_hook_is_the_build_side_of_the_same_version() -> None:
 
 
 def test_the_hook_imports_no_compiler_before_it_is_used() -> None:
-    program = "import cuda_wheel.runtime.source_hook as s, sys; s.source_hook(); print(*sys.modules)"
+    program = "import cuda_wheel.runtime.parts.source_hook as s, sys; s.source_hook(); print(*sys.modules)"
     result = run(sys.executable, "-c", program)
     names = {name for name in result.stdout.split() if name.startswith("cuda_wheel.builder")}
     assert names == {"cuda_wheel.builder", "cuda_wheel.builder.compile_on_load"}
@@ -59,7 +61,7 @@ def test_a_vendored_copy_never_reaches_an_installed_build_side(version: str, mak
         **{"demo/fill.cu": KERNEL}
         | {
             f"demo/{VENDORED_PACKAGE}/{name}": content.decode().replace(f'"{cuda_wheel.__version__}"', f'"{version}"')
-            for name, content in vendored_files().items()
+            for name, content in copied_files(PARTS).items()
         }
     )
     program = f"""

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.runtime.user_cache import Cache, parse_size
+from cuda_wheel.runtime.parts.user_cache import Cache, parse_size
 from tests.support.projects import KERNEL
 
 pytestmark = pytest.mark.one_toolchain

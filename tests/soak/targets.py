@@ -44,16 +44,15 @@ from cuda_wheel.builder.sources import source_files as device_files
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.explanations import no_image_message
-from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, Parameter, Target, dotted, parse_version
-from cuda_wheel.runtime.parts.attach import kernel_names
+from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, ManifestFile, Parameter, Target, dotted, parse_version
 from cuda_wheel.runtime.parts.formats import cubin as cubins
 from cuda_wheel.runtime.parts.formats import cubin as symbols
 from cuda_wheel.runtime.parts.formats import elf, fatbin, ptx
 from cuda_wheel.runtime.parts.linking import inputs
 from cuda_wheel.runtime.parts.linking import linkers as nvjitlink_messages
 from cuda_wheel.runtime.parts.tuned_tables import choose, parse_table
+from cuda_wheel.runtime.parts.user_cache import parse_size
 from cuda_wheel.runtime.rules import resolve, unsupported
-from cuda_wheel.runtime.user_cache import parse_size
 from cuda_wheel.tuning.tuner import table_text
 from tests.soak import seeds
 
@@ -115,7 +114,10 @@ MACHINES = [
 
 @_target(seeds.MANIFESTS, seeds.MANIFEST_WORDS)
 def manifest(data: bytes) -> None:
-    names = _tried(kernel_names, data, "k.json", raises=ImageError)
+    def names_in(data: bytes, where: str) -> list[str] | None:
+        return ManifestFile(lambda offset, size: data[offset : offset + size], where, check=False).kernel_names()
+
+    names = _tried(names_in, data, "k.json", raises=ImageError)
     found = _tried(Manifest.from_json, data, "k.json", raises=ImageError)
     if found is None:
         return
@@ -407,8 +409,8 @@ def binary(data: bytes) -> None:
     for kind in (*device_files.CHECKS, "nothing"):
         device_files.faulty(kind, data)
     assert not fatbin.whole_fatbin(data) or len(data) >= 16
-    piece = _tried(inputs.piece_of, data, raises=ImageError)
-    assert piece is None or inputs.piece_of(piece).kind == piece.kind
+    piece = _tried(inputs.link_input_of, data, raises=ImageError)
+    assert piece is None or inputs.link_input_of(piece).kind == piece.kind
 
 
 # --- settings, logs and records -----------------------------------------------------------------------

@@ -147,7 +147,7 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
         with Workers(timeout=LONG, memory=8 << 30, count=rng.choice([1, 2, 2, 3])) as workers:
             company = Company(workers, rng)
             with pytest.raises(CompileError) as caught:
-                execute(planned, company, SilentReporter(), None, lambda module: None)
+                list(execute(planned, company, SilentReporter(), None))
             assert "demo/wrong.cu does not compile for sm_120" in str(caught.value)
             assert ("demo/endless.cu does not compile" in str(caught.value)) == SOAK
             assert str(caught.value).count("not compile") == 1 + SOAK, str(caught.value)

@@ -14,7 +14,7 @@ import pytest
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.images.bundling import bundle
-from cuda_wheel.builder.jobs import Bundle, Job, LinkInput, LinkJob
+from cuda_wheel.builder.jobs import Job, LinkInput, LinkJob
 from cuda_wheel.builder.link import link_job
 from cuda_wheel.builder.sources.source_files import faulty
 from cuda_wheel.builder.toolchain.find import find_nvvm
@@ -199,7 +199,7 @@ def test_linking_damaged_files_ends_with_an_image_or_a_clear_error(
         )
         if rng.random() < 0.2:
             image = (rng.choice(["cubin", "ptx", "ltoir"]), rng.choice(["80", "90a", "no"]), content)
-            calls.append((bundle, Bundle("demo.m", ((image, "k.cu"),), rng.choice(["none", "size"]))))
+            calls.append((bundle, ("demo.m", ((image, "k.cu"),), rng.choice(["none", "size"]))))
     _check_ends(calls, count, "damaged files")
     count("damaged files that were rejected before linking", refused)
 

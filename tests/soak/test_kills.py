@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.soak import SLOW, SOAK, amount
 from tests.soak.builds import BUILDS, ProjectPair, content_of, is_intact
 from tests.support.processes import run

@@ -8,7 +8,6 @@ not valid manifests.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import re
@@ -28,6 +27,7 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import CudaWheelError
+from cuda_wheel.builder.manifest_writer.text import _line
 from cuda_wheel.cli import main
 from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime import loading
@@ -36,6 +36,7 @@ from cuda_wheel.runtime.rules import resolve, unsupported
 from tests.soak import SOAK, amount
 from tests.support.driver import Driver, Result
 from tests.support.loaded_modules import forget_loaded_modules
+from tests.support.manifests import assembled
 from tests.support.processes import pip_wheel
 from tests.support.projects import pyproject_head
 from tests.support.wheels import contents
@@ -263,11 +264,13 @@ def change_document(document: Any, random: Random) -> None:
 
 
 def manifest_text(document: dict[str, Any], forged: bool) -> bytes:
-    """Return a manifest's text; a forger corrects its own SHA-256."""
-    if not forged:
-        return json.dumps(document, indent=1).encode()
-    text = json.dumps(document | {"sha256": "@digest@"}, indent=1)
-    return text.replace("@digest@", hashlib.sha256(text.replace("@digest@", "").encode()).hexdigest()).encode()
+    """Return a manifest's text; a forger corrects its SHA-256s and sizes."""
+    module, kernels = document.get("module"), document.get("kernels")
+    if forged and isinstance(module, dict) and isinstance(kernels, list):
+        return assembled(module, kernels).encode()
+    first = json.dumps({key: value for key, value in document.items() if key not in ("module", "kernels")})[:-1]
+    blocks = ",\n".join(map(_line, kernels)) if isinstance(kernels, list) else json.dumps(kernels)
+    return f'{first}, "module":\n{_line(module)}\n, "kernels": [\n{blocks}\n]}}\n'.encode()
 
 
 def rewritten_text(text: bytes, random: Random) -> bytes:

@@ -17,7 +17,7 @@ from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.soak import amount
 
 FOLDERS = ["src", "src/deep", "include", "include/deep", "extra", ".", "../beside", "../tool", "../tool/deep"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.soak import SOAK, amount
 from tests.soak.builds import ProjectPair, content_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cuda_wheel import JitOptions, Piece
+from cuda_wheel import JitOptions, LinkInput
 from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.builder.jobs import Content
 from cuda_wheel.builder.toolchain import nvrtc
@@ -86,10 +86,10 @@ def by_nvrtc(text: str, options: list[str], name: str = "made.cu") -> nvrtc.Nvrt
 FORMS = {"cuda": ".cu", "ptx": ".ptx", "ltoir": ".ltoir", "cubin": ".cubin"}
 
 
-def piece(text: str, kind: str, name: str, arch: str = "") -> Piece:
+def piece(text: str, kind: str, name: str, arch: str = "") -> LinkInput:
     """Return CUDA C++ compiled to a piece of one kind, named with its suffix; for sm_90 if it is a cubin, else for 80."""
     content = text.encode() if kind == "cuda" else compiled(text, kind, arch or ("90" if kind == "cubin" else "80"))
-    return Piece(kind, name + FORMS[kind], content)  # type: ignore[arg-type]
+    return LinkInput(kind, name + FORMS[kind], content)  # type: ignore[arg-type]
 
 
 def fatbin(cubin: bytes, *options: str, ptx: bytes = b"") -> bytes:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.images.ptx_text import normalise
-from cuda_wheel.builder.jobs import Bundle
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
@@ -48,7 +47,7 @@ def fatbin(workers: Workers, *images: tuple[Kind, str, bytes]) -> bytes:
     """Return a fatbin of images: kind, architecture and content of each."""
     # nvFatbin keeps normalised PTX byte for byte.
     normal = ((kind, arch, normalise(code.decode()).encode() if kind == "ptx" else code) for kind, arch, code in images)
-    request = Bundle("elsewhere", tuple((image, "elsewhere") for image in normal), "none")
+    request = ("elsewhere", tuple((image, "elsewhere") for image in normal), "none")
     return workers.submit(bundle, request).result().fatbin
 
 

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from cuda_wheel.runtime import registry
+from cuda_wheel.runtime.module import forget_all
 from cuda_wheel.runtime.parts import tuned_tables as choices
 
 
 def forget_loaded_modules() -> None:
     """Start with an empty registry of loaded modules, and no table of tuned choices; modules stay loaded for those who
     hold them."""
-    registry.forget_all()
+    forget_all()
     choices.forget()
 
 

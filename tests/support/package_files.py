@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE, vendored_files
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
+from cuda_wheel.runtime.errors import PARTS
 from tests.support.wheels import contents
 
 SAXPY = "saxpy_demo.kernels.saxpy"
@@ -50,7 +52,7 @@ LOADED = "1 48879 ['saxpy']\n" * 2
 
 def with_loader(wheel: Path) -> dict[str, bytes]:
     """Return the files of a wheel of saxpy with the copy of the loader that `loader = "vendor"` adds."""
-    copies = {f"saxpy_demo/{VENDORED_PACKAGE}/{name}": content for name, content in vendored_files().items()}
+    copies = {f"saxpy_demo/{VENDORED_PACKAGE}/{name}": content for name, content in copied_files(PARTS).items()}
     return contents(wheel) | copies
 
 

@@ -1,19 +1,10 @@
 """Cache the results of jobs, links and modules across builds, folders and environments, by the content of inputs.
 
-Cache results that depend on a request and on the files that were read for it, as ccache's direct mode does.
+For each kind of result one function computes the key, from all that decides the result. What identifies a compiler is
+its exact build, since two patches of one release compile differently. The files that a job reads are not in the key:
+`DependencyCache` adds their content.
 
-Which files a compilation reads is known only after it ran. So there are two entries: the request's entry lists the
-files of its latest run, and the result's key is made from the request and the present state of these files. After an
-edit the key differs, and nothing is found. Jobs, modules and compile on load use this.
-
-Write the result of a job or a link as bytes, and read it back.
-
-Compute the keys of the compile cache: for each kind of result one function, with all that decides the result.
-
-The files that a job reads are not here: `dependencies` adds their content. What identifies a compiler is its exact
-build, since two patches of one release compile differently.
-
-Write entries of the cache in workers: creating files takes long, and the process of a large build has no time.
+Workers write most entries of a large build: creating files takes long, and the process of the build has no time.
 """
 
 from __future__ import annotations
@@ -21,23 +12,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
 from functools import cache as cache_calls
 from hashlib import sha256
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from cuda_wheel import __version__
-from cuda_wheel.builder.cache.files import (
-    OUTSIDE,
-    FileHashes,
-    KeptFiles,
-    Place,
-    contains_project_path,
-    path_of,
-    place_of,
-    unchanged_since,
-)
+from cuda_wheel.builder.cache.files import DependencyCache, FileHashes, KeptFiles, Recorded, unchanged_since
+from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import AbsentHeader, BuiltModule, Compiled, Declared, Job, LeftOutCode, LinkJob
 from cuda_wheel.builder.plan import ModulePlan, Plan
@@ -48,13 +31,11 @@ from cuda_wheel.builder.toolchain.find import device_runtime_build
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct, all_manifests
-from cuda_wheel.runtime.user_cache import Cache, cache_limit
+from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 
 __all__ = [
     "CompileCache",
-    "DependencyCache",
     "PostponedEntries",
-    "Recorded",
     "folders_key",
     "job_key",
     "link_key",
@@ -63,53 +44,6 @@ __all__ = [
     "unpack",
     "write_and_call",
 ]
-
-
-Files = TypeVar("Files")
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Recorded(Generic[Files]):
-    """A request, the files that a run of it read, and their present state. Files and state are JSON values."""
-
-    request: str
-    """A cache key that stands for everything but the files."""
-    files: Files
-    state: Any
-
-    def result_key(self, *facts: str) -> str:
-        """Return the key of the result, which may depend on further facts."""
-        return Cache.key(self.request, *facts, json.dumps(self.state))
-
-
-class DependencyCache(Generic[Files]):
-    """Results by request and files. `parse_files` checks and converts the parsed JSON of the files."""
-
-    def __init__(self, cache: Cache, parse_files: Callable[[Any], Files]) -> None:
-        self._cache = cache
-        self._parse_files = parse_files
-
-    def recorded(self, request: str, state_of: Callable[[Files], Any]) -> Iterator[Recorded[Files]]:
-        """Yield the files of the request's latest run in each cache folder, with their present state.
-
-        Another project, or another user of the read-only folder, may have read other files for the same request.
-        """
-        for files in self._cache.found(request, lambda entry: self._parse_files(json.loads(entry))):
-            yield Recorded(request, files, state_of(files))
-
-    def has(self, recorded: Recorded[Files], *facts: str) -> bool:
-        """Return whether there is a result for the files' present state. Only reading it shows whether it is intact."""
-        return self._cache.has(recorded.result_key(*facts))
-
-    def read(self, recorded: Recorded[Files], parse: Callable[[bytes], T], *facts: str) -> T | None:
-        """Return the parsed result for the files' present state; None if there is none or it is damaged."""
-        return self._cache.read(recorded.result_key(*facts), parse)
-
-    def put(self, recorded: Recorded[Files], entry: bytes, *facts: str) -> None:
-        """Store the result of a run that read the recorded files."""
-        self._cache.put(recorded.request, json.dumps(recorded.files).encode())
-        self._cache.put(recorded.result_key(*facts), entry)
 
 
 _IMAGES = ("cubin", "ptx", "ltoir")
@@ -480,4 +414,4 @@ def _unpack_module(entry: bytes, module: ModulePlan, files: KeptFiles) -> tuple[
         return None
     headers = tuple(path_of((number, path), module.jobs[0]) for number, path in document["headers"])
     (manifest,) = all_manifests(text, f"the manifest of {module.module.name}")
-    return BuiltModule(manifest, text, fatbin, headers), document["warnings"]
+    return BuiltModule((manifest,), text, fatbin, headers), document["warnings"]

@@ -1,13 +1,15 @@
-"""Keep whole files in the cache, each under the SHA-256 of its content, so that they can be used where they are.
-
-Name the files that decide the result of a job independently of where they are installed.
-
-Compute the SHA-256 of files, and remember those of installed headers.
+"""Results that depend on files: hashes of files, results by the files that a run read, and files kept whole.
 
 A build in which everything is cached needs the hashes of hundreds of headers. What a package's RECORD says of a header
 is no proof of its content: after `cp -r` of an environment, RECORD may be newer than a header that was patched before.
 So each header is read once in each environment. Its hash is remembered with the state of its inode, which every change
 of the content changes.
+
+Which files a compilation reads is known only after it ran. So there are two entries, as in ccache's direct mode: the
+request's entry lists the files of its latest run, and the result's key is made from the request and the present state
+of these files. After an edit the key differs, and nothing is found.
+
+A file that is kept whole is stored under the SHA-256 of its content, so that it can be used where it is.
 """
 
 from __future__ import annotations
@@ -16,68 +18,25 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.sources.header_dependencies import option_folders
-from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 __all__ = [
-    "OUTSIDE",
+    "DependencyCache",
     "FileHashes",
     "KeptFiles",
-    "Place",
+    "Recorded",
     "State",
-    "contains_project_path",
     "is_settled",
-    "path_of",
-    "place_of",
     "state_of",
     "unchanged_since",
 ]
-
-
-Place = tuple[int, str]
-"""A file as the number of its include folder and its path in there: an isolated build installs the toolchain in a new
-folder each time. The number counts `Job.include_dirs` from their end, as -1; 0 is the project, and OUTSIDE is neither:
-the path is then relative to the project, or absolute if an option names its folder so."""
-
-OUTSIDE = 1
-
-
-def contains_project_path(job: Job, compiled: Compiled) -> bool:
-    """Return whether an image contains the path of the project's folder, so that builds in other folders differ."""
-    root = os.fsencode(job.root)
-    return any(root in content for content in (compiled.cubin, compiled.ptx, compiled.ltoir) if content)
-
-
-def place_of(path: str, job: Job) -> Place:
-    """Return the place of a file that a job read or looked for."""
-    for folder in job.include_dirs:
-        if os.path.isabs(folder) and path.startswith(folder + os.sep):
-            # From the end, because the first folder is among the toolchain's once more.
-            return -1 - job.include_dirs[::-1].index(folder), os.path.relpath(path, folder)
-    own = below(path, job.root)
-    if own is not None:
-        return 0, own
-    named = [os.path.normpath(folder) for folder in option_folders(job.options) if os.path.isabs(folder)]
-    if any(path.startswith(folder + os.sep) for folder in named):
-        return OUTSIDE, path
-    is_near = os.path.splitdrive(path)[0] == os.path.splitdrive(job.root)[0]
-    return OUTSIDE, os.path.relpath(path, job.root) if is_near else path
-
-
-def path_of(place: Place, job: Job) -> str:
-    """Return the absolute path of a place for a job, which may come from another machine."""
-    number, below = place
-    if number == OUTSIDE:
-        return os.path.normpath(os.path.join(job.root, below))
-    return f"{job.root if number == 0 else job.include_dirs[number]}{os.sep}{below}"  # not os.path.join: thousands
 
 
 FORMAT = "hashes 1"
@@ -250,3 +209,50 @@ def _intact(place: Cache, digest: str) -> bytes | None:
         return content
     place.warn_of_damage()
     return None
+
+
+Files = TypeVar("Files")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Recorded(Generic[Files]):
+    """A request, the files that a run of it read, and their present state. Files and state are JSON values."""
+
+    request: str
+    """A cache key that stands for everything but the files."""
+    files: Files
+    state: Any
+
+    def result_key(self, *facts: str) -> str:
+        """Return the key of the result, which may depend on further facts."""
+        return Cache.key(self.request, *facts, json.dumps(self.state))
+
+
+class DependencyCache(Generic[Files]):
+    """Results by request and files. `parse_files` checks and converts the parsed JSON of the files."""
+
+    def __init__(self, cache: Cache, parse_files: Callable[[Any], Files]) -> None:
+        self._cache = cache
+        self._parse_files = parse_files
+
+    def recorded(self, request: str, state_of: Callable[[Files], Any]) -> Iterator[Recorded[Files]]:
+        """Yield the files of the request's latest run in each cache folder, with their present state.
+
+        Another project, or another user of the read-only folder, may have read other files for the same request.
+        """
+        for files in self._cache.found(request, lambda entry: self._parse_files(json.loads(entry))):
+            yield Recorded(request, files, state_of(files))
+
+    def has(self, recorded: Recorded[Files], *facts: str) -> bool:
+        """Return whether there is a result for the files' present state. Only reading it shows whether it is intact."""
+        return self._cache.has(recorded.result_key(*facts))
+
+    def read(self, recorded: Recorded[Files], parse: Callable[[bytes], T], *facts: str) -> T | None:
+        """Return the parsed result for the files' present state; None if there is none or it is damaged."""
+        return self._cache.read(recorded.result_key(*facts), parse)
+
+    def put(self, recorded: Recorded[Files], entry: bytes, *facts: str) -> None:
+        """Store the result of a run that read the recorded files."""
+        self._cache.put(recorded.request, json.dumps(recorded.files).encode())
+        self._cache.put(recorded.result_key(*facts), entry)

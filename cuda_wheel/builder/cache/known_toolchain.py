@@ -22,7 +22,7 @@ from cuda_wheel.builder.toolchain.packages import (
 )
 from cuda_wheel.builder.toolchain.toolchain import Headers, Toolchain
 from cuda_wheel.runtime.parts.cuda_libraries import build_id
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 __all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment", "toolchain_identity"]
 

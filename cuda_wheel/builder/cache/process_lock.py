@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO, TypeVar
 
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 __all__ = ["LONGEST_WAIT", "found_or_made"]
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cuda_wheel import __version__
-from cuda_wheel.builder.cache.compile_cache import DependencyCache, Recorded
-from cuda_wheel.builder.cache.files import FileHashes, KeptFiles, State, unchanged_since
+from cuda_wheel.builder.cache.files import DependencyCache, FileHashes, KeptFiles, Recorded, State, unchanged_since
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, toolchain_environment, toolchain_identity
-from cuda_wheel.runtime.user_cache import Cache, used_in_place
+from cuda_wheel.runtime.errors import PARTS
+from cuda_wheel.runtime.parts.user_cache import Cache, used_in_place
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.cache.files import Place
+    from cuda_wheel.builder.cache.job_files import Place
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.sources.layout import WheelFile
     from cuda_wheel.builder.toolchain.toolchain import Toolchain
@@ -228,9 +228,9 @@ def _loader(config: Config) -> str:
     """Return what identifies the loader that goes into the wheel; "" if none does."""
     if config.loader != "vendor":
         return ""
-    from cuda_wheel.builder.wheel.outputs import vendored_files  # few wheels contain it
+    from cuda_wheel.builder.wheel.loader_copy import copied_files  # few wheels contain it
 
-    return repr([(name, sha256(content).hexdigest()) for name, content in vendored_files().items()])
+    return repr([(name, sha256(content).hexdigest()) for name, content in copied_files(PARTS).items()])
 
 
 def _is_read(path: str) -> bool:

@@ -1,9 +1,4 @@
-"""Run jobs on a Dask cluster. Its workers need cuda-wheel and the same toolchain as this machine.
-
-Collect the project's files that a job on another machine needs.
-
-Choose where the jobs of a build run: on this machine, or on the Dask cluster that CUDA_WHEEL_EXECUTOR names.
-"""
+"""Run jobs on a Dask cluster. Its workers need cuda-wheel and the same toolchain as this machine."""
 
 from __future__ import annotations
 
@@ -15,11 +10,9 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache, lru_cache
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -30,18 +23,17 @@ from distributed.versions import VersionMismatchWarning
 
 from cuda_wheel.builder.cluster.job_transfer import NotPortableError, RemoteCall, Versions, linker_release, versions_of
 from cuda_wheel.builder.cluster.remote_worker import answer
-from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
-from cuda_wheel.builder.schedule import Queue
+from cuda_wheel.builder.errors import CompileError, ToolchainError
 from cuda_wheel.builder.sources.header_dependencies import reachable
 from cuda_wheel.builder.sources.paths import files_below
 from cuda_wheel.builder.timing import TimedError, cause_of
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Call, Executor
+from cuda_wheel.builder.workers.queue import Queue
 from cuda_wheel.builder.workers.worker import WorkerDiedError
 from cuda_wheel.runtime.errors import CudaWheelError
 
-__all__ = ["DaskCluster", "choose_executor", "files_to_send", "import_early"]
+__all__ = ["DaskCluster", "files_to_send"]
 
 
 _COMPUTED_NAME = re.compile(rb"__has_include|^[ \t]*#[ \t]*include(?:_next)?[ \t]+[A-Za-z_]", re.MULTILINE)
@@ -358,40 +350,3 @@ def _hash_file(path: str) -> str | None:
 
 def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".strip(" :")
-
-
-_CLUSTER = re.compile(r"dask://([^/@?#\s]+:\d{1,5})/?")
-
-
-def import_early() -> None:
-    """Import what takes a second and `choose_executor` will need, while workers search for the toolchain."""
-    if os.environ.get(EXECUTOR) and find_spec("distributed") is not None:
-        import cuda_wheel.builder.cluster.dask_cluster  # noqa: F401
-
-
-def choose_executor(
-    config: Config, local: Executor, toolchain: Toolchain, nvvm: Nvvm | None, warn: Callable[[str], None]
-) -> AbstractContextManager[Executor]:
-    """Return the executor for a build's jobs: `local`, unless the environment names a cluster.
-
-    `toolchain` and `nvvm` are those of this machine; `warn` may be called from any thread. Raises ConfigError if an
-    environment variable is invalid or the package `distributed` is missing.
-    """
-    requested, fallback = os.environ.get(EXECUTOR), os.environ.get(FALLBACK)
-    if not requested:
-        return nullcontext(local)
-    cluster = _CLUSTER.fullmatch(requested)
-    if cluster is None:
-        raise ConfigError(f"the environment variable {EXECUTOR} must be dask://HOST:PORT, not {requested!r}.")
-    if fallback not in (None, "", "local"):
-        raise ConfigError(f'the environment variable {FALLBACK} must be "local" or unset, not {fallback!r}.')
-    if find_spec("distributed") is None:
-        raise ConfigError(
-            f"{EXECUTOR}={requested} needs the package distributed, which is not installed in this environment: add "
-            'the extra "dask", as in "cuda-wheel[cu12,dask]".'
-        )
-    # Inside: this imports distributed, which takes a second.
-
-    return DaskCluster(
-        cluster[1], local, toolchain, nvvm, config.timeout, config.memory_limit, warn, fallback == "local"
-    )

@@ -15,7 +15,7 @@ from typing import Any
 
 from cuda_wheel import __version__
 from cuda_wheel.builder.cache.compile_cache import pack
-from cuda_wheel.builder.cache.files import OUTSIDE, Place, contains_project_path, path_of, place_of
+from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
 from cuda_wheel.builder.cluster.job_transfer import (
     NotPortableError,
     Parcel,

@@ -44,7 +44,7 @@ from cuda_wheel.builder.toolchain.nvrtc import (
     preprocessed,
     ptxas_options,
 )
-from cuda_wheel.runtime.jit import floating_point
+from cuda_wheel.runtime.parts.floating_point import floating_point
 from cuda_wheel.runtime.parts.formats import ptx
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 from cuda_wheel.runtime.parts.formats.ptx import without_contraction

@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuda_wheel import __version__
-from cuda_wheel.builder.cache.compile_cache import DependencyCache, Recorded
-from cuda_wheel.builder.cache.files import unchanged_since
+from cuda_wheel.builder.cache.files import DependencyCache, Recorded, unchanged_since
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.process_lock import found_or_made
 from cuda_wheel.builder.config.settings import VARIABLE
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
 from cuda_wheel.runtime.manifest import Version, all_manifests
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config

@@ -21,8 +21,8 @@ from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.failures import compile_failure
-from cuda_wheel.builder.jobs import BuiltModule, Bundled, ImageContent, Job
-from cuda_wheel.builder.manifest_writer.packing import CompleteModule, examine
+from cuda_wheel.builder.jobs import BuiltModule, Fatbin, ImageContent, Job
+from cuda_wheel.builder.manifest_writer.packing import ModuleBuild
 from cuda_wheel.builder.plan import ModulePlan, Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.rewriting.front_end import FIRST_ERROR
@@ -55,7 +55,7 @@ def compile_for_gpu(
         built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
-            (built,) = execute(plan, workers, _PythonWarnings(), None, lambda module: module)
+            (built,) = execute(plan, workers, _PythonWarnings(), None)
     return built, _deciding_paths(jobs, built, toolchain, nvvm)
 
 
@@ -105,14 +105,12 @@ def _compile_cubin(
             result = with_machine_code(job, result, worker.call(compile_text, assembly, timeout))
     except CompileError as error:
         raise CompileError(str(compile_failure(job, toolchain, error))) from None
-    examined = examine(module, {job.arch: result})
-    if examined.error is not None:
-        raise examined.error
     cubin = result.cubin or b""
-    contents: list[ImageContent] = [(module.targets[0], None, ("cubin", job.arch, cubin))]
-    complete = CompleteModule(module, {job.arch: result}, contents, "none", toolchain)
-    built = complete.built(Bundled(cubin, (0,)), examined.kernels)
-    for text in examined.warnings:
+    images: list[ImageContent] = [(module.targets[0], None, ("cubin", job.arch, cubin))]
+    build = ModuleBuild(module, toolchain, "none", results={job.arch: result}, images=images)
+    build.examine()
+    built = build.with_fatbin(Fatbin(cubin, (0,)))
+    for text in build.warnings:
         _PythonWarnings().warning(text)
     return built
 

@@ -35,8 +35,10 @@ from cuda_wheel.builder.config.values import (
     T,
     check_macro_value,
     one_of,
+    some_of,
 )
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import RESERVED, MacroValue, Variant, full_name, macro_text
 
 __all__ = [
@@ -364,6 +366,13 @@ class Config(Settings):
         one_of("dependency", "vendor"),
         "dependency",
         "Whether the wheel needs `cuda-wheel` to load its images, or has the loader itself, as `PACKAGE._cuda_wheel`.",
+    )
+    loader_parts: tuple[str, ...] = _key(
+        some_of(*PARTS),
+        (),
+        'Parts of the loader that `loader = "vendor"` copies, beside those that the modules need: '
+        + ", ".join(f"`{part}`" for part in PARTS)
+        + ".",
     )
     sbom: bool = _key(
         FLAG, True, "Whether the wheel's metadata contain an SBOM, which lists what the images were built from."

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from cuda_wheel.builder.config.architectures import HELP, split
 from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.runtime.user_cache import parse_size
+from cuda_wheel.runtime.parts.user_cache import parse_size
 
 __all__ = [
     "ARCHITECTURES",
@@ -38,6 +38,7 @@ __all__ = [
     "check_expression",
     "check_macro_value",
     "one_of",
+    "some_of",
 ]
 
 
@@ -174,6 +175,16 @@ def one_of(*choices: str) -> Kind[str]:
         return str(value)
 
     return Kind(parse, {"enum": list(choices)})
+
+
+def some_of(*choices: str) -> Kind[tuple[str, ...]]:
+    """Return the kind of settings that list some of these strings."""
+    one = one_of(*choices)
+
+    def parse(value: Any, where: str) -> tuple[str, ...]:
+        return tuple(one.parse(each, f"each of {where}") for each in _strings(value, where))
+
+    return Kind(parse, {"type": "array", "items": one.schema})
 
 
 def _listed(choices: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.builder.jobs import Bundle, Bundled, Content
+from cuda_wheel.builder.jobs import BundleRequest, Content, Fatbin
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.runtime.manifest import Compression
 from cuda_wheel.runtime.parts.cuda_libraries import open_library
@@ -25,25 +25,25 @@ mode "default" is left out: it is "speed" for nvFatbin 12.9, and "balance" for 1
 
 
 @phase("bundling")
-def bundle(request: Bundle) -> Bundled:
+def bundle(request: BundleRequest) -> Fatbin:
     """Return the fatbin of a module's images, with the offset of each image in it."""
+    name, images, compress = request
     try:
-        fatbin = make_fatbin(request.images, _OPTIONS[request.compress])
+        fatbin = make_fatbin(images, _OPTIONS[compress])
     except ToolchainError as error:
-        raise ToolchainError(f"{request.name} cannot be bundled: {error}") from error
+        raise ToolchainError(f"{name} cannot be bundled: {error}") from error
     compression = _compression(request, fatbin)
-    if request.compress != "none":
-        return Bundled(fatbin, (None,) * len(request.images), compression)
+    if compress != "none":
+        return Fatbin(fatbin, (None,) * len(images), compression)
     offsets = []
-    for (kind, arch, content), _ in request.images:
+    for (kind, arch, content), _ in images:
         offset = fatbin.find(content)
         if offset < 0:
             raise ToolchainError(
-                f"nvFatbin changed the {kind} of {request.name} for {arch}: internal error in cuda-wheel; "
-                "please report it"
+                f"nvFatbin changed the {kind} of {name} for {arch}: internal error in cuda-wheel; please report it"
             )
         offsets.append(offset)
-    return Bundled(fatbin, tuple(offsets), compression)
+    return Fatbin(fatbin, tuple(offsets), compression)
 
 
 def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -> bytes:
@@ -77,15 +77,16 @@ def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -
         library.nvFatbinDestroy(ctypes.byref(handle))
 
 
-def _compression(request: Bundle, fatbin: bytes) -> Compression:
+def _compression(request: BundleRequest, fatbin: bytes) -> Compression:
     """Return how nvFatbin compressed a fatbin, which decides the drivers that read it. Raises ToolchainError."""
+    name, images, compress = request
     try:
         compression = compression_of(fatbin)
     except ValueError as error:
-        raise ToolchainError(f"nvFatbin's fatbin of {request.name} cannot be read: {error}") from error
-    if request.images and (compression == "none") != (request.compress == "none"):
+        raise ToolchainError(f"nvFatbin's fatbin of {name} cannot be read: {error}") from error
+    if images and (compression == "none") != (compress == "none"):
         raise ToolchainError(
-            f'compress = "{request.compress}" made a fatbin of {request.name} with the compression "{compression}": '
+            f'compress = "{compress}" made a fatbin of {name} with the compression "{compression}": '
             "internal error in cuda-wheel; please report it"
         )
     return compression

@@ -12,9 +12,9 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from cuda_wheel.builder.cxx.demangling import signature
-from cuda_wheel.runtime.instance_names import canonical
 from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.parts.formats.ptx import ENTRY, VERSION, extern_declarations
+from cuda_wheel.runtime.parts.instance_names import canonical
 
 __all__ = [
     "Item",

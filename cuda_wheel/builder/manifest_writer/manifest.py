@@ -18,7 +18,7 @@ from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.cxx.parameter_types import LONG_SIZE
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
-from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Bundled, Compiled, ImageContent, Job
+from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Compiled, Fatbin, ImageContent, Job
 from cuda_wheel.builder.manifest_writer.kernel_table import variable_table
 from cuda_wheel.builder.manifest_writer.missing_kernels import absent_headers, left_out_code
 from cuda_wheel.builder.manifest_writer.text import manifest_text
@@ -223,7 +223,7 @@ def built_module(
     module: ModulePlan,
     results: Mapping[str, Compiled],
     contents: Sequence[ImageContent],
-    bundled: Bundled,
+    bundled: Fatbin,
     toolchain: Toolchain,
     kernels: tuple[KernelInfo, ...],
 ) -> BuiltModule:
@@ -242,8 +242,8 @@ def built_module(
     manifest = Manifest(
         name=name,
         fatbin=name.rpartition(".")[2] + ".fatbin",
-        fatbin_size=len(bundled.fatbin),
-        fatbin_sha256=sha256(bundled.fatbin).hexdigest(),
+        fatbin_size=len(bundled.content),
+        fatbin_sha256=sha256(bundled.content).hexdigest(),
         toolchain=_compilers(module, toolchain)
         | header_versions(toolchain, headers)
         | _system_headers(module, headers or ()),
@@ -256,7 +256,7 @@ def built_module(
         long_size=_long_size(module),
         compression=bundled.compression,
         variant=module.module.variant,
-        # Whoever loads it from a source tree has the sources; `finished_module` puts them into a wheel.
+        # Whoever loads it from a source tree has the sources; `packing.joined` puts them into a wheel.
         specialize=Carried(0, 0, sha256().hexdigest()) if module.module.settings.specialize else None,
         host_code=tuple(dict.fromkeys(map(str, (*absent_headers(results), *left_out_code(results))))),
     )
@@ -264,7 +264,7 @@ def built_module(
     all_manifests(text, f"the manifest of {name}")  # a wheel must not contain a manifest that no loader reads
     merged = results.values()
     uses_build_time = any(result.uses_build_time for result in merged)
-    return BuiltModule(manifest, text, bundled.fatbin, headers, uses_build_time)
+    return BuiltModule((manifest,), text, bundled.content, headers, uses_build_time)
 
 
 def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Version) -> Image:

@@ -1,20 +1,17 @@
-"""Put the variants of a module together into the module that goes into the wheel.
-
-Check a module whose images are complete, bundle the images, and write its manifest.
-"""
+"""The state of a module on its way through a build: merge its results, check them, bundle its images, and write its
+manifest; put the variants of a module together into the module that goes into the wheel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import NamedTuple
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images.bundling import bundle
-from cuda_wheel.builder.jobs import BuiltModule, Bundle, Bundled, Compiled, FinishedModule, ImageContent
+from cuda_wheel.builder.jobs import BuiltModule, BundleRequest, Compiled, Fatbin, ImageContent, Job
 from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
-from cuda_wheel.builder.manifest_writer.manifest import built_module
+from cuda_wheel.builder.manifest_writer.manifest import built_module, image_contents, merge_results
 from cuda_wheel.builder.manifest_writer.missing_kernels import (
     absent_header_warnings,
     left_out_warnings,
@@ -22,85 +19,85 @@ from cuda_wheel.builder.manifest_writer.missing_kernels import (
 )
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target
-from cuda_wheel.builder.plan import ModulePlan
+from cuda_wheel.builder.plan import Link, ModulePlan
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.manifest import Carried, KernelInfo, Manifest, all_manifests
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text
 
-__all__ = ["CompleteModule", "Examined", "PackedModule", "examine", "finished_module", "pack_module"]
+__all__ = ["ModuleBuild", "joined", "pack_module"]
 
 
-@dataclass(frozen=True)
-class CompleteModule:
-    """A module that is compiled and linked."""
+@dataclass
+class ModuleBuild:
+    """A module, or one of its variants, on its way through a build, from its compiled jobs to its files."""
 
-    module: ModulePlan
-    results: Mapping[str, Compiled]
-    """The merged results by architecture, which need no images."""
-    contents: Sequence[ImageContent]
-    """The images."""
-    compress: str
+    plan: ModulePlan
     toolchain: Toolchain
-
-    def without_images_twice(self) -> CompleteModule:
-        """Return the same with each image in `contents` only, to send it to a worker."""
-        results = {arch: replace(each, cubin=None, ptx=None, ltoir=None) for arch, each in self.results.items()}
-        return replace(self, results=results)
+    compress: str
+    missing_jobs: int = 0
+    """How many of its jobs have no result yet."""
+    link_seconds: float = 0.0
+    """Expected duration of its links, until they are submitted."""
+    linked: dict[Link, Compiled] = field(default_factory=dict)
+    """Results of its links."""
+    is_ended: bool = False
+    """Whether its jobs and links are merged or it failed: it needs no more of their results."""
+    results: Mapping[str, Compiled] = field(default_factory=dict)
+    """Merged results by architecture, without their images."""
+    images: Sequence[ImageContent] = ()
+    """Images of the fatbin, until they are in it."""
+    warnings: Sequence[str] = ()
+    """Warnings of the compiler and of cuda-wheel."""
+    kernels: tuple[KernelInfo, ...] = ()
 
     @property
-    def bundle(self) -> Bundle:
-        """What to bundle."""
-        name = self.module.module.full_name
-        return Bundle(name, tuple((content, source or name) for _, source, content in self.contents), self.compress)
+    def name(self) -> str:
+        """Name of the module, with that of its variant."""
+        return self.plan.module.full_name
 
-    def built(self, bundled: Bundled, kernels: tuple[KernelInfo, ...]) -> BuiltModule:
-        """Return the built module; raises as `built_module`."""
-        return built_module(self.module, self.results, self.contents, bundled, self.toolchain, kernels)
+    @property
+    def bundle_request(self) -> BundleRequest:
+        """What `bundle` makes the fatbin of."""
+        return self.name, tuple((content, source or self.name) for _, source, content in self.images), self.compress
 
+    def merge(self, compiled: Mapping[Job, Compiled], with_images: bool) -> None:
+        """Merge the results of the jobs, `compiled`, and of the links. Without images there will be no fatbin."""
+        results = merge_results(self.plan, compiled, self.linked)
+        self.images = image_contents(self.plan, results, compiled) if with_images else ()
+        self.results = {arch: replace(each, cubin=None, ptx=None, ltoir=None) for arch, each in results.items()}
+        self.linked = {}
 
-class Examined(NamedTuple):
-    """What is wrong with a module, if anything, and its kernels."""
+    def release(self) -> None:
+        """Drop everything that only the module's files need: it is built, or it failed."""
+        self.linked, self.results, self.images, self.kernels = {}, {}, (), ()
 
-    warnings: Sequence[str]
-    kernels: tuple[KernelInfo, ...]
-    error: CompileError | None
+    def examine(self) -> None:
+        """Set the warnings and the kernels; raises CompileError for what is wrong, ConfigError as `kernel_table`."""
+        warnings = module_warnings(self.plan, self.results)
+        refusal = warnings_as_errors(self.plan, warnings)
+        if refusal is not None:
+            raise CompileError(refusal)
+        self.warnings = warnings
+        self.kernels = kernel_table(self.plan, self.results)
 
-
-class PackedModule(NamedTuple):
-    """What `pack_module` returns; no built module if `examined` has an error."""
-
-    examined: Examined
-    built: BuiltModule | None
-
-
-def examine(module: ModulePlan, results: Mapping[str, Compiled]) -> Examined:
-    """Return the warnings, the kernels and the error of a module, from its merged results by architecture.
-
-    Raises ConfigError as `kernel_table`.
-    """
-    warnings = module_warnings(module, results)
-    refusal = warnings_as_errors(module, warnings)
-    if refusal is not None:
-        return Examined((), (), CompileError(refusal))
-    try:
-        return Examined(warnings, kernel_table(module, results), None)
-    except CompileError as error:
-        return Examined(warnings, (), error)
+    def with_fatbin(self, fatbin: Fatbin) -> BuiltModule:
+        """Return the module's files; raises as `built_module`."""
+        return built_module(self.plan, self.results, self.images, fatbin, self.toolchain, self.kernels)
 
 
 @phase("describing")
-def pack_module(complete: CompleteModule) -> PackedModule:
-    """Return a module's manifest and fatbin, or what is wrong with it. Runs in workers only."""
-    examined = examine(complete.module, complete.results)
-    if examined.error is not None:
-        return PackedModule(examined, None)
-    bundled = bundle(complete.bundle)
+def pack_module(build: ModuleBuild) -> tuple[Sequence[str], BuiltModule | CompileError]:
+    """Return a module's warnings, and its files or what is wrong with it. Runs in workers only."""
     try:
-        built = complete.built(bundled, examined.kernels)
+        build.examine()
     except CompileError as error:
-        return PackedModule(examined._replace(error=error), None)
-    return PackedModule(examined, built)
+        return build.warnings, error
+    fatbin = bundle(build.bundle_request)
+    try:
+        return build.warnings, build.with_fatbin(fatbin)
+    except CompileError as error:
+        return build.warnings, error
 
 
 def module_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
@@ -122,9 +119,7 @@ def warnings_as_errors(module: ModulePlan, warnings: Sequence[str]) -> str | Non
     return "\n\n".join([f"{module.module.label} has warnings (warnings-as-errors):", *warnings])
 
 
-def finished_module(
-    built: Sequence[BuiltModule], carry: Callable[[tuple[str, ...]], bytes] | None = None
-) -> FinishedModule:
+def joined(built: Sequence[BuiltModule], carry: Callable[[tuple[str, ...]], bytes] | None = None) -> BuiltModule:
     """Return a module as it goes into the wheel, from its variants in their order, or from itself alone.
 
     The variants' fatbins follow each other in one file; `runtime.variants` says how it is read. `carry` returns the
@@ -132,7 +127,7 @@ def finished_module(
     """
     if not built[0].manifest.variant and carry is None:
         (only,) = built
-        return FinishedModule((only.manifest,), only.text, only.fatbin, only.headers)
+        return only
     manifests: list[Manifest] = []
     for each in built:
         end = manifests[-1].fatbin_offset + manifests[-1].fatbin_size if manifests else 0
@@ -147,4 +142,4 @@ def finished_module(
         manifests = [each._replace(specialize=place) for each in manifests]
     text = manifest_text(*manifests).encode()
     all_manifests(text, f"the manifest of {manifests[0].name}")
-    return FinishedModule(tuple(manifests), text, fatbin, None if None in lists else headers)
+    return BuiltModule(tuple(manifests), text, fatbin, None if None in lists else headers)

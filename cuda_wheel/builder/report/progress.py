@@ -1,210 +1,32 @@
 """Show the progress of a build: a progress bar on a terminal, lines of text elsewhere.
 
-Say which architectures a build compiles for, where that is not what the project's table says or implies.
-
-What a build says of the libraries that a module's sources include, and of folders that it does not need.
-
-The progress bar of a build on a terminal, with the estimated time remaining. Needs rich.
-
-Convert the times of a build to a Chrome trace, which Perfetto (https://ui.perfetto.dev) and chrome://tracing show.
-
-Format: "Trace Event Format",
-https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+A build of which nothing has changed imports this module too, so what only others need is imported inside functions.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Callable
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.cache.whole_builds import Shown
-from cuda_wheel.builder.config.architectures import named_targets
-from cuda_wheel.builder.config.settings import TABLE
-from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.plan import ModulePlan, Plan
 from cuda_wheel.builder.report.quantities import count_text, size_text
-from cuda_wheel.builder.timing import Span, Step
-from cuda_wheel.builder.toolchain.headers import other_libraries
-from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Toolchain
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.jobs import BuiltModule
-    from cuda_wheel.builder.timing import How
-__all__ = ["ProgressBar", "ProgressReporter", "architecture_notes", "chrome_trace", "library_notes", "unneeded_folders"]
+    from cuda_wheel.builder.plan import Plan
+    from cuda_wheel.builder.report.progress_bar import ProgressBar
+    from cuda_wheel.builder.timing import How, Step
 
-
-OLDEST = 75
-"""The first architecture that NVRTC 12.9 does not call deprecated, and the first that NVRTC 13 compiles for."""
-
-
-def architecture_notes(plan: Plan) -> list[str]:
-    """Return a line for each list of architectures that CUDAARCHS changes, one for modules that are PTX alone, and one
-    for targets that the project names and the compiler calls deprecated."""
-    lists = dict.fromkeys(module.module.settings.architectures for module in plan.modules)
-    return [
-        *filter(None, dict.fromkeys(each.note for each in lists)),
-        *_ptx_alone_note(plan.modules),
-        *_deprecation_note(plan.toolchain.name, lists),
-    ]
-
-
-def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
-    """Yield what it means that modules have loadable images, and none of them is machine code."""
-    alone = [each for each in modules if each.targets and not any(target.real for target in each.targets)]
-    names = list(dict.fromkeys(each.module.name for each in alone))
-    if names:
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        yield f"{names[0]}{more}: PTX alone, so the first load on each machine compiles it (later loads use a cache)"
-
-
-def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator[str]:
-    """Yield which targets that are named one by one the compiler calls deprecated."""
-    named = {target for each in lists for target in named_targets(each.entries, each.where)}
-    old = sorted({f"sm_{target.arch}" for target in named if 10 * target.major + target.minor < OLDEST})
-    if old:
-        yield f"{compiler} calls {', '.join(old)} deprecated; NVRTC 13 cannot compile for GPUs before {OLDEST / 10}"
-
-
-_LAUNCHERS = {
-    str(PurePath(STAND_INS[0], "thrust", "detail", "cuda_wheel", "algorithms.h")): "Thrust's",
-    str(PurePath(STAND_INS[0], "cub", "device", "cuda_wheel_launcher.h")): "CUB's",
-}
-"""The stand-in headers of functions that launch kernels of their library, and the library."""
-
-_NAMES = tuple(os.path.basename(path) for path in _LAUNCHERS)
-
-
-def library_notes(toolchain: Toolchain, versions: dict[str, str], headers: Sequence[str] | None) -> list[str]:
-    """Return the lines for a module.
-
-    `versions` are those in its manifest; `headers` are the absolute paths of all files that it includes, or None if
-    they are not known.
-    """
-    used = other_libraries(toolchain, versions)
-    lines = [f"with {', '.join(used)}"] if used else []
-    named = (path for path in headers or () if path.endswith(_NAMES))  # few are, and a PurePath takes long
-    included = {str(PurePath(path)) for path in named}
-    owners = [name for path, name in _LAUNCHERS.items() if path in included]
-    if owners:
-        lines.append(
-            f"not in the image: {' and '.join(owners)} own kernels, which their functions for host code launch"
-        )
-    return lines
-
-
-def unneeded_folders(toolchain: Toolchain, folders: Iterable[str]) -> list[str]:
-    """Return a line for each folder of a CUDA toolkit in `include-dirs`, which says what is used in its place."""
-    used = next((each for each in toolchain.headers if each.name == "cudart"), None)
-    place = f" from {used.folder}" if used else ""
-    return [
-        f"{TABLE}.include-dirs: {folder} is a folder of a CUDA toolkit. It is not needed, and not used: the headers of "
-        f"CUDA are those of {toolchain.name}{place}. Leave it out."
-        for folder in folders
-    ]
-
-
-class ProgressBar:
-    """A bar on standard error, which disappears when it is stopped."""
-
-    def __init__(self) -> None:
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            _TimeRemaining(),
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._task = self._progress.add_task("compiling", total=None, end=None)
-
-    def start(self) -> None:
-        """Show the bar."""
-        self._progress.start()
-
-    def stop(self) -> None:
-        """Remove the bar."""
-        self._progress.stop()
-
-    def set_total(self, steps: int) -> None:
-        """Set the number of steps of the whole build."""
-        self._progress.update(self._task, total=steps)
-
-    def advance(self, steps: int, description: str) -> None:
-        """Add finished steps, and show a description of the last one."""
-        self._progress.update(self._task, advance=steps, description=description)
-
-    def set_remaining(self, seconds: float) -> None:
-        """Set the estimated time remaining."""
-        self._progress.update(self._task, end=time.monotonic() + seconds)
-
-
-class _TimeRemaining(ProgressColumn):
-    """The time until the estimated end, which the task's field "end" holds; None if there is no estimate.
-
-    Nothing is shown when that time is over and the build is not.
-    """
-
-    def render(self, task: Task) -> Text:
-        end = task.fields["end"]
-        seconds = 0 if end is None else math.ceil(end - time.monotonic())
-        return Text(f"about {timedelta(seconds=seconds)} left" if seconds > 0 else "")
-
-
-def chrome_trace(steps: Sequence[Step], toolchain: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the trace of a build as a JSON object; times are in microseconds since the first step began.
-
-    Each worker is a thread; thread 0 is the build's own process, which looks up the cache. The event of a step contains
-    the events of its phases. The name of a failed step ends in "failed".
-    `toolchain` are the paths of the compilers and headers, which Perfetto shows as metadata.
-    """
-    steps = sorted(steps, key=lambda step: step.began)
-    workers = ["", *dict.fromkeys(step.worker for step in steps if step.worker)]
-    threads = {worker: number for number, worker in enumerate(workers)}
-    origin = min((step.start.began if step.start else step.began for step in steps), default=0.0)
-    events = [_thread_name(worker, number) for worker, number in threads.items()]
-    events += [_event(span, step, threads[step.worker], origin) for step in steps for span in _spans(step)]
-    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": dict(toolchain or {})}
-
-
-def _thread_name(worker: str, number: int) -> dict[str, Any]:
-    name = f"worker {worker}" if worker else "build"
-    return {"ph": "M", "name": "thread_name", "pid": 1, "tid": number, "args": {"name": name}}
-
-
-def _spans(step: Step) -> Iterator[Span]:
-    """Yield the start of the step's worker, the step itself, and its phases."""
-    if step.start:
-        yield step.start
-    sources = ", ".join(step.sources) if step.target else step.module
-    name = " ".join(filter(None, (sources, step.target, "failed" if step.how == "failed" else "")))
-    yield Span(name, step.began, step.ended)
-    yield from step.phases
-
-
-def _event(span: Span, step: Step, thread: int, origin: float) -> dict[str, Any]:
-    # Both ends are rounded, not the duration: then adjacent events do not overlap, and nested events stay nested.
-    began, ended = (round((time - origin) * 1e6) for time in (span.began, span.ended))
-    args = {"module": step.module, "source": ", ".join(step.sources), "target": step.target, "how": step.how}
-    return {"ph": "X", "name": span.name, "pid": 1, "tid": thread, "ts": began, "dur": ended - began, "args": args}
-
+__all__ = ["ProgressReporter"]
 
 _MANY = 50
 """From how many kernels on the build says how to keep fewer."""
@@ -266,6 +88,8 @@ class ProgressReporter:
         if self._jobs:
             self._info(f"cuda-wheel: {self._summary(time.monotonic() - self._began)}")
         if self._timings:
+            from cuda_wheel.builder.report.trace import chrome_trace  # few builds write a trace
+
             self._timings.write_text(json.dumps(chrome_trace(self._steps, self._toolchain)), encoding="utf-8")
 
     def _open_timings(self) -> None:
@@ -333,7 +157,7 @@ class ProgressReporter:
     def build_started(self, plan: Plan) -> None:
         """Print the numbers of modules and jobs, notes about the architectures, and the toolchain's paths if they are
         in several places."""
-        # Not needed for `repeat`, which must be quick.
+        from cuda_wheel.builder.report.notes import architecture_notes  # start-up time
         from cuda_wheel.builder.toolchain.headers import is_spread_out, taken_files
 
         jobs = len({job for module in plan.modules for job in module.jobs})
@@ -359,7 +183,7 @@ class ProgressReporter:
         """Count the step and its times, and advance the bar."""
         if self._timings:
             self._steps.append(step)
-        from cuda_wheel.builder.timing import Span  # as above
+        from cuda_wheel.builder.timing import Span  # start-up time
 
         phases = (Span("failing", step.began, step.ended),) if step.how == "failed" else step.phases
         for span in (*phases, *([step.start] if step.start else [])):
@@ -388,7 +212,7 @@ class ProgressReporter:
             self._module_built(module)
 
     def _variant_built(self, module: BuiltModule) -> None:
-        from dataclasses import replace  # as above
+        from dataclasses import replace  # start-up time
 
         name = module.manifest.name
         built = self._variants.setdefault(name, [])
@@ -399,7 +223,7 @@ class ProgressReporter:
             size = sum(manifest.fatbin_size for manifest in manifests)
             host_code = tuple(dict.fromkeys(text for manifest in manifests for text in manifest.host_code))
             manifest = largest.manifest._replace(fatbin_size=size, host_code=host_code)
-            self._module_built(replace(largest, manifest=manifest), f"{count_text(len(built), 'variant')}, ")
+            self._module_built(replace(largest, manifests=(manifest,)), f"{count_text(len(built), 'variant')}, ")
 
     def _module_built(self, module: BuiltModule, variants: str = "") -> None:
         manifest = module.manifest
@@ -413,6 +237,8 @@ class ProgressReporter:
         if len(manifest.kernels) > _MANY:
             self._print(self._info, f"  {kernels}: instances in the module's table keeps only some of them")
         if self._plan is not None:
+            from cuda_wheel.builder.report.notes import library_notes  # start-up time
+
             for line in library_notes(self._plan.toolchain, dict(manifest.toolchain), module.headers):
                 self._print(self._info, f"  {line}")
         if manifest.host_code:
@@ -424,7 +250,7 @@ def _make_bar() -> ProgressBar | None:
     if sys.stderr is None or not sys.stderr.isatty():
         return None
     try:
-        pass
+        from cuda_wheel.builder.report.progress_bar import ProgressBar
     except ImportError:
         return None
     return ProgressBar()

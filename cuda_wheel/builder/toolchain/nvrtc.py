@@ -25,8 +25,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.jobs import Form
-from cuda_wheel.runtime.jit import NO_CONTRACTION, floating_point, values_of
 from cuda_wheel.runtime.parts.cuda_libraries import load_library, read_output
+from cuda_wheel.runtime.parts.floating_point import NO_CONTRACTION, floating_point, values_of
 
 __all__ = [
     "FORM_OPTIONS",

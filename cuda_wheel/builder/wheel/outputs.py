@@ -11,17 +11,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.jobs import FinishedModule
+from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.scratch import unwritable
 from cuda_wheel.builder.sources.header_dependencies import reachable
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -35,15 +34,15 @@ __all__ = [
     "attaching_packages",
     "attachment_warnings",
     "carried_sources",
+    "known_parts",
     "loader_files",
     "module_files",
+    "module_parts",
     "move",
     "output_paths",
     "stub_file",
     "stub_files",
     "unpack_sources",
-    "vendored_files",
-    "vendored_names",
     "write",
     "write_new",
 ]
@@ -51,8 +50,6 @@ __all__ = [
 
 VENDORED_PACKAGE = "_cuda_wheel"
 """The name of the loader's copy, in each top-level package that has modules."""
-
-_RUNTIME = Path(cuda_wheel.__file__).parent / "runtime"
 
 
 @dataclass(frozen=True)
@@ -67,19 +64,18 @@ class Package:
     """The content of the `__init__.pyi` that it has already."""
 
 
-def output_paths(config: Config, names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
-    """Return the paths in the wheel, with "/", of all files for modules of these dotted names.
+def output_paths(names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
+    """Return the paths in the wheel, with "/", of all files for modules of these dotted names but a vendored loader's.
 
     `packages` are those that attach their kernels, by dotted name.
     """
     names = sorted(names)
     packages = {name: package for name, package in packages.items() if package.stub is None}
     stubs = [_stub_path(package) for package in packages if any(_package_of(name) == package for name in names)]
-    copies = [f"{folder}/{file}" for folder in _vendored_folders(config, names) for file in vendored_names()]
-    return [path for name in names for path in _module_paths(name)] + stubs + copies
+    return [path for name in names for path in _module_paths(name)] + stubs
 
 
-def module_files(module: FinishedModule) -> dict[str, bytes]:
+def module_files(module: BuiltModule) -> dict[str, bytes]:
     """Return the content of a module's own files, by path."""
     return dict(zip(_module_paths(module.name), (module.fatbin, module.text), strict=True))
 
@@ -128,26 +124,34 @@ def attachment_warnings(package: Package, modules: Sequence[Sequence[Manifest]])
     ]
 
 
-def loader_files(config: Config, names: Iterable[str]) -> dict[str, bytes]:
-    """Return the content of the loader's copies, by path."""
-    folders = _vendored_folders(config, names)
-    copies = vendored_files() if folders else {}
-    return {f"{folder}/{name}": content for folder in folders for name, content in copies.items()}
+def loader_files(config: Config, names: Iterable[str], parts: Iterable[str] = ()) -> dict[str, bytes]:
+    """Return the content of the loader's copies, by path, for modules of these dotted names.
+
+    `parts` are those that the modules need. There is nothing to return unless the loader is vendored.
+    """
+    if config.loader != "vendor":
+        return {}
+    from cuda_wheel.builder.wheel.loader_copy import copied_files  # few wheels contain it
+
+    copies = copied_files({*parts, *config.loader_parts})
+    packages = sorted({name.partition(".")[0] for name in names})
+    return {f"{package}/{VENDORED_PACKAGE}/{name}": content for package in packages for name, content in copies.items()}
 
 
-@cache
-def vendored_names() -> tuple[str, ...]:
-    """Return the files of the loader's copy, those of `cuda_wheel.runtime`, by their paths in there."""
-    return tuple(sorted(path.relative_to(_RUNTIME).as_posix() for path in _RUNTIME.rglob("*.py")))
+def known_parts(names: Iterable[str], packages: Iterable[str], tables: Collection[str]) -> set[str]:
+    """Return the parts of the loader that modules need before they are built: for packages that attach kernels, and
+    for tables of tuned choices."""
+    attaches = not {_package_of(name) for name in names}.isdisjoint(packages)
+    return {part for part, is_needed in (("attach", attaches), ("tuned-tables", tables)) if is_needed}
 
 
-def vendored_files() -> dict[str, bytes]:
-    """Return the content of the loader's copy, by path in there: the same bytes, with the version added to its
-    `__init__.py`."""
-    files = {name: (_RUNTIME / name).read_bytes() for name in vendored_names()}
-    files["__init__.py"] += f'__version__ = "{cuda_wheel.__version__}"\n'.encode()
-    files["__init__.py"] += f'VENDORED_FROM = "cuda-wheel {cuda_wheel.__version__}"\n'.encode()
-    return files
+def module_parts(config: Config, module: BuiltModule) -> set[str]:
+    """Return the parts of a vendored loader that a built module needs."""
+    if config.loader != "vendor":
+        return set()
+    from cuda_wheel.builder.wheel.loader_copy import parts_for  # as above
+
+    return parts_for(module.manifests)
 
 
 def stub_file(config: Config, package: Package, modules: Sequence[Sequence[Manifest]]) -> tuple[str, bytes]:
@@ -202,11 +206,6 @@ def _stub_path(package: str) -> str:
 def _module_paths(name: str) -> tuple[str, str]:
     stem = name.replace(".", "/")
     return stem + ".fatbin", stem + MANIFEST_SUFFIX
-
-
-def _vendored_folders(config: Config, names: Iterable[str]) -> list[str]:
-    packages = sorted({name.partition(".")[0] for name in names}) if config.loader == "vendor" else []
-    return [f"{package}/{VENDORED_PACKAGE}" for package in packages]
 
 
 def write(files: Mapping[str, bytes], folder: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.jobs import FinishedModule
+from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.toolchain.packages import cuda_folders, is_cuda_package
 from cuda_wheel.builder.toolchain.toolchain import (
@@ -59,7 +59,7 @@ class Materials:
         self._tools = [self._cuda_wheel(), *map(self._compiler, LIBRARIES, versions, toolchain.libraries)]
         self._nvvm = None if nvvm is None else self._compiler("nvvm", nvvm.release, nvvm.library)
 
-    def of(self, module: FinishedModule, headers: Iterable[str], system_dirs: Sequence[str] = ()) -> Document:
+    def of(self, module: BuiltModule, headers: Iterable[str], system_dirs: Sequence[str] = ()) -> Document:
         """Return the components of a module. `headers` are the absolute paths of all files that its sources include,
         `system_dirs` the folders of libraries that the project names outside its own."""
         manifest = module.manifests[0]  # all variants have the same sources and compilers

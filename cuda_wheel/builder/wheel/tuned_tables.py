@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.jobs import FinishedModule
+from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
 from cuda_wheel.runtime.manifest import Manifest, same_macros
@@ -57,7 +57,7 @@ class TunedTables:
             except ImageError as error:
                 raise ConfigError(str(error)) from None
 
-    def check(self, module: FinishedModule) -> None:
+    def check(self, module: BuiltModule) -> None:
         """Raise ConfigError if the table of a built module names a variant or kernel that it lacks."""
         check_rows(module.name, self._rows.get(module.name, ()), module.manifests)
 

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from cuda_wheel.builder.workers.worker_process import imported
+
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from cuda_wheel.builder.compile.precompiled_headers import HeaderGroup
 
-__all__ = ["EXECUTOR", "FALLBACK", "Call", "Executor", "shared_options"]
+__all__ = ["EXECUTOR", "FALLBACK", "Call", "Executor", "WorkerFunction", "shared_options"]
 
 T = TypeVar("T")
 
@@ -30,6 +32,27 @@ def shared_options(options: Iterable[str], lineinfo: bool) -> tuple[str, ...]:
     a module would start a worker.
     """
     return (*(option for option in options if not option.startswith("--define-macro=")), str(lineinfo))
+
+
+@dataclass(frozen=True)
+class WorkerFunction(Generic[T]):
+    """A function that workers import, and the build's own process does not: that would take as long as a small job.
+
+    Pickled, it becomes the function itself. Its path is like "cuda_wheel.builder.link:link_job".
+    """
+
+    path: str
+
+    @property
+    def __name__(self) -> str:
+        return self.path.partition(":")[2]
+
+    def __call__(self, argument: Any) -> T:
+        result: T = imported(self.path)(argument)
+        return result
+
+    def __reduce__(self) -> tuple[Callable[[str], Callable[[Any], Any]], tuple[str]]:
+        return imported, (self.path,)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,7 @@ stack; and the front ends of several processes run in parallel, which those of s
 one set of compiler options only: in NVRTC 13.1 to 13.4 the options of one program corrupt a later program of the same
 process (https://github.com/NVIDIA/warp/issues/1944), and NVRTC 12.9 optimises differently after --Ofast-compile=mid.
 
-Decide how many jobs run at once: one for each core that the CPU affinity and the container's limit allow.
-
-The workers of a build on this machine, which are imported when a call needs them: a cached build needs none.
+So many jobs run at once as the CPU affinity and the container's limit allow cores.
 """
 
 from __future__ import annotations
@@ -26,14 +24,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cuda_wheel.builder.compile.precompiled_headers import MIN_JOBS, Precompilation, call_with_precompilation
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.schedule import Queue
-from cuda_wheel.builder.timing import cause_of
-from cuda_wheel.builder.workers.executor import Call, Executor
+from cuda_wheel.builder.timing import Timed, TimedError, cause_of
+from cuda_wheel.builder.workers.executor import Call, Executor, WorkerFunction
+from cuda_wheel.builder.workers.queue import Queue
 from cuda_wheel.builder.workers.worker import Worker, WorkerDiedError, WorkerTimeoutError
+from cuda_wheel.builder.workers.worker_process import load_compilers
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.toolchain import Toolchain
-__all__ = ["LocalWorkers", "Workers", "available_cores", "container_limit"]
+__all__ = ["Workers", "available_cores", "container_limit"]
+
+
+_FIND_TOOLCHAIN: WorkerFunction[Toolchain] = WorkerFunction("cuda_wheel.builder.toolchain.find:find_toolchain")
 
 
 def available_cores() -> int:
@@ -136,6 +138,8 @@ class Workers(Executor):
         """By thread: the key of the header group whose headers its worker may have precompiled."""
         self._begun: Counter[str] = Counter()
         """How many jobs of each header group have left the queue."""
+        self._is_prepared = False
+        self._search: Future[Toolchain] | None = None
 
     def __enter__(self) -> Workers:
         return self
@@ -162,6 +166,29 @@ class Workers(Executor):
     def count(self) -> int:
         """How many calls run at once."""
         return self._count
+
+    def prepare(self, calls: int, library: str | None = None) -> None:
+        """Start workers, which load what compiles; the first time only."""
+        if not self._is_prepared:
+            self._is_prepared = True
+            for _ in range(min(calls, self._count)):
+                self.submit(load_compilers, library)
+
+    def search_toolchain(self) -> None:
+        """Begin to search for the toolchain."""
+        if self._search is None:
+            self._search = self.submit(_FIND_TOOLCHAIN, None)
+
+    def toolchain(self) -> Toolchain:
+        """Return the toolchain that a search finds; raises ToolchainError."""
+        self.search_toolchain()
+        assert self._search is not None
+        return self._search.result()
+
+    def load_compilers(self, library: str) -> None:
+        """Let the workers that are idle load what compiles, while this process plans."""
+        for _ in range(self._count if self._is_prepared else 0):
+            self.submit(load_compilers, library)
 
     def enqueue(self, call: Call[Any]) -> Future[Any]:
         """Return the future of a call, which runs in a worker that has served no other compiler options."""
@@ -224,10 +251,27 @@ class Workers(Executor):
         if worker is not None and (worker.has_ended or not _suits(worker, call)):
             self._drop(worker)
             worker = None
+        function, argument = call.function, call.argument
         try:
             if worker is None:
                 worker = self._start_worker()
-            result = self._answer(call, future, worker, jobs)
+            if call.options is not None:
+                worker.options = call.options
+            if call.headers is not None:
+                folder = worker.folder if jobs >= MIN_JOBS else None
+                argument = (Precompilation(call.headers, jobs, folder), function, argument)
+                function = call_with_precompilation
+            with self._lock:
+                self._running[future] = worker
+                if future in self._stopped:
+                    worker.kill()
+            try:
+                succeeded, value, times = worker.answer(function, argument, self._timeout, call.timed)
+            finally:
+                with self._lock:
+                    del self._running[future]
+            if not succeeded:
+                raise value if times is None else TimedError(value, times)
         except BaseException as error:
             cause = cause_of(error)
             if worker is not None and isinstance(cause, WorkerDiedError):
@@ -241,28 +285,8 @@ class Workers(Executor):
                     return self._run(replace(call, headers=None), future, None, 0)
             future.set_exception(error)
         else:
-            future.set_result(result)
+            future.set_result(value if times is None else Timed(value=value, **vars(times)))
         return worker
-
-    def _answer(self, call: Call[Any], future: Future[Any], worker: Worker, jobs: int) -> Any:
-        """Return the worker's result for a call; raises its error."""
-        if call.options is not None:
-            worker.options = call.options
-        function, argument = call.function, call.argument
-        if call.headers is not None:
-            folder = worker.folder if jobs >= MIN_JOBS else None
-            argument = (Precompilation(call.headers, jobs, folder), function, argument)
-            function = call_with_precompilation
-        send = worker.call_timed if call.timed else worker.call
-        with self._lock:
-            self._running[future] = worker
-            if future in self._stopped:
-                worker.kill()
-        try:
-            return send(function, argument, self._timeout)
-        finally:
-            with self._lock:
-                del self._running[future]
 
     def _start_worker(self) -> Worker:
         worker = Worker(self._memory)
@@ -282,82 +306,3 @@ class Workers(Executor):
 def _suits(worker: Worker | None, call: Call[Any]) -> bool:
     """Return whether a worker has served no other compiler options than a call's."""
     return worker is None or None in (call.options, worker.options) or worker.options == call.options
-
-
-def _load_compilers(library: str | None) -> None:
-    """Import what each job needs, and load NVRTC, whose path may not be known yet."""
-    import cuda_wheel.builder.compile.job  # noqa: F401
-    from cuda_wheel.builder.toolchain import nvrtc
-    from cuda_wheel.runtime.parts.cuda_libraries import library_path
-
-    try:
-        library = library or library_path("nvrtc")
-        if library is not None:
-            nvrtc.load(library)
-    except Exception:  # the search for the toolchain says what is wrong, or else the first job
-        return
-
-
-def _find_toolchain(_: None) -> Toolchain:
-    from cuda_wheel.builder.toolchain.find import find_toolchain  # takes long to import, which only the worker does
-
-    return find_toolchain()
-
-
-class LocalWorkers(Executor):
-    """`Workers` that are made by the first call; a context manager. The parameters are those of `Workers`."""
-
-    def __init__(self, timeout: float, memory: int | None) -> None:
-        self._limits = timeout, memory
-        self._count = available_cores()
-        self._workers: Workers | None = None
-        self._is_prepared = False
-        self._search: Future[Toolchain] | None = None
-
-    def __enter__(self) -> LocalWorkers:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._workers is not None:
-            self._workers.__exit__(kind, error, trace)
-
-    @property
-    def count(self) -> int:
-        """How many calls run at once."""
-        return self._count
-
-    def prepare(self, calls: int, library: str | None = None) -> None:
-        """Start workers, which load what compiles; the first time only."""
-        if not self._is_prepared:
-            self._is_prepared = True
-            for _ in range(min(calls, self._count)):
-                self.submit(_load_compilers, library)
-
-    def search_toolchain(self) -> None:
-        """Begin to search for the toolchain."""
-        if self._search is None:
-            self._search = self.submit(_find_toolchain, None)
-
-    def toolchain(self) -> Toolchain:
-        """Return the toolchain that a search finds; raises ToolchainError."""
-        self.search_toolchain()
-        assert self._search is not None
-        return self._search.result()
-
-    def load_compilers(self, library: str) -> None:
-        """Let the workers that are idle load what compiles, while this process plans."""
-        for _ in range(self._count if self._is_prepared else 0):
-            self.submit(_load_compilers, library)
-
-    def enqueue(self, call: Call[Any]) -> Future[Any]:
-        """Return the future of a call; see `Workers`."""
-        if self._workers is None:
-            self._workers = Workers(*self._limits, self._count)
-        return self._workers.enqueue(call)
-
-    def stop(self, future: Future[Any]) -> None:
-        """Cancel a call, or end the worker that runs it; see `Workers`."""
-        if self._workers is not None:
-            self._workers.stop(future)

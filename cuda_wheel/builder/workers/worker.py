@@ -16,7 +16,7 @@ from typing import IO, Any, TypeVar
 
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.scratch import new_folder
-from cuda_wheel.builder.timing import Timed, TimedError, Times, now, worker_name
+from cuda_wheel.builder.timing import TimedError, Times, now, worker_name
 from cuda_wheel.builder.toolchain.nvrtc import scratch_file
 from cuda_wheel.builder.workers.worker_process import GREETING
 
@@ -97,8 +97,10 @@ class Worker:
 
     def prepare(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Start a call and ignore its result."""
+        assert self._process.stdin is not None
         with suppress(OSError):  # the next `call` reports a worker that died
-            self._send(function, argument, is_timed=False)
+            pickle.dump((function, argument, False), self._process.stdin)
+            self._process.stdin.flush()
             self._unread += 1
 
     def call(self, function: Callable[[Any], T], argument: Any, timeout: float) -> T:
@@ -106,38 +108,24 @@ class Worker:
 
         Raises WorkerTimeoutError if it takes more than `timeout` seconds, and WorkerDiedError if the worker dies.
         """
-        succeeded, value, _ = self._exchange(function, argument, timeout, is_timed=False)
+        succeeded, value, _ = self.answer(function, argument, timeout)
         if not succeeded:
             raise value
         result: T = value
         return result
 
-    def call_timed(self, function: Callable[[Any], T], argument: Any, timeout: float) -> Timed[T]:
-        """Return the result and the times of a call. Raises TimedError, which holds the exception of `call`."""
-        began = now()
-        try:
-            succeeded, value, times = self._exchange(function, argument, timeout, is_timed=True)
-        except WorkerDiedError as error:
-            succeeded, value, times = False, error, None
-        if times is None:  # the worker could not measure the call
-            times = Times(worker_name(self._process.pid), began, now(), (), None)
-        if not succeeded:
-            raise TimedError(value, times)
-        return Timed(value=value, **vars(times))
-
-    def _send(self, function: Callable[[Any], Any], argument: Any, is_timed: bool) -> None:
-        assert self._process.stdin is not None
-        pickle.dump((function, argument, is_timed), self._process.stdin)
-        self._process.stdin.flush()
-
-    def _exchange(
-        self, function: Callable[[Any], Any], argument: Any, timeout: float, is_timed: bool
+    def answer(
+        self, function: Callable[[Any], Any], argument: Any, timeout: float, is_timed: bool = False
     ) -> tuple[bool, Any, Times | None]:
-        """Return the worker's answer to a call, as `worker_process.serve` describes it."""
+        """Return whether a call succeeded, its result or exception, and its times if it is timed.
+
+        Raises as `call` does if the worker does not answer in time.
+        """
         process = self._process
         assert process.stdin is not None and process.stdout is not None
         printed = os.fstat(self._stderr.fileno()).st_size
         expired = threading.Event()
+        began = now()
 
         def expire() -> None:
             expired.set()
@@ -148,21 +136,30 @@ class Worker:
         timer.start()
         try:
             self._await_greeting(process.stdout)
-            self._send(function, argument, is_timed)
+            pickle.dump((function, argument, is_timed), process.stdin)
+            process.stdin.flush()
             while self._unread:
                 pickle.load(process.stdout)
                 self._unread -= 1
             succeeded, value, times = pickle.load(process.stdout)
         except Exception as error:  # unpickling arbitrary bytes raises many kinds of exceptions
             if expired.is_set():
-                raise WorkerTimeoutError(_timeout_message(timeout)) from error
-            raise WorkerDiedError(self._death_message(printed)) from error
+                death: WorkerDiedError = WorkerTimeoutError(_timeout_message(timeout))
+            else:
+                death = WorkerDiedError(self._death_message(printed))
+            raise self._timed(death, began, is_timed) from error
         finally:
             timer.cancel()
             timer.join()  # else it could kill the worker during the next call
         if expired.is_set():  # the answer arrived at the same moment
-            raise WorkerTimeoutError(_timeout_message(timeout))
+            raise self._timed(WorkerTimeoutError(_timeout_message(timeout)), began, is_timed)
         return succeeded, value, times
+
+    def _timed(self, error: WorkerDiedError, began: float, is_timed: bool) -> Exception:
+        """Return an error of a call that the worker could not measure, with its times if it was to be timed."""
+        if not is_timed:
+            return error
+        return TimedError(error, Times(worker_name(self._process.pid), began, now(), (), None))
 
     def _await_greeting(self, stream: IO[bytes]) -> None:
         """Skip the output of the process until the worker is ready. Raises EOFError if it ends before."""

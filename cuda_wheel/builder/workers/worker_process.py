@@ -6,6 +6,7 @@ The start of this process is part of every build and of every compilation on loa
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import queue
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     Request = tuple[Callable[[Any], Any], Any, bool]
     """A function, its argument, and whether to measure the call."""
 
-__all__ = ["GREETING", "serve"]
+__all__ = ["GREETING", "imported", "load_compilers", "serve"]
 
 GREETING = b"cuda-wheel worker\n"
 """The first line that a worker writes. Start-up files of the Python environment may have printed text before it."""
@@ -56,13 +57,16 @@ def serve(memory: int | None, began: float, folder: str | None) -> None:
     threading.Thread(target=_listen, args=(os.fdopen(os.dup(0), "rb"), requests, folder), daemon=True).start()
     while True:
         function, argument, is_timed = requests.get()
+        clock = None
         if is_timed:
-            from cuda_wheel.builder.timing import measure  # inside: calls that compile on load are not timed
+            from cuda_wheel.builder.timing import CallClock  # inside: calls that compile on load are not timed
 
-            (succeeded, value), times = measure(_outcome, (function, argument), started)
-            started = None
-        else:
-            (succeeded, value), times = _outcome((function, argument)), None
+            clock, started = CallClock(started), None
+        try:
+            succeeded, value = True, function(argument)
+        except Exception as error:
+            succeeded, value = False, error
+        times = clock.stop() if clock else None
         if not succeeded:
             value = _sendable(value, memory)
         try:
@@ -73,13 +77,22 @@ def serve(memory: int | None, began: float, folder: str | None) -> None:
         answers.flush()
 
 
-def _outcome(call: tuple[Callable[[Any], Any], Any]) -> tuple[bool, Any]:
-    """Return (True, result), or (False, exception)."""
-    function, argument = call
+def imported(path: str) -> Callable[[Any], Any]:
+    """Return the function that a `WorkerFunction` names, as "module:function"."""
+    module, _, name = path.partition(":")
+    function: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+def load_compilers(library: str | None) -> None:
+    """Import what each job needs, and load NVRTC, whose path may not be known yet. Runs in workers only."""
+    imported("cuda_wheel.builder.compile.job:compile_job")
     try:
-        return True, function(argument)
-    except Exception as error:
-        return False, error
+        library = library or cuda_libraries.library_path("nvrtc")
+        if library is not None:
+            imported("cuda_wheel.builder.toolchain.nvrtc:load")(library)
+    except Exception:  # the search for the toolchain says what is wrong, or else the first job
+        return
 
 
 def _sendable(error: Exception, memory: int | None) -> Exception:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import ImageError, describe_error
+from ..errors import ImageError, describe_error, has, need
 from ..files import find_files, lie_in_folders, package_folders
 from ..loading import load
 from ..manifest import MANIFEST_SUFFIX, unscoped
@@ -37,9 +37,10 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             modules[name] = files.manifest_file(file, check=False).kernel_names()
     hook: Any = None
     if not modules:
-        from ..source_hook import source_hook  # only for a package that is not installed
+        if has("source_hook"):  # a vendored loader compiles nothing
+            from .source_hook import source_hook  # only for a package that is not installed
 
-        hook = source_hook()
+            hook = source_hook()
         modules |= {} if hook is None else hook.kernels_beside(package, folders)
     if not names:
         raise ImageError(
@@ -127,7 +128,8 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
     try:
         if lie_in_folders(folders):
             return [name for folder in folders for name in os.listdir(folder)]
-        from ..files import list_files  # only for a package that is not in a folder
+        need("importers")
+        from .importers import list_files  # only for a package that is not in a folder
 
         return list_files(package)
     except Exception as error:  # importers raise anything for a damaged archive

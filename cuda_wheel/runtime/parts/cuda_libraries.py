@@ -34,7 +34,6 @@ __all__ = [
     "link_code_with_logs",
     "load_library",
     "loaded_build",
-    "log_text",
     "nvjitlink_build",
     "nvjitlink_version",
     "open_library",
@@ -326,9 +325,5 @@ def _check(status: int) -> None:
 
 
 def _log_of(library: Any, which: str, handle: Any) -> str:
-    return log_text(read_output(library, f"nvJitLinkGet{which}Log", handle, _check))
-
-
-def log_text(log: bytes | bytearray) -> str:
-    """Return the text in a log buffer."""
+    log = read_output(library, f"nvJitLinkGet{which}Log", handle, _check)
     return log.rstrip(b"\0\n ").decode(errors="replace")

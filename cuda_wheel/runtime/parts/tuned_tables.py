@@ -312,7 +312,7 @@ def table_of(module: str) -> tuple[tuple[Row, ...], str]:
     where = os.path.join(found or (folders or [package])[0], file)
     files = ModuleFiles(where, found, package)
     if found is None:
-        from ..files import has_file  # only for a package that is not in a folder
+        from .importers import has_file  # only for a package that is not in a folder
 
         if lie_in_folders(folders) or not has_file(package, file, where):
             raise ImageError(f"{module} has no table of tuned choices ({where}): make it with cuda-wheel tune")

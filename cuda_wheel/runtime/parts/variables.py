@@ -1,6 +1,6 @@
 """Copy data to and from a module's variables in the GPU's memory."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .. import dlpack
 from ..arguments import Kept, device_bytes, host_bytes, is_of, is_on_gpu, type_name
@@ -11,14 +11,29 @@ from ..manifest import GlobalInfo
 from ..streams import array_stream, block_stream, is_capturing, producer_stream, stream_address
 
 if TYPE_CHECKING:
-    from ..module import Module
+    from ..jit import Jit
+
 __all__ = ["Global", "read_variable", "write_variable"]
+
+
+class LoadedModule(Protocol):
+    """What a variable needs of its module, a `Module`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def handle(self) -> int: ...
+    @property
+    def jit(self) -> "Jit | None": ...
 
 
 class Global:
     """A variable of a loaded module in the GPU's memory; each context has its own copy."""
 
-    def __init__(self, module: "Module", info: GlobalInfo) -> None:
+    is_module_variable = True
+    """A mark for launches, which take the address of a variable whatever its type."""
+
+    def __init__(self, module: "LoadedModule", info: GlobalInfo) -> None:
         self.module = module
         self.info = info
 

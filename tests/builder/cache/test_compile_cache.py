@@ -15,7 +15,7 @@ import pytest
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.jobs import EMPTY, Job, LinkInput, LinkJob
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
 

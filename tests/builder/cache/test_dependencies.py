@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.cache.compile_cache import DependencyCache, Recorded
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.builder.cache.files import DependencyCache, Recorded
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 REQUEST = Cache.key("a request")
 

@@ -22,7 +22,7 @@ from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain import packages
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 pytestmark = pytest.mark.one_toolchain
 

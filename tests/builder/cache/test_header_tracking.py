@@ -18,7 +18,7 @@ from cuda_wheel.builder.timing import Step
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers import worker
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.opened_files import with_an_option_that_does_nothing, with_an_unknown_option
 from tests.support.projects import write_files
 

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from cuda_wheel.builder.cache import compile_cache
-from cuda_wheel.builder.cache import files as job_files
+from cuda_wheel.builder.cache import compile_cache, job_files
 from cuda_wheel.builder.cache.compile_cache import pack, unpack
-from cuda_wheel.builder.cache.files import OUTSIDE, KeptFiles, path_of, place_of
+from cuda_wheel.builder.cache.files import KeptFiles
+from cuda_wheel.builder.cache.job_files import OUTSIDE, path_of, place_of
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.builder.cache.test_keys import JOB, parts_of_a_module
 from tests.support.manifests import image, manifest
 
@@ -98,7 +98,7 @@ def test_a_cached_modules_files_are_where_the_next_build_has_them(tmp_path: Path
     _, planned = parts_of_a_module(tmp_path)
     module, moved = (replace(planned, jobs=(job,)) for job in (JOB, replace(JOB, root="/home/project")))
     made = manifest(image("sm_80"))
-    built = BuiltModule(made, manifest_text(made).encode(), b"fatbin", ("/cuda/a.h", "/project/b.h"))
+    built = BuiltModule((made,), manifest_text(made).encode(), b"fatbin", ("/cuda/a.h", "/project/b.h"))
     files = KeptFiles(Cache(str(tmp_path / "cache")))
     entry = compile_cache._pack_module(module, built, ["careful"], files)
     unpacked = compile_cache._unpack_module(entry, moved, files)

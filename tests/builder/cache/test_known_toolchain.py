@@ -16,7 +16,7 @@ from cuda_wheel.builder.cache import known_toolchain
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.toolchain.toolchain import Headers, Toolchain
 from cuda_wheel.runtime.parts.cuda_libraries import build_id
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 
 def packages(root: Path, release: str = "12.9.86") -> Toolchain:

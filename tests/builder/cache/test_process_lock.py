@@ -19,7 +19,7 @@ import pytest
 
 from cuda_wheel.builder.cache import process_lock as one_process
 from cuda_wheel.builder.cache.process_lock import found_or_made
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.projects import ROOT
 
 pytestmark = pytest.mark.one_toolchain
@@ -29,7 +29,7 @@ KEY = Cache.key("what")
 HOLDER = """\
 import sys, time
 from cuda_wheel.builder.cache.process_lock import found_or_made
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 
 cache, key = Cache(), Cache.key("what")
 

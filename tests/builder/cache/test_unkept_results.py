@@ -17,7 +17,7 @@ from cuda_wheel.builder.sources.header_dependencies import opaque_options
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.parts.linking.cuda_compiler import may_use_build_time
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.editable import HATCHLING, TABLE, make_tree
 from tests.support.projects import ROOT, write_files
 

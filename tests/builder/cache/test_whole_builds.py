@@ -25,7 +25,7 @@ from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.project import build_files
 from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.sources.layout import SBOM, WheelFile
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import run
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.filterwarnings("ignore:an entry of the cache")]

@@ -156,7 +156,7 @@ def test_a_build_has_the_same_bytes_as_a_local_build(
 ) -> None:
     there, cached = Listener(), Listener()
     built = build_module(FIXTURES / fixture, table, {}, there)
-    assert set(on_cluster) - {"find_nvvm"} == {"_find_toolchain", "linker_release", "bundle"}
+    assert set(on_cluster) - {"find_nvvm"} == {"find_toolchain", "linker_release", "bundle"}
     assert set(there.hows) == ({"compiled", "linked", "bundled"} if fixture == "linked" else {"compiled", "bundled"})
 
     monkeypatch.delenv("CUDA_WHEEL_EXECUTOR")

@@ -5,7 +5,6 @@ The offsets here were compared with nvcc 13.0.88's `offsetof` and `sizeof`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.parameter_types import parameter_names
 from cuda_wheel.builder.execute import execute
 from cuda_wheel.builder.jobs import EMPTY, Declared, Job
-from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -81,7 +79,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory, workers: Workers, toolcha
     config = Config.from_table({"architectures": ["80-real", "90-virtual"], "std": "c++20", "module": [module]})
     modules = select(config, folder, [WheelFile(source, "demo/k.cu")])
     plan = make_plan(config, modules, folder, toolchain, lambda: [])
-    (built,) = execute(plan, workers, SilentReporter(), None, lambda module: module)
+    (built,) = execute(plan, workers, SilentReporter(), None)
     read: Manifest = Manifest.from_json(built.text, "test")
     assert read == built.manifest
     return read
@@ -186,7 +184,7 @@ def test_a_build_without_structs_compiles_once(
     plan = make_plan(config, modules, tmp_path, toolchain, lambda: [])
     (job,) = plan.modules[0].jobs
     assert workers.submit(compile_job, job).result().parameters == {}
-    (built,) = execute(plan, workers, SilentReporter(), None, lambda module: module)
+    (built,) = execute(plan, workers, SilentReporter(), None)
     names = {info.name: [each.name for each in info.parameters] for info in built.manifest.kernels}
     assert names == {"f": ["x", "n", "", "z"], "g": [""]}
 
@@ -217,8 +215,8 @@ def test_only_the_first_target_is_asked_if_no_text_names_the_architecture(
         for job in module.jobs
     }
     assert [key for key, is_asked in asked.items() if not is_asked] == [("demo.plain", "90")]
-    for manifest in execute(plan, workers, SilentReporter(), None, lambda module: module.manifest):
-        assert {info.parameters[0].dtype.names for info in manifest.kernels} == {("n", "x")}
+    for module in execute(plan, workers, SilentReporter(), None):
+        assert {info.parameters[0].dtype.names for info in module.manifest.kernels} == {("n", "x")}
 
 
 # --- without a compiler ---------------------------------------------------------------------------
@@ -278,17 +276,3 @@ def test_the_manifest_has_what_the_debugging_information_says(
         assert [each.name for each in declared] == [each.name for each in info.parameters]
         if info.name != "by_arch":  # its struct differs between the targets of the manifest
             assert [each.struct for each in declared] == [each.struct for each in info.parameters]
-
-
-@pytest.mark.one_toolchain
-def test_a_manifest_without_names_and_structs_is_read(manifest: Manifest) -> None:
-    """As earlier versions wrote it; and what an earlier version does not know, it does not read."""
-    document = json.loads(manifest_text(manifest))
-    del document["structs"]
-    for kernel in document["kernels"]:
-        for parameter in kernel["parameters"]:
-            assert set(parameter) <= {"type", "offset", "size", "cpp", "name", "struct"}
-            parameter.pop("name", None)
-            parameter.pop("struct", None)
-    read = Manifest.from_json(json.dumps(document), "test", check=False)
-    assert {each.struct for info in read.kernels for each in info.parameters} == {None}

@@ -21,7 +21,7 @@ from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.worker import Worker
 from cuda_wheel.runtime import loading
 from cuda_wheel.runtime.manifest import Manifest
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.driver import Driver
 from tests.support.editable import HATCHLING, MODES, SOURCE, TABLE, install_editable, make_tree
 from tests.support.processes import run

@@ -162,8 +162,6 @@ struct Handle {
   Handle(const Handle&) = delete;
   operator cusparseHandle_t() const;
 };
-template <class T> struct Products;
-template <> struct Products<float> { static constexpr auto product = &cublasSgemm; };
 template <cublasStatus_t (*F)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const double*,
                               const double*, int, const double*, int, const double*, double*, int)>
 __global__ void by_address() {}

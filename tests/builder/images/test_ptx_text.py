@@ -14,7 +14,7 @@ from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.images.lowering import lower
-from cuda_wheel.builder.jobs import Bundle, Compiled, Job
+from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
@@ -330,9 +330,9 @@ def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
 
 def test_the_fatbin_contains_every_image_byte_for_byte(workers: Workers, toolchain: Toolchain) -> None:
     images = tuple((("ptx", arch, compiled(workers, toolchain, PLAIN, arch).ptx), "k") for arch in ("80", "90a", "120"))
-    bundled = workers.submit(bundle, Bundle("k", images, "none")).result()
+    bundled = workers.submit(bundle, ("k", images, "none")).result()
     for ((_, _, content), _), offset in zip(images, bundled.offsets, strict=True):
-        assert bundled.fatbin[offset : offset + len(content)] == content
+        assert bundled.content[offset : offset + len(content)] == content
 
 
 def test_what_one_text_has_proven_is_not_proven_again_for_another() -> None:

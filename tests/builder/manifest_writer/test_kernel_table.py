@@ -13,7 +13,6 @@ import pytest
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import execute
-from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.manifest_writer import manifest as module_manifest
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
@@ -42,10 +41,8 @@ def build(tmp_path: Path, workers: Workers, toolchain: Toolchain) -> Build:
         config = Config.from_table(table | settings)
         modules = select(config, tmp_path, [WheelFile(source, "demo/k.cu")])
         listener = Listener()
-        built: tuple[BuiltModule, ...] = execute(
-            make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None, lambda module: module
-        )
-        return built[0].manifest, listener.warnings
+        (built,) = execute(make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None)
+        return built.manifest, listener.warnings
 
     return build
 

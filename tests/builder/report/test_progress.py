@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.report.progress import chrome_trace
+from cuda_wheel.builder.report.trace import chrome_trace
 from cuda_wheel.builder.schedule import FORMAT
-from cuda_wheel.builder.timing import Span, Step, TimedError, measure, phase
+from cuda_wheel.builder.timing import CallClock, Span, Step, TimedError, phase
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
 from tests.support.traces import FILES, TABLE, assert_nested
@@ -141,11 +141,12 @@ def test_phases_are_measured_only_in_timed_calls() -> None:
         return 2 * number
 
     assert double(1) == 2
-    result, times = measure(double, 3, None)
+    clock = CallClock()
+    result, times = double(3), clock.stop()
     (span,) = times.phases
     assert (result, span.name) == (6, "doubling")
     assert times.began <= span.began <= span.ended <= times.ended
-    assert measure(abs, -1, None)[1].phases == ()
+    assert CallClock().stop().phases == ()
 
 
 def test_adjacent_steps_do_not_overlap_in_a_trace() -> None:

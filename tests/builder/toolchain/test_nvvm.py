@@ -32,7 +32,7 @@ from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.parts.cuda_libraries import link_code
 from cuda_wheel.runtime.parts.formats import ptx
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.projects import FIXTURES
 
 if TYPE_CHECKING:
@@ -350,7 +350,7 @@ def test_another_release_of_libnvvm_does_not_use_the_cache(
         return make_plan(Config(), [module], tmp_path, toolchain, list, nvvm._replace(release=release))
 
     cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
-    (built,) = execute(plan(nvvm.release), workers, SilentReporter(), cache, lambda module: module)
+    (built,) = execute(plan(nvvm.release), workers, SilentReporter(), cache)
     assert built.manifest.toolchain["nvvm"] == nvvm.release
     ((job,), (other,)) = (plan(release).modules[0].jobs for release in (nvvm.release, "12.0.1"))
     assert cache.load_job(job) is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.report.progress import library_notes
+from cuda_wheel.builder.report.notes import library_notes
 from cuda_wheel.builder.toolchain.headers import header_versions, is_spread_out, release_of, taken_files
 from cuda_wheel.builder.toolchain.packages import SearchRoot, header_folders, search_roots
 from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Headers, Toolchain

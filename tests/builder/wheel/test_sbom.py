@@ -12,7 +12,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config
-from cuda_wheel.builder.jobs import FinishedModule
+from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.wheel.sbom import Materials, merged
 from cuda_wheel.cmake.__main__ import main
@@ -114,11 +114,11 @@ def test_the_settings_can_disable_the_sbom_in_cmake(tmp_path: Path) -> None:
         assert (folder / "cuda-wheel.cdx.json").is_file() is there
 
 
-def finished(**changes: Any) -> FinishedModule:
+def finished(**changes: Any) -> BuiltModule:
     known: dict[str, Any] = dict.fromkeys(Manifest._fields, ())
     known |= {"name": "demo.k", "fatbin": "k.fatbin", "fatbin_size": 0, "fatbin_sha256": "0" * 64, "sources": ("k.cu",)}
     manifest = Manifest(**known | {"toolchain": {"nvrtc": "12.9.86"}} | changes)
-    return FinishedModule((manifest,), b"", b"", ())
+    return BuiltModule((manifest,), b"", b"", ())
 
 
 def test_a_toolkit_outside_of_packages_is_listed_by_its_files(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.workers.pool import LocalWorkers
+from cuda_wheel.builder.workers.pool import Workers
 from tests.support.processes import run
 
 pytestmark = pytest.mark.one_toolchain
@@ -18,36 +18,23 @@ def process_id(_: None) -> int:
     return os.getpid()
 
 
-def test_the_pool_is_imported_by_the_first_call() -> None:
-    program = """
-import sys
-from cuda_wheel.builder.workers.pool import LocalWorkers
-with LocalWorkers(60, None) as workers:
-    assert workers.count > 0
-assert "cuda_wheel.builder.workers.pool" not in sys.modules and "subprocess" not in sys.modules
-"""
-    result = run(sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}")
-    assert result.returncode == 0, result.stdout
-
-
 def test_prepared_workers_serve_the_calls_that_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_JOBS", "2")
-    with LocalWorkers(60, None) as workers:
+    with Workers(60, None) as workers:
         workers.prepare(9)
         workers.prepare(9)  # once is enough
-        pool = workers._workers
-        assert pool is not None and len(pool._threads) == 2
+        assert len(workers._threads) == 2
         ids = {workers.submit(process_id, None).result() for _ in range(4)}
-        assert {worker._process.pid for worker in pool._workers} >= ids
-        assert len(pool._workers) <= 2
+        assert {worker._process.pid for worker in workers._workers} >= ids
+        assert len(workers._workers) <= 2
 
 
 @pytest.mark.parametrize("calls", [0, 1])
 def test_no_more_workers_are_prepared_than_calls(calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_JOBS", "2")
-    with LocalWorkers(60, None) as workers:
+    with Workers(60, None) as workers:
         workers.prepare(calls)
-        assert (0 if workers._workers is None else len(workers._workers._threads)) == calls
+        assert len(workers._threads) == calls
 
 
 def test_a_cached_build_imports_no_compilers_side(make_project, cuda_wheel, tmp_path: Path) -> None:

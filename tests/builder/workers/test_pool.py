@@ -265,7 +265,7 @@ def test_links_of_modules_with_different_options_get_different_workers(
             return enqueue(call)
 
         monkeypatch.setattr(workers, "enqueue", record)
-        execute(plan, workers, SilentReporter(), None, lambda module: None)
+        list(execute(plan, workers, SilentReporter(), None))
     assert options[link_job] == options[compile_job] and len(options[link_job]) == 2 and None not in options[link_job]
 
 
@@ -453,11 +453,11 @@ def test_a_bundle_that_fails_names_its_module(
     from cuda_wheel.builder.sources.layout import WheelFile
     from cuda_wheel.builder.sources.modules import select
 
-    monkeypatch.setattr(plan_runner, "bundle", _abort)
+    monkeypatch.setattr(plan_runner, "BUNDLE", _abort)
     root = make_project()
     config = Config.from_table({"architectures": "80-real"})
     files = [WheelFile(root / name, name) for name in ("demo/__init__.py", "demo/fill.cu")]
     plan = make_plan(config, select(config, root, files), root, toolchain, lambda: [])
     words = r"^demo/fill\.cu cannot be bundled with nvFatbin [\d.]+:\nthe compiler process died"
     with Workers(timeout=60, memory=None, count=1) as workers, pytest.raises(CompileError, match=words):
-        execute(plan, workers, reporter.SilentReporter(), None, lambda module: None)
+        list(execute(plan, workers, reporter.SilentReporter(), None))

@@ -16,7 +16,7 @@ import pytest
 from cuda_wheel.builder.config.pyproject import CMakeCall
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.source_tree import find_source
-from cuda_wheel.builder.wheel.outputs import vendored_names
+from cuda_wheel.builder.wheel.loader_copy import copied_files
 from tests.support.editable import SOURCE, make_tree
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import LISTS, SCIKIT_BUILD, pyproject_head
@@ -342,5 +342,5 @@ def test_a_vendored_loader_is_installed_too(make, tmp_path: Path) -> None:
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    assert {f"demo/_cuda_wheel/{name}" for name in vendored_names()} | {"demo/kernels/k.fatbin"} < names
+    assert {f"demo/_cuda_wheel/{name}" for name in copied_files(())} | {"demo/kernels/k.fatbin"} < names
     assert not [name for name in names if name.endswith("_cuda_wheel.py")]

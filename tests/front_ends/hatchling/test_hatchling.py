@@ -118,7 +118,7 @@ def test_a_vendored_loader_is_the_same_files_and_two_lines_more(make_project, tm
     prefix = "demo/_cuda_wheel/"
     copy = {name.removeprefix(prefix): content for name, content in files.items() if name.startswith(prefix)}
     runtime = Path(cuda_wheel.__file__).parent / "runtime"
-    assert {"__init__.py", "loading.py", "launching/launcher.py"} <= set(copy)
+    assert {"__init__.py", "loading.py", "launching.py"} <= set(copy)
     version = cuda_wheel.__version__
     lines = f'__version__ = "{version}"\nVENDORED_FROM = "cuda-wheel {version}"\n'.encode()
     assert copy.pop("__init__.py") == (runtime / "__init__.py").read_bytes() + lines

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.wheel.outputs import vendored_names
+from cuda_wheel.builder.wheel.loader_copy import copied_files
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import KERNEL, copy_fixture, pyproject_head
 from tests.support.wheels import images
@@ -109,7 +109,7 @@ def test_outputs_of_an_earlier_build_are_not_in_the_wheel(make) -> None:
 
 @pytest.mark.slow
 def test_a_vendored_loader_is_added_and_removed_with_its_setting(make) -> None:
-    copy = {f"demo/_cuda_wheel/{name}" for name in vendored_names()}
+    copy = {f"demo/_cuda_wheel/{name}" for name in copied_files(())}
     project = make(TABLE + 'loader = "vendor"\n')
     assert copy < set(built(project))
     (project / "pyproject.toml").write_text(HEAD + TABLE)

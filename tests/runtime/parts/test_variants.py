@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 import cuda_wheel
-from cuda_wheel.builder.wheel.outputs import vendored_files, write
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import files as files_module
-from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
+from cuda_wheel.runtime.errors import PARTS, ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest, all_manifests, full_name, read_macros, same_macros
-from cuda_wheel.runtime.parts import variants as index
 from cuda_wheel.runtime.parts.variants import unknown_variant_message
 from tests.support.driver import Driver
+from tests.support.manifests import assembled
 from tests.support.processes import run
 
 
@@ -80,13 +81,13 @@ def test_many_variants_take_one_read_of_the_index(
 ) -> None:
     use((8, 0))
     reads: list[str] = []
-    read = files_module.ModuleFiles.manifest
-    monkeypatch.setattr(files_module.ModuleFiles, "manifest", lambda self, file: reads.append(file) or read(self, file))
+    made = files_module.ManifestFile
+    monkeypatch.setattr(files_module, "ManifestFile", lambda *args: reads.append(args[1]) or made(*args))
     for macros in ({"MATH_TYPE": "float", "NUM_MODES": 2}, {"MATH_TYPE": "float", "NUM_MODES": 4}) * 3:
         cuda_wheel.load("demo.update", **macros)
-    assert reads == ["update.fatbin.json"]
-    (path,) = {key[0] for key in index._indexes if key[0].startswith(str(site))}
-    Path(path).write_bytes(Path(path).read_bytes().replace(b'"format": 2', b'"format": 9'))
+    (path,) = {key[0] for key in files_module._manifest_files if key[0].startswith(str(site))}
+    assert reads == [path]
+    Path(path).write_bytes(Path(path).read_bytes().replace(b'"format": 4', b'"format": 9'))
     with pytest.raises(ImageError, match="manifest format 9"):  # a changed file is read again
         cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=2)
 
@@ -153,15 +154,14 @@ def test_variants_are_loaded_from_a_zip_and_by_a_vendored_loader(
     with zipfile.ZipFile(tmp_path / "demo.zip", "w") as archive:
         for path in site.rglob("demo/*"):
             archive.write(path, path.relative_to(site).as_posix())
-    write({f"_vendored/{name}": content for name, content in vendored_files().items()}, tmp_path / "loader")
+    write({f"_vendored/{name}": content for name, content in copied_files(PARTS).items()}, tmp_path / "loader")
     program = """
 import sys
 from types import SimpleNamespace
 import _vendored
-from _vendored.variants.index import files_variant
 from _vendored.files import find_files
 files = find_files("demo.update", None)
-manifest, _ = files_variant(files, "update.fatbin.json", {"MATH_TYPE": "double", "NUM_MODES": 4}, True)
+manifest = files.manifest_of_variant("update.fatbin.json", {"MATH_TYPE": "double", "NUM_MODES": 4})
 print(manifest.full_name, files.read(manifest.fatbin, manifest.fatbin_offset, 4).hex())
 try:
     _vendored.load("demo.update", MATH_TYPE="double")
@@ -191,22 +191,22 @@ def test_a_damaged_index_is_refused(site: Path, use: Callable[..., Driver], monk
     text = path.read_text()
     for damaged, words in (
         (text.replace("nvrtc", "nvrtd"), "SHA-256"),
-        (text.replace('"MATH_TYPE": "double"', '"MATH_TYPE": []'), "SHA-256"),
-        (text[:-300], "is not a cuda-wheel manifest"),
-        (text.replace('"name": "demo.update"', '"name": 5'), "is not a cuda-wheel manifest|SHA-256"),
+        (text.replace('"MATH_TYPE":"double"', '"MATH_TYPE":[     ]'), "SHA-256"),
+        (text[:900], "is not a cuda-wheel manifest"),
+        (text.replace('"name":"demo.update"', '"name":5            '), "SHA-256"),
     ):
         path.write_text(damaged)
         with pytest.raises(ImageError, match=words):
             cuda_wheel.load("demo.update", MATH_TYPE="float", NUM_MODES=2)
     monkeypatch.setenv("CUDA_WHEEL_VERIFY", "off")
     document = json.loads(text)
-    records = document["variants"]
+    records = document["module"]["variants"]
     for damaged in (
-        text.replace('"kind": "cubin"', '"kind": "cubit"'),
-        text.replace('"name": "demo.update"', '"name": 5'),
+        text.replace('"kind":"cubin"', '"kind":"cubit"'),
+        text.replace('"name":"demo.update"', '"name":5            '),
         *(
-            json.dumps(document | {"variants": variants})
-            for variants in (5, [5], [{}], [{"variant": 5}], [records[0] | {"fatbin": {}}], [{"variant": {"N": 1}}])
+            assembled(document["module"] | {"variants": variants}, document["kernels"])
+            for variants in (5, [], [5], [{}], [{"macros": 5}], [records[0] | {"fatbin": {}}], [{"macros": {"N": 1}}])
         ),
     ):
         path.write_text(damaged)
@@ -226,7 +226,7 @@ def test_a_variant_is_linked_by_its_macros(
     make_project: Callable[..., Path], cuda_wheel: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Any
 ) -> None:
     """The pieces are those of the variant, and a manifest of the linked module says which it is."""
-    from cuda_wheel.runtime.parts.linking.inputs import Piece
+    from cuda_wheel.runtime.parts.linking.inputs import LinkInput
     from cuda_wheel.runtime.parts.linking.link import read_pieces
 
     source = 'extern "C" __device__ float f(float);\nextern "C" __global__ void k(float* x) { *x = f(N); }\n'
@@ -235,13 +235,15 @@ def test_a_variant_is_linked_by_its_macros(
     assert result.returncode == 0, result.stdout
     (tmp_path / "out/demo/__init__.py").touch()
     put_on_path(tmp_path / "out", monkeypatch)
-    parts = [read_pieces([Piece("module", "demo.k", b"", variant=(("N", n),))], (8, 0), (12, 0), None) for n in (1, 2)]
+    parts = [
+        read_pieces([LinkInput("module", "demo.k", b"", variant=(("N", n),))], (8, 0), (12, 0), None) for n in (1, 2)
+    ]
     manifests: list[Manifest] = [part.modules[0][0] for part in parts]
     assert [manifest.variant for manifest in manifests] == [(("N", 1),), (("N", 2),)]
     assert parts[0].units[0].forms["ptx"] != parts[1].units[0].forms["ptx"]
     assert parts[0].digests != parts[1].digests
     with pytest.raises(UnknownVariantError):
-        read_pieces([Piece("module", "demo.k", b"")], (8, 0), (12, 0), None)
+        read_pieces([LinkInput("module", "demo.k", b"")], (8, 0), (12, 0), None)
 
 
 def test_an_editable_install_compiles_the_variant_alone(

@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any
 
 from ...errors import LinkError
-from ...jit import FloatingPoint, JitOptions
+from ...jit import JitOptions
 from ...manifest import Target, Version, dotted
 from ..cuda_libraries import library_release, loaded_build, open_library, read_output
+from ..floating_point import FloatingPoint
 
 __all__ = [
     "can_be_joined",

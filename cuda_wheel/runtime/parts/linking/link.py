@@ -12,19 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ... import registry
 from ...digest import sha256_of
 from ...driver import device_and_driver, load_library
 from ...errors import DriverError, ImageError, LinkError
 from ...files import ModuleFiles, files_and_manifest, read_image
-from ...jit import FloatingPoint, Jit, JitOptions, floating_point, resources_of
+from ...jit import Jit, JitOptions, resources_of
 from ...manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Target, Version, dotted
-from ...module import Module
+from ...module import Module, once
 from ..cuda_libraries import nvjitlink_version
+from ..floating_point import FloatingPoint, floating_point
 from ..formats import ptx as ptx_format
 from ..formats.cubin import demangled, read_cubin
 from .cuda_compiler import nvrtc_version
-from .inputs import Piece, PieceKind, piece_of
+from .inputs import InputKind, LinkInput, link_input_of
 from .prepared_link import Linked, PreparedLink
 from .strategy import LinkUnit, check_unit, ptx_arch, relocatable_group, strategies
 
@@ -46,7 +46,7 @@ class LinkParts(NamedTuple):
 
 
 def read_pieces(
-    pieces: Sequence[Piece],
+    pieces: Sequence[LinkInput],
     capability: Version,
     reader: Version | None,
     device: int | None,
@@ -119,7 +119,7 @@ def _module_units(
     units = []
     for source in dict.fromkeys(image.source for image in images):
         by_kind = {image.kind: image for image in images if image.source == source}
-        forms: dict[PieceKind, bytes] = {kind: read_image(files, manifest, image) for kind, image in by_kind.items()}
+        forms: dict[InputKind, bytes] = {kind: read_image(files, manifest, image) for kind, image in by_kind.items()}
         if "ptx" in forms:
             forms["ptx"] = forms["ptx"].rstrip(b"\0")
         label = f"{name}:{str(source).rpartition('/')[2]}"
@@ -170,7 +170,7 @@ def load_linked(
 ) -> Module:
     """Return the module `name`, or one of its variants, linked with these pieces and loaded; see `load`."""
     jit.check()
-    found = [Piece("module", name, b"", variant=tuple(sorted(variant.items()))), *_pieces(pieces)]
+    found = [LinkInput("module", name, b"", variant=tuple(sorted(variant.items()))), *_pieces(pieces)]
     capability, driver = device_and_driver(device)
     parts = read_pieces(found, capability, _newest_reader(driver), device, jit.floating_point)
     prepared = _prepare(parts.units, capability, "", driver, device, jit)
@@ -192,13 +192,13 @@ def load_linked(
         manifest = _linked_manifest(parts, linked)
         return Module(manifest, image, "link", handle, Jit(jit, linked.seconds, linked.log), linked)
 
-    return registry.once(("linked", name, parts.digests, prepared.digest()), load)
+    return once(("linked", name, parts.digests, prepared.digest()), load)
 
 
-def _pieces(values: Any) -> list[Piece]:
+def _pieces(values: Any) -> list[LinkInput]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise ImageError(f"pieces to link must be a list, not {type(values).__name__}: [...]")
-    return [piece_of(value) for value in values]
+    return [link_input_of(value) for value in values]
 
 
 def _newest_reader(driver: Version | None) -> Version | None:

@@ -12,14 +12,16 @@ from typing import NamedTuple
 
 from ...digest import sha256_of
 from ...errors import LinkError
-from ...jit import FloatingPoint, JitOptions, code_and_log, nvjitlink_options
+from ...jit import JitOptions
 from ...manifest import Target, Version, dotted
-from ...user_cache import Cache
 from ..cuda_libraries import driver_build, nvjitlink_build
+from ..floating_point import FloatingPoint
 from ..formats.cubin import Symbols, demangled
 from ..formats.ptx import without_contraction
+from ..nvjitlink import code_and_log, nvjitlink_options
+from ..user_cache import Cache
 from .cuda_compiler import compile_cuda, may_use_build_time, nvrtc_build, nvrtc_options
-from .inputs import KIND_LABELS, PieceKind
+from .inputs import KIND_LABELS, InputKind
 from .linkers import (
     Cause,
     LinkerInput,
@@ -101,7 +103,7 @@ class LinkFailure(NamedTuple):
             ]
         return []
 
-    def _names_with(self, *kinds: PieceKind) -> str:
+    def _names_with(self, *kinds: InputKind) -> str:
         return names_of(unit for unit in self.units if any(kind in unit.forms for kind in kinds))
 
     def _duplicate(self, symbol: str, known: KnownSymbols) -> str:

@@ -11,13 +11,14 @@ from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from ...errors import LinkError
-from ...jit import FloatingPoint, JitOptions
+from ...jit import JitOptions
 from ...manifest import Image, Manifest, Target, Version, dotted
 from ...rules import ZSTD_DRIVER, doubt, knows, unlinkable, unsupported
+from ..floating_point import FloatingPoint
 from ..formats import ptx
 from ..formats.cubin import Symbols, demangled, read_cubin
 from ..formats.fatbin import compression_of, whole_fatbin
-from .inputs import KIND_LABELS, PieceKind
+from .inputs import KIND_LABELS, InputKind
 from .linkers import LinkerInput
 
 __all__ = [
@@ -51,7 +52,7 @@ class LinkUnit(NamedTuple):
     """One input of a link, in every form that is available of it."""
 
     name: str
-    forms: Mapping[PieceKind, bytes]
+    forms: Mapping[InputKind, bytes]
     """Content by kind."""
     compiler: Version | None = None
     """The CUDA release of the compiler that wrote its LTO-IR; None where that is unknown."""
@@ -73,10 +74,10 @@ class Strategy(NamedTuple):
     """Whether every unit is LTO-IR, so that nvJitLink can return the PTX of the whole."""
 
 
-CODE_KINDS: tuple[PieceKind, ...] = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
+CODE_KINDS: tuple[InputKind, ...] = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
 """Kinds that are linked without LTO, best first."""
 
-CONTAINER_KINDS: tuple[PieceKind, ...] = ("fatbin", "object", "library")
+CONTAINER_KINDS: tuple[InputKind, ...] = ("fatbin", "object", "library")
 """Kinds whose content only a linker knows."""
 
 
@@ -187,7 +188,7 @@ def _lto_only(units: Sequence[LinkUnit]) -> list[LinkUnit]:
     return [unit for unit in units if not _have_kind([unit], CODE_KINDS)]
 
 
-def _have_kind(units: Sequence[LinkUnit], kinds: Sequence[PieceKind]) -> bool:
+def _have_kind(units: Sequence[LinkUnit], kinds: Sequence[InputKind]) -> bool:
     """Return whether any of these units has a form of one of these kinds."""
     return any(kind in unit.forms for unit in units for kind in kinds)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel import CudaWheelError, ImageError, Piece, link, load_code
+from cuda_wheel import CudaWheelError, ImageError, LinkInput, link, load_code
 from cuda_wheel.runtime.parts.formats import cubin as symbols
 from cuda_wheel.runtime.parts.formats import ptx
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
@@ -131,7 +131,7 @@ def test_the_time_to_read_a_text_grows_linearly(text: str) -> None:
     whole = HEAD + text
     ptx.version(whole), ptx.target(whole), ptx.kernels(whole), ptx.symbols(whole), ptx.prototypes(whole)
     ptx.variables(whole), symbols.demangled(text), symbols.demangled("_ZN" + text.removeprefix("_Z"))
-    assert inputs.piece_of(whole).kind in ("ptx", "cuda")
+    assert inputs.link_input_of(whole).kind in ("ptx", "cuda")
 
 
 def headers(cubin: bytes, count: int, section: tuple[int, ...], body: bytes) -> bytes:
@@ -166,4 +166,4 @@ def test_damaged_code_raises_an_error_of_this_package(cubin: bytes, use: Callabl
         with pytest.raises(ImageError):
             load_code(value)
     with pytest.raises(ImageError):
-        link([Piece("ptx", "k.ptx", b"\n.version 7.0\n.target sm_9\n")], arch="80")
+        link([LinkInput("ptx", "k.ptx", b"\n.version 7.0\n.target sm_9\n")], arch="80")

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import cuda_wheel as package
-from cuda_wheel import ImageError, JitOptions, LinkError, Piece
+from cuda_wheel import ImageError, JitOptions, LinkError, LinkInput
 from cuda_wheel.runtime.parts.formats import ptx
 from cuda_wheel.runtime.parts.formats.cubin import demangled, read_cubin
-from cuda_wheel.runtime.parts.linking.inputs import piece_of
+from cuda_wheel.runtime.parts.linking.inputs import link_input_of
 from tests.support.driver import Driver
 from tests.support.linkable import APPLY, BOTH, USER, compiled, piece
 
@@ -25,11 +25,11 @@ Use = Callable[..., Driver]
 @pytest.mark.parametrize("kind", ["ptx", "ltoir", "cubin"])
 def test_bytes_and_files_are_recognised_by_their_first_bytes(kind: str, tmp_path: Path) -> None:
     content = compiled(USER, kind, "90" if kind == "cubin" else "80")
-    assert piece_of(content)[:2] == (kind, f"piece.{kind}")
+    assert link_input_of(content)[:2] == (kind, f"piece.{kind}")
     path = tmp_path / "unknown.suffix"
     path.write_bytes(content)
-    assert piece_of(path)[:2] == (kind, "unknown.suffix")
-    assert piece_of(str(path)).kind == kind
+    assert link_input_of(path)[:2] == (kind, "unknown.suffix")
+    assert link_input_of(str(path)).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -44,28 +44,28 @@ def test_bytes_and_files_are_recognised_by_their_first_bytes(kind: str, tmp_path
         (b"\x64\x86" + bytes(20), "object", "piece.o"),
         ("lib.kernels.apply", "module", "lib.kernels.apply"),
         ((USER, "float32"), "cuda", "piece.cu"),
-        (Piece("cuda", "mine.cu", USER.encode()), "cuda", "mine.cu"),
+        (LinkInput("cuda", "mine.cu", USER.encode()), "cuda", "mine.cu"),
         (SimpleNamespace(code=b"!<arch>\nxxxx", code_type="library", name="/somewhere/math"), "library", "math"),
     ],
 )
 def test_every_value_becomes_the_right_piece(value: Any, kind: str, name: str) -> None:
-    assert piece_of(value)[:2] == (kind, name)
+    assert link_input_of(value)[:2] == (kind, name)
 
 
 def test_the_output_of_numba_is_named_after_its_function() -> None:
     text = compiled('extern "C" __device__ float user_transform(float x) { return x; }', "ptx").decode()
-    assert piece_of((text, None))[:2] == ("ptx", "user_transform.ptx")
-    assert piece_of((compiled(USER, "ltoir"), None)).kind == "ltoir"
+    assert link_input_of((text, None))[:2] == ("ptx", "user_transform.ptx")
+    assert link_input_of((compiled(USER, "ltoir"), None)).kind == "ltoir"
 
 
 def test_a_path_of_cuda_cpp_knows_its_folder(tmp_path: Path) -> None:
     (tmp_path / "u.cu").write_text(USER)
-    assert piece_of(str(tmp_path / "u.cu")) == Piece("cuda", "u.cu", USER.encode(), str(tmp_path))
+    assert link_input_of(str(tmp_path / "u.cu")) == LinkInput("cuda", "u.cu", USER.encode(), str(tmp_path))
 
 
 def test_an_object_code_may_be_a_path(tmp_path: Path) -> None:
     (tmp_path / "u.ptx").write_bytes(compiled(USER, "ptx"))
-    found = piece_of(SimpleNamespace(code=str(tmp_path / "u.ptx"), code_type="ptx", name=""))
+    found = link_input_of(SimpleNamespace(code=str(tmp_path / "u.ptx"), code_type="ptx", name=""))
     assert found[:2] == ("ptx", "u.ptx")
 
 
@@ -79,20 +79,20 @@ def test_an_object_code_may_be_a_path(tmp_path: Path) -> None:
         (b"\1\2\xff\xfe", r"begins with b'\\x01\\x02\\xff\\xfe', which no kind does: a piece is"),
         (3, "cannot link int: a piece is"),
         ((1, 2, 3), "cannot link a tuple of 3: a piece is"),
-        (Piece("cubin", "u.cubin", USER.encode()), r"u\.cubin to link should be a cubin, but is CUDA C\+\+"),
-        (Piece("bubin", "u", b"x"), "of kind 'bubin'; the kinds of pieces are"),  # type: ignore[arg-type]
+        (LinkInput("cubin", "u.cubin", USER.encode()), r"u\.cubin to link should be a cubin, but is CUDA C\+\+"),
+        (LinkInput("bubin", "u", b"x"), "of kind 'bubin'; the kinds of pieces are"),  # type: ignore[arg-type]
         (SimpleNamespace(code=b"x", code_type="nvvm", name=""), "an ObjectCode of type 'nvvm' cannot be linked"),
     ],
 )
 def test_a_value_that_cannot_be_a_piece_is_reported(value: Any, message: str) -> None:
     with pytest.raises(ImageError, match=message):
-        piece_of(value)
+        link_input_of(value)
 
 
 def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "u.ptx").touch()
     with pytest.raises(ImageError, match=r"u\.ptx to link is empty"):
-        piece_of(tmp_path / "u.ptx")
+        link_input_of(tmp_path / "u.ptx")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_call_of_an_extern_c_function_with_another_signature_is_refused(
         match=rf"user_transform has another signature in user\.cu than in lib.*, which calls it: {signatures}",
     ):
         package.link(
-            [piece(APPLY, base, "lib"), Piece("cuda", "user.cu", user.encode())], arch="90", jit=JitOptions(lto=lto)
+            [piece(APPLY, base, "lib"), LinkInput("cuda", "user.cu", user.encode())], arch="90", jit=JitOptions(lto=lto)
         )
 
 

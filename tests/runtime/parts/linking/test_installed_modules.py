@@ -16,15 +16,16 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.builder.wheel.outputs import vendored_files
+from cuda_wheel.builder.wheel.loader_copy import copied_files
+from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import External, Image, KernelInfo, Manifest, Parameter, Target, dotted
 from cuda_wheel.runtime.parts.formats import ptx
 from cuda_wheel.runtime.parts.linking import link as link_module
 from cuda_wheel.runtime.parts.linking import prepared_link
 from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
-from cuda_wheel.runtime.parts.linking.inputs import piece_of
+from cuda_wheel.runtime.parts.linking.inputs import link_input_of
 from cuda_wheel.runtime.parts.linking.strategy import relocatable_group
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.driver import Driver, Result
 from tests.support.linkable import APPLY, USER, compiled, fatbin, piece
 from tests.support.processes import run
@@ -99,9 +100,9 @@ NAME = "lib.kernels.apply"
 @pytest.mark.parametrize("stem", ["lib", "a", "o", "cu"])
 def test_a_module_may_be_named_like_a_suffix(stem: str, wheel) -> None:
     wheel(f"lib.kernels.{stem}", USER)
-    assert piece_of(f"lib.kernels.{stem}").kind == "module"
+    assert link_input_of(f"lib.kernels.{stem}").kind == "module"
     with pytest.raises(ImageError, match=f"nowhere.{stem} to link cannot be read"):
-        piece_of(f"nowhere.{stem}")
+        link_input_of(f"nowhere.{stem}")
 
 
 def test_a_module_is_linked_with_what_its_user_brings(wheel, use: Use) -> None:
@@ -323,7 +324,7 @@ def test_a_vendored_copy_links_too(tmp_path: Path) -> None:
     folder = tmp_path / "demo" / "_cuda_wheel"
     folder.mkdir(parents=True)
     (tmp_path / "demo/__init__.py").touch()
-    for name, content in vendored_files().items():
+    for name, content in copied_files(PARTS).items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (tmp_path / "user.fatbin").write_bytes(fatbin(compiled(USER, "cubin", "90")))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cuda_wheel as package
-from cuda_wheel import JitOptions, LinkError, Piece
+from cuda_wheel import JitOptions, LinkError, LinkInput
 from cuda_wheel.builder.images.bundling import make_fatbin
 from cuda_wheel.runtime.jit import resources_of
 from cuda_wheel.runtime.manifest import dotted
@@ -25,7 +25,7 @@ from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
 from cuda_wheel.runtime.parts.linking.link import distinct_names
 from cuda_wheel.runtime.parts.linking.linkers import RefusedError
 from cuda_wheel.runtime.parts.linking.strategy import LinkUnit
-from cuda_wheel.runtime.user_cache import Cache
+from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.driver import Driver
 from tests.support.linkable import APPLY, FORMS, USER, compiled, fatbin, piece
 from tests.support.processes import run
@@ -189,7 +189,9 @@ def refused(*pieces: Any, arch: str = "90", **options: Any) -> str:
 
 @pytest.mark.parametrize("lto", [True, False])
 def test_an_undefined_function_is_reported_with_the_symbols_of_each_piece(lto: bool) -> None:
-    message = refused(Piece("cuda", "lib.cu", APPLY.encode()), Piece("cuda", "u.cu", b"__device__ int other;"), lto=lto)
+    message = refused(
+        LinkInput("cuda", "lib.cu", APPLY.encode()), LinkInput("cuda", "u.cu", b"__device__ int other;"), lto=lto
+    )
     assert message.startswith(
         "lib.cu needs user_transform, which no piece defines\n  lib.cu defines apply\n  u.cu defines other\n"
     )
@@ -199,7 +201,7 @@ def test_an_undefined_function_is_reported_with_the_symbols_of_each_piece(lto: b
 @pytest.mark.parametrize("lto", [True, False])
 def test_an_undefined_variable_is_an_error(lto: bool) -> None:
     text = 'extern __device__ int total; extern "C" __global__ void get(int* x) { *x = total; }'
-    assert refused(Piece("cuda", "lib.cu", text.encode()), lto=lto).startswith(
+    assert refused(LinkInput("cuda", "lib.cu", text.encode()), lto=lto).startswith(
         "lib.cu needs total, which no piece defines"
     )
 
@@ -246,15 +248,15 @@ def test_a_kernel_that_is_defined_twice_is_reported() -> None:
 
 def test_a_strong_definition_replaces_a_weak_one() -> None:
     text = compiled(USER.replace("2 * x", "5 * x"), "ptx").replace(b".visible .func", b".weak .func")
-    pieces = [piece(APPLY, "ptx", "lib"), Piece("ptx", "default.ptx", text), piece(USER, "ptx", "user")]
+    pieces = [piece(APPLY, "ptx", "lib"), LinkInput("ptx", "default.ptx", text), piece(USER, "ptx", "user")]
     assert read_cubin(package.link(pieces, arch="90").cubin).kernels.keys() == {"apply"}
 
 
 DOUBLE_LINKS = """
 import sys
 sys.path[:0] = [{root!r}]
-from cuda_wheel import LinkError, Piece, link
-pieces = [Piece(kind, kind + str(index), open(path, "rb").read()) for index, (kind, path) in enumerate({pieces!r})]
+from cuda_wheel import LinkError, LinkInput, link
+pieces = [LinkInput(kind, kind + str(index), open(path, "rb").read()) for index, (kind, path) in enumerate({pieces!r})]
 for _ in range(3):
     try:
         print(link(pieces, arch="90"))
@@ -328,19 +330,19 @@ def test_garbage_is_reported() -> None:
         "one of piece.cu, user.ltoir is damaged"
     )
     text = piece(USER, "ptx", "user").content.replace(b"fma.rn.f32", b"fma.xx.f32")
-    assert "Unknown modifier '.xx'" in refused(APPLY, Piece("ptx", "user.ptx", text))
+    assert "Unknown modifier '.xx'" in refused(APPLY, LinkInput("ptx", "user.ptx", text))
 
 
 def test_a_newer_piece_is_reported_and_names_the_linker() -> None:
     text = ptx.VERSION.sub(".version 99.0", piece(USER, "ptx", "user").content.decode())
-    message = refused(APPLY, Piece("ptx", "user.ptx", text.encode()))
+    message = refused(APPLY, LinkInput("ptx", "user.ptx", text.encode()))
     assert (
         "user.ptx comes from a newer CUDA release than nvJitLink" in message and "Unsupported .version 99.0" in message
     )
 
 
 def test_what_does_not_compile_is_reported_with_file_and_line() -> None:
-    message = refused(APPLY, Piece("cuda", "user.cu", b"\n__device__ int f() { return nothing; }\n"))
+    message = refused(APPLY, LinkInput("cuda", "user.cu", b"\n__device__ int f() { return nothing; }\n"))
     assert message.startswith(
         'user.cu does not compile for compute_90:\nuser.cu:2: error: identifier "nothing" is undefined'
     )

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.runtime.jit import FloatingPoint, JitOptions
+from cuda_wheel.runtime.jit import JitOptions
 from cuda_wheel.runtime.manifest import Target
+from cuda_wheel.runtime.parts.floating_point import FloatingPoint
 from cuda_wheel.runtime.parts.linking import prepared_link
 from cuda_wheel.runtime.parts.linking.prepared_link import PreparedLink
 from cuda_wheel.runtime.parts.linking.strategy import LinkUnit, Strategy

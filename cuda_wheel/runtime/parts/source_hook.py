@@ -1,8 +1,8 @@
 """Reach the build side, which compiles modules of a source tree when they are loaded.
 
 This package imports nothing of the build side by name. The package around it registers one: `SOURCE_HOOK` in
-`cuda_wheel` names a module of the build side. A vendored copy lies in a package without that, so it never compiles, nor
-runs the build side of another version that is installed.
+`cuda_wheel` names a module of the build side. No vendored copy has this file, so none compiles, nor runs the build side
+of another version that is installed.
 """
 
 import sys
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from .driver import device_and_driver
-from .errors import CudaWheelError, DriverError
-from .manifest import MANIFEST_SUFFIX, Version
+from ..driver import device_and_driver
+from ..errors import CudaWheelError, DriverError
+from ..manifest import MANIFEST_SUFFIX, Version
 
 __all__ = ["compiled_on_load", "source_hook"]
 
@@ -26,7 +26,7 @@ def source_hook() -> Any:
     `module_that_may_make(kernel, package, folders)`. Raises CudaWheelError if it cannot be imported or belongs to
     another version.
     """
-    parent = sys.modules.get(__package__.rpartition(".")[0])
+    parent = sys.modules.get(__package__.removesuffix(".runtime.parts"))
     name: str | None = getattr(parent, "SOURCE_HOOK", None)
     if name is None:
         return None

@@ -1,0 +1,86 @@
+"""Lines that a build prints about its architectures, about the libraries that sources include, and about folders that
+it does not need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
+
+from cuda_wheel.builder.config.architectures import named_targets
+from cuda_wheel.builder.config.settings import TABLE
+from cuda_wheel.builder.config.values import Architectures
+from cuda_wheel.builder.plan import ModulePlan, Plan
+from cuda_wheel.builder.toolchain.headers import other_libraries
+from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Toolchain
+
+__all__ = ["architecture_notes", "library_notes", "unneeded_folders"]
+
+OLDEST = 75
+"""The first architecture that NVRTC 12.9 does not call deprecated, and the first that NVRTC 13 compiles for."""
+
+
+def architecture_notes(plan: Plan) -> list[str]:
+    """Return a line for each list of architectures that CUDAARCHS changes, one for modules that are PTX alone, and one
+    for targets that the project names and the compiler calls deprecated."""
+    lists = dict.fromkeys(module.module.settings.architectures for module in plan.modules)
+    return [
+        *filter(None, dict.fromkeys(each.note for each in lists)),
+        *_ptx_alone_note(plan.modules),
+        *_deprecation_note(plan.toolchain.name, lists),
+    ]
+
+
+def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
+    """Yield what it means that modules have loadable images, and none of them is machine code."""
+    alone = [each for each in modules if each.targets and not any(target.real for target in each.targets)]
+    names = list(dict.fromkeys(each.module.name for each in alone))
+    if names:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"{names[0]}{more}: PTX alone, so the first load on each machine compiles it (later loads use a cache)"
+
+
+def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator[str]:
+    """Yield which targets that are named one by one the compiler calls deprecated."""
+    named = {target for each in lists for target in named_targets(each.entries, each.where)}
+    old = sorted({f"sm_{target.arch}" for target in named if 10 * target.major + target.minor < OLDEST})
+    if old:
+        yield f"{compiler} calls {', '.join(old)} deprecated; NVRTC 13 cannot compile for GPUs before {OLDEST / 10}"
+
+
+_LAUNCHERS = {
+    str(PurePath(STAND_INS[0], "thrust", "detail", "cuda_wheel", "algorithms.h")): "Thrust's",
+    str(PurePath(STAND_INS[0], "cub", "device", "cuda_wheel_launcher.h")): "CUB's",
+}
+"""The stand-in headers of functions that launch kernels of their library, and the library."""
+
+_NAMES = tuple(os.path.basename(path) for path in _LAUNCHERS)
+
+
+def library_notes(toolchain: Toolchain, versions: dict[str, str], headers: Sequence[str] | None) -> list[str]:
+    """Return the lines for a module.
+
+    `versions` are those in its manifest; `headers` are the absolute paths of all files that it includes, or None if
+    they are not known.
+    """
+    used = other_libraries(toolchain, versions)
+    lines = [f"with {', '.join(used)}"] if used else []
+    named = (path for path in headers or () if path.endswith(_NAMES))  # few are, and a PurePath takes long
+    included = {str(PurePath(path)) for path in named}
+    owners = [name for path, name in _LAUNCHERS.items() if path in included]
+    if owners:
+        lines.append(
+            f"not in the image: {' and '.join(owners)} own kernels, which their functions for host code launch"
+        )
+    return lines
+
+
+def unneeded_folders(toolchain: Toolchain, folders: Iterable[str]) -> list[str]:
+    """Return a line for each folder of a CUDA toolkit in `include-dirs`, which says what is used in its place."""
+    used = next((each for each in toolchain.headers if each.name == "cudart"), None)
+    place = f" from {used.folder}" if used else ""
+    return [
+        f"{TABLE}.include-dirs: {folder} is a folder of a CUDA toolkit. It is not needed, and not used: the headers of "
+        f"CUDA are those of {toolchain.name}{place}. Leave it out."
+        for folder in folders
+    ]

@@ -1,0 +1,52 @@
+"""Convert the times of a build to a Chrome trace, which Perfetto (https://ui.perfetto.dev) and chrome://tracing show.
+
+Format: "Trace Event Format",
+https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cuda_wheel.builder.timing import Span, Step
+
+__all__ = ["chrome_trace"]
+
+
+def chrome_trace(steps: Sequence[Step], toolchain: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the trace of a build as a JSON object; times are in microseconds since the first step began.
+
+    Each worker is a thread; thread 0 is the build's own process, which looks up the cache. The event of a step contains
+    the events of its phases. The name of a failed step ends in "failed".
+    `toolchain` are the paths of the compilers and headers, which Perfetto shows as metadata.
+    """
+    steps = sorted(steps, key=lambda step: step.began)
+    workers = ["", *dict.fromkeys(step.worker for step in steps if step.worker)]
+    threads = {worker: number for number, worker in enumerate(workers)}
+    origin = min((step.start.began if step.start else step.began for step in steps), default=0.0)
+    events = [_thread_name(worker, number) for worker, number in threads.items()]
+    events += [_event(span, step, threads[step.worker], origin) for step in steps for span in _spans(step)]
+    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": dict(toolchain or {})}
+
+
+def _thread_name(worker: str, number: int) -> dict[str, Any]:
+    name = f"worker {worker}" if worker else "build"
+    return {"ph": "M", "name": "thread_name", "pid": 1, "tid": number, "args": {"name": name}}
+
+
+def _spans(step: Step) -> Iterator[Span]:
+    """Yield the start of the step's worker, the step itself, and its phases."""
+    if step.start:
+        yield step.start
+    sources = ", ".join(step.sources) if step.target else step.module
+    name = " ".join(filter(None, (sources, step.target, "failed" if step.how == "failed" else "")))
+    yield Span(name, step.began, step.ended)
+    yield from step.phases
+
+
+def _event(span: Span, step: Step, thread: int, origin: float) -> dict[str, Any]:
+    # Both ends are rounded, not the duration: then adjacent events do not overlap, and nested events stay nested.
+    began, ended = (round((time - origin) * 1e6) for time in (span.began, span.ended))
+    args = {"module": step.module, "source": ", ".join(step.sources), "target": step.target, "how": step.how}
+    return {"ph": "X", "name": span.name, "pid": 1, "tid": thread, "ts": began, "dur": ended - began, "args": args}

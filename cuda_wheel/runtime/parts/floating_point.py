@@ -1,0 +1,129 @@
+"""Read the options that decide floating-point arithmetic as NVRTC does, and pass them to the other compilers.
+
+LTO-IR does not contain them, and PTX only in part: the assembler may contract a product and a sum without rounding
+modifiers. So whoever compiles one of these further needs the options again.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+__all__ = ["NO_CONTRACTION", "FloatingPoint", "floating_point", "invalid_option", "values_of"]
+
+
+NO_CONTRACTION = "-Xptxas=--fmad=false"
+"""nvJitLink's option that has its assembler contract nothing, as nvcc and NVRTC have theirs for --fmad=false.
+nvJitLink's own `-fma=0` reaches the compiler of LTO-IR only, and leaves the products and sums of half precision, which
+are inline PTX in NVIDIA's headers."""
+
+_FAST_MATH = "--use_fast_math"
+
+_FLAGS = {"--fmad": "fma", "--ftz": "ftz", "--prec-div": "prec_div", "--prec-sqrt": "prec_sqrt"}
+"""NVRTC's options and the fields of `FloatingPoint`. Source: NVRTC, "Supported Compile Options"."""
+
+_REGISTERS = "--maxrregcount"
+
+_PTXAS = ("--ptxas-options", "-Xptxas")
+
+
+class FloatingPoint(NamedTuple):
+    """How code computes with floating-point numbers. The defaults are those of NVIDIA's compilers."""
+
+    ftz: bool = False
+    """Whether denormal numbers of single precision are zero. (--ftz)"""
+    prec_div: bool = True
+    """Whether divisions and reciprocals of single precision are rounded correctly. (--prec-div)"""
+    prec_sqrt: bool = True
+    """Whether square roots of single precision are rounded correctly. (--prec-sqrt)"""
+    fma: bool = True
+    """Whether the compiler may contract a product and a sum to one instruction, which rounds once. (--fmad)"""
+    assembler_fma: bool = True
+    """Whether the assembler may do so. (--fmad, unless options for ptxas say otherwise)"""
+    fast_math: bool = False
+    """Whether functions such as `sinf` are replaced by fast ones. The front end does that. (--use_fast_math)"""
+
+    @property
+    def of_link(self) -> "FloatingPoint":
+        """What matters after the front end."""
+        return self._replace(fast_math=False)
+
+    def compiler_options(self) -> list[str]:
+        """Return the options of libNVVM, and of nvJitLink for the compiler of LTO-IR, which take each option once."""
+        names = {"-ftz": self.ftz, "-prec-div": self.prec_div, "-prec-sqrt": self.prec_sqrt, "-fma": self.fma}
+        default = FloatingPoint()
+        return [
+            f"{name}={int(value)}"
+            for (name, value), usual in zip(names.items(), default, strict=False)
+            if value != usual
+        ]
+
+    def lto_options(self) -> list[str]:
+        """Return nvJitLink's options for a link of LTO-IR to machine code."""
+        return [*self.compiler_options(), *([] if self.assembler_fma else [NO_CONTRACTION])]
+
+    def nvrtc_options(self) -> list[str]:
+        """Return NVRTC's options. Those for the assembler are not among them: NVRTC has none for PTX or LTO-IR."""
+        if self == FloatingPoint():
+            return []
+        flags = (f"{option}={str(getattr(self, field)).lower()}" for option, field in _FLAGS.items())
+        return [*([_FAST_MATH] if self.fast_math else []), *flags]
+
+    def __str__(self) -> str:
+        usual = FloatingPoint()
+        words = [_FAST_MATH] if self.fast_math else []
+        for option, field in _FLAGS.items():
+            if getattr(self, field) != getattr(usual, field):
+                words.append(f"{option}={str(getattr(self, field)).lower()}")
+        if self.assembler_fma != self.fma:
+            words.append(f"--ptxas-options=--fmad={str(self.assembler_fma).lower()}")
+        return " ".join(words) or "the defaults"
+
+
+def floating_point(options: Sequence[str]) -> FloatingPoint:
+    """Return what a compiler's options, spelled as for NVRTC, say of floating-point arithmetic.
+
+    As with NVRTC and nvcc, the last of several equal options counts, and an option counts more than
+    `--use_fast_math`, which implies several, wherever that is.
+    """
+    given: dict[str, bool] = {}
+    for_assembler: list[str] = []
+    fast_math = False
+    for option, value in values_of(options):
+        name = _long(option)
+        fast_math = fast_math or name == _FAST_MATH
+        if name in _FLAGS:
+            given[_FLAGS[name]] = value.strip().lower() in ("true", "1")
+        elif option in _PTXAS:
+            for_assembler += value.replace(",", " ").replace("=", " ").split()
+    implied = FloatingPoint(ftz=True, prec_div=False, prec_sqrt=False, fast_math=True) if fast_math else FloatingPoint()
+    chosen = implied._replace(**given)
+    assembler_fma = chosen.fma
+    for word, following in pairwise(for_assembler):
+        if _long(word) == "--fmad":
+            assembler_fma = following == "true"
+    return chosen._replace(assembler_fma=assembler_fma)
+
+
+def invalid_option(options: Sequence[str]) -> str | None:
+    """Return the first option that is not a floating-point option of NVRTC with a valid value; None without one."""
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not (value in ("true", "false") if _long(name) in _FLAGS else _long(name) == _FAST_MATH and not equals):
+            return option
+    return None
+
+
+def values_of(options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and value of each option: the value follows "=", or is the next one, as in "-Xptxas", "-v".
+
+    Of options that this package does not read, the next one counts as an option of its own.
+    """
+    rest = iter(options)
+    for option in rest:
+        name, equals, value = option.partition("=")
+        takes_value = _long(name) in _FLAGS or name in _PTXAS or _long(name) == _REGISTERS
+        yield name, value if equals or not takes_value else next(rest, "")
+
+
+def _long(name: str) -> str:
+    return name if name.startswith("--") or not name.startswith("-") else f"-{name}"

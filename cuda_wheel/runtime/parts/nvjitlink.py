@@ -1,0 +1,58 @@
+"""Compile PTX that is too new for the driver with nvJitLink, and keep the result in the user's cache."""
+
+import time
+from collections.abc import Sequence
+
+from ..digest import sha256_of
+from ..errors import ImageError
+from ..jit import Jit, JitOptions
+from ..manifest import FORMAT, Image, Manifest, Version
+from .cuda_libraries import link_code, nvjitlink_build, nvjitlink_version
+from .user_cache import Cache
+
+__all__ = ["code_and_log", "compile_by_nvjitlink", "nvjitlink_options", "nvjitlink_version"]
+
+
+def compile_by_nvjitlink(
+    manifest: Manifest, image: Image, code: bytes, options: JitOptions, capability: Version, driver: Version
+) -> tuple[bytes, Jit]:
+    """Return the machine code that nvJitLink compiles from PTX that the driver cannot read, and how it was compiled."""
+    arguments = nvjitlink_options(options)
+    arch = f"{capability[0]}{capability[1]}{image.target.suffix}"
+    cache, build = Cache(), nvjitlink_build()
+    key = _cubin_key(code, arch, arguments, build, driver)
+    started = time.perf_counter()
+    result = None if build is None else cache.read(key, code_and_log)
+    if result is None:
+        try:
+            result = link_code([("PTX", "module.ptx", code)], [f"-arch=sm_{arch}", *arguments])
+        except ImageError as error:
+            raise ImageError(f"nvJitLink cannot compile {manifest.full_name}, {image}: {error}") from error
+        if build is not None:
+            cache.put(key, result[1].encode() + b"\0" + result[0])
+    cubin, log = result
+    return cubin, Jit(options, time.perf_counter() - started, log)
+
+
+def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:
+    """Return the cache key of the cubin that nvJitLink compiles from PTX: all that decides it, and the driver.
+
+    `build` identifies nvJitLink exactly.
+    """
+    return Cache.key("cubin", repr((FORMAT, build, driver)), sha256_of(code), arch, *arguments)
+
+
+def code_and_log(entry: bytes) -> tuple[bytes, str]:
+    """Return the code and the log in a cache entry of a linker's result; raises ValueError if there is no code."""
+    log, _, code = entry.partition(b"\0")
+    if not code:
+        raise ValueError("the entry has no code")
+    return code, log.decode()
+
+
+def nvjitlink_options(options: JitOptions) -> list[str]:
+    """Return the options as nvJitLink takes them."""
+    arguments = ["-Xptxas=-v"] if options.verbose else []
+    arguments += ["-lineinfo"] if options.lineinfo else []
+    arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]
+    return arguments + ([] if options.max_registers is None else [f"-maxrregcount={options.max_registers}"])

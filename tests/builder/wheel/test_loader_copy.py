@@ -1,0 +1,109 @@
+"""A vendored loader is the core and the parts that its wheel needs; another part is an error that says how to add it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.wheel.loader_copy import copied_files, parts_for
+from cuda_wheel.builder.wheel.outputs import known_parts, loader_files, write
+from cuda_wheel.runtime.errors import PARTS
+from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Manifest, Parameter
+
+PLAIN = Manifest(
+    "demo.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), (), (KernelInfo("k", "k", ()),)
+)
+
+
+def taking(*parameters: Parameter) -> Manifest:
+    return PLAIN._replace(kernels=(KernelInfo("k", "k", parameters),))
+
+
+@pytest.mark.parametrize(
+    ("manifest", "parts"),
+    [
+        (PLAIN, set()),
+        (taking(Parameter("u64", 0, 8, "float*"), Parameter("f32", 8, 4, "float")), set()),
+        (taking(Parameter("b8", 0, 12, "Point")), {"structs"}),
+        (taking(Parameter("b8", 0, 128, "CUtensorMap")), {"structs", "tensor-maps"}),
+        (PLAIN._replace(kernels=(KernelInfo("k<float>", "_Z1kIfEvv", ()),)), {"instance-names"}),
+        (PLAIN._replace(globals=(GlobalInfo("table", "table", "constant", 4),)), {"variables"}),
+        (PLAIN._replace(variant=(("N", 4),)), {"variants"}),
+    ],
+)
+def test_the_parts_that_a_module_needs(manifest: Manifest, parts: set[str]) -> None:
+    assert parts_for([manifest]) == parts
+
+
+def test_a_package_that_attaches_and_a_tuned_table_need_parts_too() -> None:
+    assert known_parts(["demo.k"], [], []) == set()
+    assert known_parts(["demo.k"], ["demo"], ["demo/k.tuned.json"]) == {"attach", "tuned-tables"}
+
+
+def test_the_setting_is_checked() -> None:
+    assert Config.from_table({"loader-parts": ["linking"]}).loader_parts == ("linking",)
+    with pytest.raises(ConfigError, match=r'loader-parts must be "attach", .* or "variants", not "?.linkin'):
+        Config.from_table({"loader-parts": ["linkin"]})
+
+
+def test_only_a_vendored_loader_is_copied() -> None:
+    assert loader_files(Config(), ["demo.k"], PARTS) == {}
+    files = loader_files(Config(loader="vendor", loader_parts=("structs",)), ["demo.k", "other.k"])
+    assert {"demo/_cuda_wheel/loading.py", "other/_cuda_wheel/parts/structs.py"} < set(files)
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    """A copy of the loader without parts."""
+    write({f"bare/{name}": content for name, content in copied_files(()).items()}, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("bare")
+    for name in [each for each in sys.modules if each.partition(".")[0] == "bare"]:
+        del sys.modules[name]
+
+
+def test_each_part_that_is_not_there_says_how_to_add_it(copy) -> None:
+    for file in copied_files(()):
+        importlib.import_module(f"bare.{file.removesuffix('.py')}".removesuffix(".__init__"))
+    for name, part in (
+        ("attach", "attach"),
+        ("link", "linking"),
+        ("load_code", "linking"),
+        ("tensor_map", "tensor-maps"),
+        ("tuned", "tuned-tables"),
+        ("Global", "variables"),
+    ):
+        with pytest.raises(copy.CudaWheelError, match=rf'loader-parts = \["{part}"\], and build the wheel again'):
+            getattr(copy, name)
+    with pytest.raises(copy.CudaWheelError, match=r'loader-parts = \["linking"\]'):
+        copy.load("demo.k", link=[])
+    with pytest.raises(copy.CudaWheelError, match=r'loader-parts = \["linking"\]'):
+        copy.JitOptions(floating_point=("--fmad=false",)).check()
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_each_part_comes_with_all_that_it_imports(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = copied_files([part])
+    write({f"one_part/{name}": content for name, content in files.items()}, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        importlib.import_module("one_part.errors").need(part)
+        for name in files:
+            module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            importlib.import_module(f"one_part.{module}".removesuffix(".__init__"))
+    finally:
+        for name in [each for each in sys.modules if each.partition(".")[0] == "one_part"]:
+            del sys.modules[name]
+
+
+def test_the_core_needs_no_part_and_no_file_of_the_build_side() -> None:
+    names = set(copied_files(()))
+    assert not [name for name in names if "/" in name]
+    assert len(names) <= 20
+    assert not {"parts/specialize.py", "parts/compile_text.py", "parts/source_hook.py"} & set(copied_files(PARTS))

@@ -1,0 +1,145 @@
+"""Every shape of manifest: it fits the JSON schema in the reference, and every command that reads manifests shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from cuda_wheel.builder.manifest_writer.text import manifest_text
+from cuda_wheel.cli.main import main
+from cuda_wheel.runtime.manifest import (
+    External,
+    Field,
+    GlobalInfo,
+    Image,
+    KernelInfo,
+    Manifest,
+    Parameter,
+    Struct,
+    Target,
+    all_manifests,
+)
+
+pytestmark = pytest.mark.one_toolchain
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads((ROOT / "docs/reference/manifest.schema.json").read_text(encoding="utf-8"))
+CODE = b"\x7fELF".ljust(64, b"x")
+PAIR = Struct("ns::Pair", 8, (Field("x", "f4", 0), Field("y", "f4", 4)))
+OUTER = Struct("Outer", 24, (Field("pairs", "ns::Pair", 0, (2,), PAIR), Field("n", "i4", 16)))
+
+
+def manifest(count: int, *parameters: Parameter) -> Manifest:
+    kernels = tuple(KernelInfo(f"ns::k<{n}>", f"_ZN2ns1kILi{n}EEv", parameters) for n in range(count))
+    resources = {kernel.symbol: {"registers": 8, "max_threads": 256} for kernel in kernels}
+    image = Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, 64, sha256(CODE).hexdigest(), resources)
+    toolchain = {"nvrtc": "12.9.86", "nvjitlink": "12.9", "nvfatbin": "12.9"}
+    digest = sha256(CODE).hexdigest()
+    return Manifest("demo.k", "k.fatbin", 64, digest, toolchain, ("demo/k.cu",), ("--std=c++17",), (image,), kernels)
+
+
+def variants(*manifests: Manifest) -> list[Manifest]:
+    return [
+        each._replace(variant=(("FAST", number == 1), ("N", number)), fatbin_offset=64 * number)
+        for number, each in enumerate(manifests)
+    ]
+
+
+FEW, MANY = manifest(2, Parameter("u64", 0, 8, "float*", "x")), manifest(3000, Parameter("u64", 0, 8, "float*", "x"))
+LINKED = FEW._replace(
+    images=(
+        *FEW.images,
+        FEW.images[0]._replace(kind="ltoir", target=Target.parse("compute_80"), resources={}, source="demo/k.cu"),
+    ),
+    extern=(External("f", "f", 'extern "C" float f(float x)'),),
+)
+SHAPES = {
+    "few kernels": [FEW],
+    "thousands": [MANY],
+    "no kernels": [manifest(0)],
+    "variants": variants(FEW, FEW, manifest(3)),
+    "variants with thousands": variants(MANY, FEW, MANY),
+    "structs": [
+        manifest(2, Parameter("b8", 0, 24, "Outer", "p", OUTER), Parameter("b8", 24, 8, "ns::Pair", "q", PAIR))
+    ],
+    "variables": [FEW._replace(globals=(GlobalInfo("ns::w", "_ZN2ns1wE", "constant", 64),), long_size=8)],
+    "linked": [LINKED],
+    "compressed": [FEW._replace(images=(FEW.images[0]._replace(offset=None),), compression="zstd")],
+}
+
+
+def check_schema(text: str) -> None:
+    """Raise ValidationError if the text of a manifest is not as the schema says."""
+    document = json.loads(text)
+    Draft202012Validator(SCHEMA).validate(document)
+    module = document["module"]
+    for variant in module["variants"]:
+        whole = {key: value for key, value in (module | variant).items() if key not in ("variants", "blocks")}
+        assert set(SCHEMA["$defs"]["complete"]["required"]) == set(whole)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_fits_the_schema_and_reads_back(shape: str) -> None:
+    text = manifest_text(*SHAPES[shape])
+    check_schema(text)
+    assert list(all_manifests(text, "x")) == SHAPES[shape]
+    assert manifest_text(*all_manifests(text, "x")) == text
+    assert len(json.loads(text)["kernels"]) > 9 if "thousands" in shape else True
+
+
+def test_equal_blocks_of_variants_stand_once() -> None:
+    assert len(json.loads(manifest_text(*SHAPES["variants"]))["kernels"]) == 2
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[[str], Path]:
+    """Return a function that writes a module of a shape and returns its folder."""
+
+    def folder(shape: str) -> Path:
+        (tmp_path / "k.fatbin").write_bytes(CODE * len(SHAPES[shape]))
+        (tmp_path / "k.fatbin.json").write_text(manifest_text(*SHAPES[shape]), encoding="utf-8")
+        return tmp_path
+
+    return folder
+
+
+COMMANDS = {
+    "inspect": ["inspect"],
+    "inspect --json": ["inspect", "--json"],
+    "inspect --size": ["inspect", "--size"],
+    "inspect --size --json": ["inspect", "--size", "--json"],
+    "coverage": ["coverage"],
+    "coverage --json": ["coverage", "--json"],
+    "verify": ["verify"],
+    "verify --json": ["verify", "--json"],
+    "explain": ["explain", "--device", "sm_80", "--driver", "12.6"],
+    "explain --json": ["explain", "--device", "sm_80", "--driver", "12.6", "--json"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_command_reads_every_shape(
+    shape: str, command: str, folder: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main([*COMMANDS[command], str(folder(shape))])
+    output = capsys.readouterr()
+    if command.startswith("verify"):  # these images are no machine code
+        assert status == 1 and "demo.k" in output.out
+    else:
+        assert status == 0, output.err
+        assert "demo.k" in output.out
+    if "--json" in command:
+        found = json.loads(output.out)
+        if command == "inspect --json":
+            (module,) = found["modules"]
+            kernels = [len(each["kernels"]) for each in module.get("variants", [module])]
+            assert kernels == [len(each.kernels) for each in SHAPES[shape]]
+            images = chain.from_iterable(each["images"] for each in module.get("variants", [module]))
+            assert all(image["target"] in ("sm_80", "compute_80") for image in images)
