@@ -97,7 +97,7 @@ ROOMS = {
         ("tests/builder/test_link.py",),
     ),
     "floating-point": Room(
-        {"runtime/jit.py": ("FloatingPoint.*", "floating_point", "invalid_option", "values_of", "_long")},
+        {"runtime/parts/floating_point.py": ALL},
         ("tests/runtime/test_floating_point.py",),
     ),
     "build-keys": Room({"builder/cache/whole_builds.py": ("_facts",)}, ("tests/builder/cache/test_whole_builds.py",)),

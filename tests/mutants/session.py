@@ -36,7 +36,7 @@ source_paths = ["cuda_wheel"]
 only_mutate = {files}
 pytest_add_cli_args_test_selection = {tests}
 pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist"]
-also_copy = ["fixtures"]
+also_copy = ["fixtures", "scripts"]
 use_git_change_detection = false
 process_isolation = "forkserver"
 timeout_multiplier = 10.0
@@ -49,7 +49,7 @@ KILLED = ("killed", "timeout", "segfault", "suspicious", "check was interrupted 
 
 def prepare(folder: Path, room: Room) -> None:
     """Copy what the tests need into an empty folder, with mutmut's settings, so that the checkout stays as it is."""
-    for name in ("cuda_wheel", "hatch_cuda", "setuptools_cuda", "tests", "fixtures"):
+    for name in ("cuda_wheel", "hatch_cuda", "setuptools_cuda", "tests", "fixtures", "scripts"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     settings = SETTINGS.format(
         files=json.dumps([f"cuda_wheel/{name}" for name in room.functions]), tests=json.dumps(room.tests)

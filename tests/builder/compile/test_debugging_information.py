@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.compile import struct_layouts
-from cuda_wheel.builder.compile.struct_layouts import debug_entries, declared_parameters, with_parameters
+from cuda_wheel.builder.compile.struct_layouts import DebugEntry, debug_entries, declared_parameters, with_parameters
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Declared, Job
 from cuda_wheel.runtime.manifest import Parameter, Struct
 
@@ -203,6 +203,7 @@ def test_no_cut_or_changed_byte_makes_an_error() -> None:
 
 
 TEXT = 'struct S { int a; }; __global__ void k(S s) {}\nextern "C" __global__ void c(S s, int n) {}\n'
+NAMED = "__global__ void named(int n) {}\n"  # of two kernels of one name, the text alone says nothing
 IN_STRUCT = Parameter("b8", 0, 8)
 
 
@@ -245,6 +246,8 @@ def asked(job: Job, known: Compiled) -> bool:
         ("_Z1kfP1S", (Parameter("f32", 0, 4), Parameter("u64", 8, 8)), False),
         ("_Z1kR1S", (Parameter("b8", 0, 8),), False),
         ("_Z1kv", (), False),
+        ("_Z1kb", (Parameter("b8", 0, 1),), False),
+        ("_Z1kPf", (Parameter("b8", 0, 8),), False),
         ("_Z1kf", (Parameter("f32", 0, 4), Parameter("f32", 4, 4)), True),
         ("not_in_the_text", (Parameter("f32", 0, 4),), True),
         ("not_in_the_text", (), False),
@@ -293,7 +296,12 @@ def test_headers_of_the_project_may_depend_on_the_architecture(tmp_path: Path) -
 
 def test_a_source_of_relocatable_code_is_read_for_what_no_symbol_says() -> None:
     known = replace(compiled(), ltoir=b"")
-    for text, is_asked in ((TEXT, True), ("__global__ void k(float* x) {}", False), ("int x;", False)):
+    for text, is_asked in (
+        (TEXT, True),
+        ("__global__ void k(float* x) {}", False),
+        ("int x;", False),
+        (NAMED + NAMED.replace("int", "float"), True),
+    ):
         assert asked(job_of(text, form="lto"), known) is is_asked
     result = with_parameters(job_of(form="lto"), {"options": []}, known, StandInCompiler())
     assert result.parameters == declared_parameters(RECORDED)
@@ -328,3 +336,74 @@ def test_large_code_is_not_asked_for() -> None:
         result = with_parameters(job_of(), {"options": []}, known, compiler)
         assert bool(compiler.requests) is (size == limit)
         assert (result.parameters["c"] == ()) is (size > limit)
+
+
+# --- single entries ---------------------------------------------------------------------------------------
+
+NAME, SIZE, CONSTANT, COUNT, ENCODING, TYPE = 0x03, 0x0B, 0x1C, 0x37, 0x3E, 0x49
+ARRAY, ENUMERATION, POINTER, STRUCT, BASE, TYPEDEF, RANGE = 0x01, 0x04, 0x0F, 0x13, 0x24, 0x16, 0x21
+
+
+def enumeration(size: int, *values: int) -> DebugEntry:
+    return DebugEntry(ENUMERATION, {SIZE: size}, [DebugEntry(0x28, {CONSTANT: value}) for value in values])
+
+
+@pytest.mark.parametrize(
+    ("entry", "number"),
+    [
+        (DebugEntry(STRUCT, {NAME: "__half", SIZE: 2}), "f2"),
+        (DebugEntry(STRUCT, {NAME: "__half", SIZE: 4}), ""),
+        (DebugEntry(STRUCT, {NAME: "__nv_bfloat16", SIZE: 2}), ""),
+        (DebugEntry(BASE, {SIZE: 4, ENCODING: 4}), "f4"),
+        (DebugEntry(BASE, {SIZE: 1, ENCODING: 2}), "?"),
+        (DebugEntry(BASE, {SIZE: 1, ENCODING: 8}), "u1"),
+        (DebugEntry(BASE, {SIZE: 16, ENCODING: 4}), ""),
+        (DebugEntry(BASE, {SIZE: 4, ENCODING: 99}), ""),
+        (DebugEntry(BASE, {SIZE: 4, ENCODING: b""}), ""),
+        (DebugEntry(BASE, {ENCODING: 5}), ""),
+        (DebugEntry(POINTER, {}), "u8"),
+        (DebugEntry(0x10, {}), "u8"),
+        (enumeration(1, 127), "i1"),
+        (enumeration(1, 128), "u1"),
+        (enumeration(4, -1, 0x7FFFFFFF), "i4"),
+        (DebugEntry(ENUMERATION, {}), ""),
+        (DebugEntry(ARRAY, {SIZE: 4}), ""),
+    ],
+)
+def test_the_number_of_an_entry(entry: DebugEntry, number: str) -> None:
+    assert struct_layouts._number(entry) == number
+
+
+def test_the_size_of_a_type() -> None:
+    number, alias = DebugEntry(BASE, {SIZE: 4}), DebugEntry(TYPEDEF, {TYPE: 1})
+    types = struct_layouts._Types({1: number, 2: alias})
+    ranges = [DebugEntry(RANGE, {COUNT: 1}), DebugEntry(RANGE, {COUNT: 3})]
+    assert types._size(DebugEntry(ARRAY, {TYPE: 2}, ranges)) == 12
+    assert types._size(DebugEntry(POINTER, {})) == 8 and types._size(DebugEntry(POINTER, {SIZE: 4})) == 4
+    assert types._size(number) == 4 and types._size(DebugEntry(BASE, {})) == 1 and types._size(None) == 1
+    for wrong in (0, -1, b"", None):
+        with pytest.raises(struct_layouts._NoFieldsError):
+            types._size(DebugEntry(ARRAY, {TYPE: 1}, [DebugEntry(RANGE, {} if wrong is None else {COUNT: wrong})]))
+
+
+@pytest.mark.parametrize(
+    ("entry", "name"),
+    [
+        (DebugEntry(0x3B, {NAME: "decltype(nullptr)"}), "void"),
+        (DebugEntry(STRUCT, {NAME: "_ZN2ns1SE"}), "ns::S"),
+        (DebugEntry(STRUCT, {NAME: "V<int,2>"}), "V<int, 2>"),
+        (DebugEntry(BASE, {NAME: "unsigned long long"}), "unsigned long long"),
+        (DebugEntry(BASE, {NAME: "__int1"}), ""),
+        (DebugEntry(STRUCT, {}), ""),
+        (DebugEntry(ARRAY, {NAME: "A"}), ""),
+    ],
+)
+def test_the_name_of_a_type(entry: DebugEntry, name: str) -> None:
+    assert struct_layouts._type_name(entry) == name
+
+
+def test_a_member_that_is_not_at_a_constant_offset_has_no_field() -> None:
+    assert struct_layouts._member_offset(b"\x23\x85\x02") == 0x105
+    for location in (b"\x22\x05", 5, "#5"):
+        with pytest.raises(struct_layouts._NoFieldsError):
+            struct_layouts._member_offset(location)
