@@ -48,7 +48,7 @@ def fatbin(workers: Workers, *images: tuple[Kind, str, bytes]) -> bytes:
     # nvFatbin keeps normalised PTX byte for byte.
     normal = ((kind, arch, normalise(code.decode()).encode() if kind == "ptx" else code) for kind, arch, code in images)
     request = ("elsewhere", tuple((image, "elsewhere") for image in normal), "none")
-    return workers.submit(bundle, request).result().fatbin
+    return workers.submit(bundle, request).result().content
 
 
 def object_file(sections: Mapping[str, bytes]) -> bytes:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.cluster import dask_cluster, remote_worker
-from cuda_wheel.builder.cluster import dask_cluster as executor_choice
+from cuda_wheel.builder import full_build
 from cuda_wheel.builder.cluster.dask_cluster import DaskCluster, files_to_send
 from cuda_wheel.builder.cluster.job_transfer import (
     NotPortableError,
@@ -484,7 +484,7 @@ def test_an_invalid_fallback_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_without_distributed_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_WHEEL_EXECUTOR", "dask://127.0.0.1:1")
-    monkeypatch.setattr(executor_choice, "find_spec", lambda name: None)
+    monkeypatch.setattr(full_build, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"the package distributed.* is not installed.*cuda-wheel\[cu12,dask\]"):
         build_module(FIXTURES / "stencil", STENCIL, {}, SilentReporter())
 
