@@ -1,5 +1,6 @@
-"""See what a project is: its build back end, its package, its CUDA sources, and the extensions that a setup.py builds
-with PyTorch's `CUDAExtension`, with the flags of their CUDA sources.
+"""See what a project is: its build back end, its package, its CUDA sources and its C++ extensions.
+
+The extensions are those that a setup.py builds with PyTorch's `CUDAExtension`, with the flags of their CUDA sources.
 """
 
 from __future__ import annotations

@@ -27,6 +27,12 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> StandInCuPy:
     return module
 
 
+@pytest.fixture(autouse=True)
+def _no_package_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the package `demo` of an earlier test, and after this one its own: many tests build one of that name."""
+    monkeypatch.delitem(sys.modules, "demo", raising=False)
+
+
 @pytest.fixture
 def driver(use: Callable[..., Driver]) -> Driver:
     return use((8, 6))

@@ -1,5 +1,7 @@
-"""Split CUDA C++ into tokens and preprocessor directives; read the macros that a text defines, and which of its lines
-are inside an `#if` whose condition is false, as far as the text alone tells.
+"""Split CUDA C++ into tokens and preprocessor directives.
+
+Also read the macros that a text defines, and which of its lines are inside an `#if` whose condition is false, as far as
+the text alone tells.
 
 `sources.header_dependencies` follows the macros that name headers; it works on characters, because spaces count there.
 """

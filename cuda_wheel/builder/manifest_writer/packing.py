@@ -1,5 +1,8 @@
-"""The state of a module on its way through a build: merge its results, check them, bundle its images, and write its
-manifest; put the variants of a module together into the module that goes into the wheel."""
+"""The state of a module on its way through a build.
+
+Merge its results, check them, bundle its images, and write its manifest; put the variants of a module together into the
+module that goes into the wheel.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Lines that a build prints about its architectures, about the libraries that sources include, and about folders that
-it does not need."""
+"""Lines that a build prints about its architectures, its libraries and its include folders."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.cluster import dask_cluster, remote_worker
 from cuda_wheel.builder import full_build
+from cuda_wheel.builder.cluster import dask_cluster, remote_worker
 from cuda_wheel.builder.cluster.dask_cluster import DaskCluster, files_to_send
 from cuda_wheel.builder.cluster.job_transfer import (
     NotPortableError,
