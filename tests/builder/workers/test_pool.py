@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,11 +17,13 @@ import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.execute import BUNDLE, COMPILE_JOB, LINK_JOB
+from cuda_wheel.builder.full_build import FIND_NVVM
 from cuda_wheel.builder.jobs import Job, LinkJob
 from cuda_wheel.builder.link import link_job
 from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from cuda_wheel.builder.workers.executor import Call
+from cuda_wheel.builder.workers.executor import Call, WorkerFunction
 from cuda_wheel.builder.workers.pool import Workers
 from tests.support.processes import alive, run
 from tests.support.projects import KERNEL
@@ -261,12 +264,19 @@ def test_links_of_modules_with_different_options_get_different_workers(
 
         def record(call: Call[Any]) -> Future[Any]:
             if isinstance(call.argument, Job | LinkJob):
-                options.setdefault(call.function, set()).add(call.options)
+                options.setdefault(call.function.__name__, set()).add(call.options)
             return enqueue(call)
 
         monkeypatch.setattr(workers, "enqueue", record)
         list(execute(plan, workers, SilentReporter(), None))
-    assert options[link_job] == options[compile_job] and len(options[link_job]) == 2 and None not in options[link_job]
+    links, jobs = options[link_job.__name__], options[compile_job.__name__]
+    assert links == jobs and len(links) == 2 and None not in links
+
+
+@pytest.mark.parametrize("function", [COMPILE_JOB, LINK_JOB, BUNDLE, FIND_NVVM], ids=lambda function: function.path)
+def test_a_function_that_only_workers_import_is_the_one_that_it_names(function: WorkerFunction[Any]) -> None:
+    found = pickle.loads(pickle.dumps(function))
+    assert callable(found) and f"{found.__module__}:{found.__qualname__}" == function.path
 
 
 def test_no_worker_finds_the_driver() -> None:
