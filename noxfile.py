@@ -60,7 +60,7 @@ def install(session: nox.Session, toolchain: str, *groups: str) -> None:
 def demo(session: nox.Session) -> None:
     """Build the saxpy fixture's wheel with pip and inspect it; if a GPU is present, install the wheel and run it."""
     wheel = own_wheel(session)
-    session.install(str(wheel))
+    session.install("--force-reinstall", str(wheel))  # a wheel of the same version may be there
     output = Path(session.create_tmp()) / "wheel"
     shutil.rmtree(output, ignore_errors=True)
     links = {"PIP_FIND_LINKS": f"{wheel.parent} {os.environ.get('PIP_FIND_LINKS', '')}".strip()}
