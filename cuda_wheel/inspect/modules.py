@@ -1,8 +1,6 @@
-"""List and check the tuned choices that lie beside a module.
+"""Find the modules in a wheel, a folder, a fatbin or an installed package, and list what they have as text.
 
-Find the modules in a wheel, a folder, a fatbin or an installed package.
-
-List a module's kernels, variables and linkable functions as lines of text.
+The lists are kernels, variables and linkable functions, and the tuned choices beside a module.
 """
 
 from __future__ import annotations

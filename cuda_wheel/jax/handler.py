@@ -1,18 +1,11 @@
-"""Register the handlers with JAX, once in a process; keep the operators that programs may name.
+"""The handler that XLA calls to run operators, and its registration with JAX, once in a process.
 
-Let the `try` of a function cover its first instruction too, so that a callback of C never raises.
+A launch's text is read and checked once for each GPU; later calls compare the arrays with it, and launch.
 
-What a callback raises, ctypes only prints; the C function that called it then gets any number. Python runs signal
-handlers, so raises KeyboardInterrupt, at the first instruction of a function (RESUME), which no `try` in the source
-covers. In a function that C calls while the main thread waits for it, that is where Ctrl-C is most likely to be raised.
-
-Run a launch that a compiled program's text describes, with the arrays that XLA passes.
-
-A text is read and checked once for each GPU; later calls compare the arrays with it, and launch.
-
-The handler that XLA calls to run operators: a callback of ctypes.
-
-It raises nothing, since C cannot take an exception: it returns XLA's error objects.
+The handler is a callback of ctypes. It returns XLA's error objects and raises nothing: ctypes would only print an
+exception, and the C function that called would get any number. Python raises KeyboardInterrupt at the first instruction
+of a function (RESUME), which no `try` in the source covers. In a function that C calls while the main thread waits for
+it, that is where Ctrl-C is most likely to be raised. So the handler's `try` is made to cover it.
 
 At exit, Python ends a daemon thread as soon as that asks for Python's lock. Inside XLA's C++ code, this ends the
 process with an error. So a handler holds the thread that calls it before: there it waits without the lock.

@@ -1,11 +1,7 @@
-"""Make a JAX function of a kernel: `operator`.
+"""Make a JAX function of a kernel: `operator`, with its gradient in reverse mode.
 
-Give an operator's results the type that `jax.shard_map` checks: over which axes of the mesh their values differ.
-
-JAX 0.6.1 to 0.9 call it `vma`; later ones keep it in a `ManualAxisType`. What a kernel computes differs wherever one of
-its inputs does.
-
-Make a traced operator differentiable in reverse mode, by a function of named arrays.
+`jax.shard_map` checks over which axes of the mesh values differ. JAX 0.6.1 to 0.9 call that type `vma`; later ones keep
+it in a `ManualAxisType`. What a kernel computes differs wherever one of its inputs does.
 """
 
 import inspect

@@ -1,9 +1,7 @@
-"""Trace a call of an operator: what it computes from shapes and numbers, and the call of the handler in the program.
+"""Trace a call of an operator: compute its outputs from shapes and numbers, and call the handler in the program.
 
-A launch as text: the attribute by which a compiled JAX program tells the handler what to launch.
-
-JAX knows shapes and numbers while it traces, so that the text has all but the addresses of the arrays. It is JSON: it
-may be kept in an exported program and read by another process.
+A launch is an attribute of that call, a JSON text: it may be kept in an exported program and read by another process.
+JAX knows shapes and numbers while it traces, so that the text has all but the addresses of the arrays.
 """
 
 import json

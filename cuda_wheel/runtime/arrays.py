@@ -1,6 +1,6 @@
-"""Choose the converter for a kernel parameter by its C++ and PTX types.
+"""Convert kernel arguments by the C++ and PTX types of their parameters; arrays on the GPU become pointers.
 
-Convert arrays on the GPU to pointer arguments: CuPy, PyTorch, cuda.core, the CUDA array interface, DLPack.
+Arrays are those of CuPy, PyTorch and cuda.core, and any with the CUDA array interface or DLPack.
 """
 
 import re

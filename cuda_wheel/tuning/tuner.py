@@ -1,8 +1,7 @@
-"""Try the candidates of a tunable: check each one's result, time those that are right, and choose one.
+"""Try the candidates of a tunable: compare their results, time those that are right, and choose one.
 
-Save, restore and compare the arrays that hold the results of a tuned function.
-
-Write a module's table of tuned choices: one line for each, in an order that measuring does not change.
+The results are kept and restored for each candidate. The table of tuned choices has one line for each choice, in an
+order that does not depend on the times.
 """
 
 from __future__ import annotations

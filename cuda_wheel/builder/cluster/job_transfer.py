@@ -1,9 +1,8 @@
 """Send a call about one job to another machine, and read its reply. This is the sender's side of `remote_worker`.
 
-All that decides the images is sent by content, except the toolchain, which must be the same on the other machine. A job
-whose result could differ there raises NotPortableError and is left to this machine.
-
-Compare the environments of two machines: jobs run on another machine only if its compilers and headers are equal.
+All that decides the images is sent by content, except the toolchain, which must be the same on the other machine: the
+versions of its compilers and headers are compared. A job whose result could differ there raises NotPortableError and is
+left to this machine.
 """
 
 from __future__ import annotations

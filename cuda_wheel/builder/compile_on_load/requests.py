@@ -1,10 +1,7 @@
-"""Compile a variant or an instance that no wheel has, from the sources that one carries: for one GPU, and cached.
+"""Compile for the GPU in use what the loader asks for and no wheel has; the results are cached.
 
-Compile a module when it is loaded from a source tree, as in an editable install: for one GPU, and cached.
-
-The loader calls this if a package has no images. The result is what a wheel would contain.
-
-Compile a text that a program makes or reads, as a module of one source: for one GPU, and cached.
+That is a module of a source tree, as in an editable install; a variant or instance, from the sources that a wheel
+carries; or a text, as a module of one source.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Compute which GPUs and drivers a module has an image for. Pure: no driver is asked.
+"""Compute which GPUs and drivers a module has an image for, and advise what would cover more. Pure functions.
 
-Say what a project can change so that required GPUs and drivers are covered. Pure: no compiler is called.
-
-Each change is tried on the manifest, and is only advised if it covers more.
+Each advised change is tried on the manifest first, and is only advised if it covers more.
 """
 
 from __future__ import annotations

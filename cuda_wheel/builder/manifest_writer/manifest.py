@@ -1,8 +1,6 @@
-"""Write the manifest of a built module.
+"""Merge the results of a module's jobs and links, and make its manifest.
 
-List the external symbols that a relocatable module leaves undefined, and compare them with its `extern` setting.
-
-Merge the results of a module's jobs and links: one result for each architecture, and the list of its images.
+The external symbols that a relocatable module leaves undefined are compared with its `extern` setting.
 """
 
 from __future__ import annotations

@@ -220,7 +220,9 @@ def missing_in_pytorch(match: re.Match[str], diagnostic: Diagnostic, case: Case)
 MAX_HINTS = 4
 """The largest number of hints: the first errors cause the others."""
 
-_MARK_HINTS = "mark {0} that device code uses with {1}; move code that only the host uses to Python or to another file"
+_MARK_IT_OR_MOVE_IT = (
+    "mark {0} that device code uses with {1}; move code that only the host uses to Python or to another file"
+)
 
 _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r'cannot open source file "([^"]+)"', missing_header),
@@ -234,13 +236,16 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
         "a parameter is, or has, an object that only host code can use, such as at::TensorIterator or c10::Error: pass "
         "the values that the kernel needs",
     ),
-    (r"is considered a host function", _MARK_HINTS.format("a function", "__device__")),
+    (r"is considered a host function", _MARK_IT_OR_MOVE_IT.format("a function", "__device__")),
     (
         r"explicitly marked as a __host__ function",
-        _MARK_HINTS.format("a function", "__device__, or __host__ __device__"),
+        _MARK_IT_OR_MOVE_IT.format("a function", "__device__, or __host__ __device__"),
     ),
-    (r"is considered a host variable", _MARK_HINTS.format("a variable", "__device__ or __constant__, or constexpr")),
-    (r"calling a __host__ function", _MARK_HINTS.format("a function", "__device__, or __host__ __device__")),
+    (
+        r"is considered a host variable",
+        _MARK_IT_OR_MOVE_IT.format("a variable", "__device__ or __constant__, or constexpr"),
+    ),
+    (r"calling a __host__ function", _MARK_IT_OR_MOVE_IT.format("a function", "__device__, or __host__ __device__")),
     (r'identifier "([^"]+)" is undefined in device code', host_function),
     (r'a host variable "([^"]+)" cannot be directly', host_variable),
     (r"Broken module found", unnamed_host_function),

@@ -1,6 +1,6 @@
-"""Read libNVVM's log into the diagnostics of `diagnostics`, and give hints. Pure functions.
+"""Read the logs of libNVVM and of the linkers: diagnostics, and why a module does not link. Pure functions.
 
-Explain why a module does not link: the linker's log with C++ names, where the sources mention them, and help.
+A linker's message gets C++ names, the places where the sources mention them, and help.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""List and write the files that a build adds to a wheel: fatbins and manifests, stubs, and a vendored loader.
+"""List and write the files that a build adds to a wheel: fatbins, manifests, stubs, and a vendored loader.
 
-The sources of a module that a wheel carries, so that a machine with a toolchain can compile what was not foreseen.
-
-They are one JSON object in a fatbin behind the others in the module's `.fatbin`: the module's table of settings, and
-the text of each file by its path in the project.
+With `specialize = true`, a fatbin behind the others in the module's `.fatbin` holds the module's sources, so that a
+machine with a toolchain can compile what the wheel lacks: a JSON object with the module's table of settings, and the
+text of each file by its path in the project.
 """
 
 from __future__ import annotations

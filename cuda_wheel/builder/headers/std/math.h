@@ -155,7 +155,7 @@ CUDA_WHEEL_OF_MIXED(mixed, remainder)
 template <class _A, class _B>
 __host__ __device__ inline typename power<_A, _B>::type pow(_A a, _B b) { return power<_A, _B>::of(a, b); }
 // NVRTC has pow(float, int) of type float, and a pow(double, int) that multiplies; nvcc has pow(double, double) for both.
-// With these, an unqualified call is ambiguous and is rewritten (hostcode/rewriting/powers.py); std::pow takes them.
+// With these, an unqualified call is ambiguous and is rewritten (builder/rewriting/expressions.py); std::pow takes them.
 struct no_argument {};
 __host__ __device__ inline double pow(float a, int b, no_argument = no_argument()) { return ::pow(static_cast<double>(a), static_cast<double>(b)); }
 __host__ __device__ inline double pow(double a, int b, no_argument = no_argument()) { return ::pow(a, static_cast<double>(b)); }
@@ -198,7 +198,7 @@ __host__ __device__ inline typename when<integer<_A>::value, bool>::type isnorma
 }  // namespace math
 }  // namespace cuda_wheel_detail
 
-// What hostcode/rewriting/powers.py writes around the exponent of a base: an int becomes a long, for which NVRTC has no
+// What builder/rewriting/expressions.py writes around the exponent of a base: an int becomes a long, for which NVRTC has no
 // function, and beside a type that converts to float, such as __half, a float, as in nvcc's choice pow(float, float).
 namespace cuda_wheel_detail {
 template <class _T> struct base_of { typedef _T type; };

@@ -1,9 +1,7 @@
-"""Read a cubin: which GPU it is for, its kernels, variables and symbols, and whether the driver can load it safely.
+"""Read a cubin: its GPU, kernels, variables and symbols, and whether the driver can load it safely.
 
 Linkers and drivers follow the tables of a cubin without checking them: a damaged one ends the process. Source: what
 NVRTC 12.9 and 13.5 write, and `cuobjdump -elf` shows.
-
-The symbols that device code shares with other code, and the C++ names in them.
 """
 
 import enum

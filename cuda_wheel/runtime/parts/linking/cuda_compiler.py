@@ -1,10 +1,8 @@
-"""Compile CUDA C++ for a link, with NVRTC.
+"""Compile CUDA C++ for a link with NVRTC, and read beforehand what its macros may do.
 
-Say which tokens the preprocessor may join to other identifiers in a program (`a ## b`). Pure.
-
-The answer is never too small: where macros are used in a way that this does not follow, it has all tokens.
-
-Say whether CUDA C++ may use the time of its compilation: `__DATE__`, `__TIME__` or `__TIMESTAMP__`. Pure.
+`pasted_tokens` returns the tokens that the preprocessor may join to other identifiers (`a ## b`). They are never too
+few: where macros are used in a way that this file does not follow, they are all tokens. `may_use_build_time` returns
+whether a program may use `__DATE__`, `__TIME__` or `__TIMESTAMP__`. Both are pure.
 """
 
 import ctypes

@@ -1,9 +1,7 @@
-"""Link with nvJitLink, in this process or in a child process.
+"""Link with nvJitLink, in this process or a child process, or with the driver, and read the linkers' messages.
 
-What the messages of nvJitLink mean, and of the assembler and the driver's linker, whose words are the same.
-
-Source: nvJitLink 12.9 and 13.5, and driver 580. The patterns are compiled when a link fails, and not at import, which
-would take longer than a link.
+The assembler's messages and those of the driver's linker have nvJitLink's words. Source: nvJitLink 12.9 and 13.5, and
+driver 580. The patterns are compiled when a link fails, and not at import, which would take longer than a link.
 """
 
 import ctypes

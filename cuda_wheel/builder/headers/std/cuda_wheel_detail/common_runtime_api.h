@@ -1,5 +1,5 @@
 // The functions of the CUDA runtime API that most files call, in place of the whole of <cuda_runtime.h>, which takes longer
-// to read than a small kernel. NVRTC has their types built in. `hostcode.used_parts` has the same names.
+// to read than a small kernel. NVRTC has their types built in. `rewriting.used_parts` has the same names.
 #ifndef CUDA_WHEEL_DETAIL_COMMON_RUNTIME_API_H
 #define CUDA_WHEEL_DETAIL_COMMON_RUNTIME_API_H
 

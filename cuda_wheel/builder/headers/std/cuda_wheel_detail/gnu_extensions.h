@@ -33,7 +33,7 @@ namespace cuda_wheel_detail {
 template <class _T> struct without_reference { typedef _T type; };
 template <class _T> struct without_reference<_T&> { typedef _T type; };
 template <class _T> struct without_reference<_T&&> { typedef _T type; };
-// A void* in arithmetic: hostcode/rewriting/void_pointers.py writes it before the pointer.
+// A void* in arithmetic: builder/rewriting/expressions.py writes it before the pointer.
 struct void_pointer {
   char* value;
   __host__ __device__ void_pointer(void* p) : value((char*)p) {}
@@ -51,7 +51,7 @@ struct void_variable {
   template <class _N> __host__ __device__ void*& operator+=(_N n) const { return *place = (char*)*place + n; }
   template <class _N> __host__ __device__ void*& operator-=(_N n) const { return *place = (char*)*place - n; }
 };
-// A member that is an array, or takes no space: hostcode/rewriting/zero_arrays.py writes it. The place in the file makes
+// A member that is an array, or takes no space: builder/rewriting/declarations.py writes it. The place in the file makes
 // two members of one class two types, which may have one address. There is no element to read: a read uses address zero
 // and stops the kernel. Assembly hides the zero, so that the compiler does not remove the read.
 template <class _T, int place> struct alignas(_T) no_elements {

@@ -1,5 +1,5 @@
 // What nvcc includes before every file: the CUDA runtime API and parts of the C library. Included first in a file that
-// has host code. A macro CUDA_WHEEL_WITHOUT_... leaves out a part that the file does not name; see `hostcode.used_parts`.
+// has host code. A macro CUDA_WHEEL_WITHOUT_... leaves out a part that the file does not name; see `rewriting.used_parts`.
 #ifndef CUDA_WHEEL_DETAIL_HOST_CODE_H
 #define CUDA_WHEEL_DETAIL_HOST_CODE_H
 
@@ -62,7 +62,7 @@ using std::scalbln;
 using std::scalbn;
 #endif
 
-// nvcc does not define it. See `hostcode.front_end.NOT_NVRTC_OPTIONS`.
+// nvcc does not define it. See `rewriting.front_end.NOT_NVRTC_OPTIONS`.
 #ifdef CUDA_WHEEL_NOT_NVRTC
 #undef __CUDACC_RTC__
 #endif

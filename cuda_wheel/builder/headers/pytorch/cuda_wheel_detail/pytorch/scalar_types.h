@@ -1,5 +1,5 @@
 // ScalarType: the element types of a tensor, by number (PyTorch 2.14), and the C++ type of each. Types that a file does not
-// name are only declared; see `hostcode.used_parts`.
+// name are only declared; see `rewriting.used_parts`.
 #ifndef CUDA_WHEEL_PYTORCH_SCALAR_TYPES_H
 #define CUDA_WHEEL_PYTORCH_SCALAR_TYPES_H
 
