@@ -26,99 +26,101 @@ constexpr bool should_include_kernel_dtype(const char*, at::ScalarType) { return
 
 // --- Cases and switches, on which packages build their own macros ----------------------------------------------------
 
-#define THO_EMPTY(...)
-#define THO_PRIVATE_CASE_TYPE_USING_HINT_TMPL(PRELUDE, enum_type, HINT, ...)                              \
-    case enum_type: {                                                                                     \
-        PRELUDE(enum_type);                                                                               \
-        using HINT [[maybe_unused]] = torch::headeronly::impl::ScalarTypeToCPPTypeT<enum_type>;           \
-        return __VA_ARGS__();                                                                             \
+#define CUDA_WHEEL_PYTORCH_NOTHING(...)
+#define THO_EMPTY CUDA_WHEEL_PYTORCH_NOTHING
+#define RECORD_KERNEL_FUNCTION_DTYPE CUDA_WHEEL_PYTORCH_NOTHING
+#define AT_PRIVATE_CHECK_SELECTIVE_BUILD CUDA_WHEEL_PYTORCH_NOTHING
+
+// The case of one element type. `alias` is its C++ type in the lambda behind it; `first` is a macro that the case runs.
+#define THO_PRIVATE_CASE_TYPE_USING_HINT_TMPL(first, number, alias, ...)                                    \
+    case number: {                                                                                          \
+        typedef torch::headeronly::impl::ScalarTypeToCPPTypeT<number> alias [[maybe_unused]];               \
+        first(number);                                                                                      \
+        return __VA_ARGS__();                                                                               \
     }
-#define THO_PRIVATE_CASE_TYPE_USING_HINT(enum_type, HINT, ...) \
-    THO_PRIVATE_CASE_TYPE_USING_HINT_TMPL(THO_EMPTY, enum_type, HINT, __VA_ARGS__)
-#define THO_DISPATCH_CASE_TMPL(CASE, enum_type, ...) CASE(enum_type, scalar_t, __VA_ARGS__)
-#define THO_DISPATCH_CASE(enum_type, ...) THO_DISPATCH_CASE_TMPL(THO_PRIVATE_CASE_TYPE_USING_HINT, enum_type, __VA_ARGS__)
-#define THO_DISPATCH_SWITCH_TMPL(PRELUDE, CHECK, TYPE, NAME, ...)                                         \
-    [&] {                                                                                                 \
-        const auto& the_type = TYPE;                                                                      \
-        constexpr const char* at_dispatch_name = NAME;                                                    \
-        torch::headeronly::ScalarType _st = ::detail::scalar_type(the_type);                              \
-        PRELUDE(at_dispatch_name, _st);                                                                   \
-        switch (_st) {                                                                                    \
-            __VA_ARGS__                                                                                   \
-            default:                                                                                      \
-                CHECK(false, '"', at_dispatch_name, "\" not implemented for '", torch::headeronly::toString(_st), "'"); \
-        }                                                                                                 \
+#define THO_PRIVATE_CASE_TYPE_USING_HINT(...) THO_PRIVATE_CASE_TYPE_USING_HINT_TMPL(THO_EMPTY, __VA_ARGS__)
+#define AT_PRIVATE_CASE_TYPE_USING_HINT(...) \
+    THO_PRIVATE_CASE_TYPE_USING_HINT_TMPL(AT_PRIVATE_CHECK_SELECTIVE_BUILD, __VA_ARGS__)
+#define THO_DISPATCH_CASE_TMPL(make_case, number, ...) make_case(number, scalar_t, __VA_ARGS__)
+#define THO_DISPATCH_CASE(...) THO_DISPATCH_CASE_TMPL(THO_PRIVATE_CASE_TYPE_USING_HINT, __VA_ARGS__)
+#define AT_DISPATCH_CASE(...) THO_DISPATCH_CASE_TMPL(AT_PRIVATE_CASE_TYPE_USING_HINT, __VA_ARGS__)
+
+// The switch over the cases. Cases may use its variables.
+#define THO_DISPATCH_SWITCH_TMPL(first, check, tensor_type, name, ...)                                      \
+    [&] {                                                                                                   \
+        constexpr auto at_dispatch_name = static_cast<const char*>(name);                                   \
+        const auto& the_type = tensor_type;                                                                 \
+        const auto _st = static_cast<torch::headeronly::ScalarType>(::detail::scalar_type(the_type));         \
+        first(at_dispatch_name, _st);                                                                       \
+        switch (_st) {                                                                                      \
+            __VA_ARGS__                                                                                     \
+        default:                                                                                            \
+            check(false, at_dispatch_name, ": no case for ", torch::headeronly::toString(_st));      \
+        }                                                                                                   \
     }()
-#define THO_DISPATCH_SWITCH(TYPE, NAME, ...) THO_DISPATCH_SWITCH_TMPL(THO_EMPTY, STD_TORCH_CHECK, TYPE, NAME, __VA_ARGS__)
+#define THO_DISPATCH_SWITCH(...) THO_DISPATCH_SWITCH_TMPL(THO_EMPTY, STD_TORCH_CHECK, __VA_ARGS__)
+#define AT_DISPATCH_SWITCH(...) \
+    THO_DISPATCH_SWITCH_TMPL(RECORD_KERNEL_FUNCTION_DTYPE, TORCH_CHECK_NOT_IMPLEMENTED, __VA_ARGS__)
 
-#define RECORD_KERNEL_FUNCTION_DTYPE(NAME, enum_type)
-#define AT_PRIVATE_CHECK_SELECTIVE_BUILD(enum_type)
-#define AT_PRIVATE_CASE_TYPE_USING_HINT(enum_type, HINT, ...) \
-    THO_PRIVATE_CASE_TYPE_USING_HINT_TMPL(AT_PRIVATE_CHECK_SELECTIVE_BUILD, enum_type, HINT, __VA_ARGS__)
-#define AT_DISPATCH_CASE(enum_type, ...) AT_PRIVATE_CASE_TYPE_USING_HINT(enum_type, scalar_t, __VA_ARGS__)
-#define AT_DISPATCH_SWITCH(TYPE, NAME, ...) \
-    THO_DISPATCH_SWITCH_TMPL(RECORD_KERNEL_FUNCTION_DTYPE, TORCH_CHECK_NOT_IMPLEMENTED, TYPE, NAME, __VA_ARGS__)
-
-#define AT_DISPATCH_CASE_QINT(enum_type, scalar_type, ...)                                  \
-    case enum_type: {                                                                       \
-        using scalar_t = scalar_type;                                                       \
-        using underlying_t [[maybe_unused]] = typename scalar_t::underlying;                \
-        [[maybe_unused]] const auto& SCALAR_TYPE = enum_type;                               \
-        [[maybe_unused]] const auto& UNDERLYING_TYPE = toUnderlying(enum_type);             \
-        return __VA_ARGS__();                                                               \
+// The case of a quantized type, with what `more` declares.
+#define CUDA_WHEEL_PYTORCH_QUANTIZED(number, type, more, ...)                                               \
+    case number: {                                                                                          \
+        [[maybe_unused]] const auto& SCALAR_TYPE = number;                                                  \
+        typedef type scalar_t;                                                                              \
+        [[maybe_unused]] const auto& UNDERLYING_TYPE = toUnderlying(SCALAR_TYPE);                           \
+        typedef typename scalar_t::underlying underlying_t [[maybe_unused]];                                \
+        more return __VA_ARGS__();                                                                          \
     }
-#define AT_QINT_SUB_BYTE_PRIVATE_CASE_TYPE(enum_type, scalar_type, bitwidth, qmin, qmax, ...) \
-    case enum_type: {                                                                       \
-        using scalar_t = scalar_type;                                                       \
-        using underlying_t [[maybe_unused]] = typename scalar_t::underlying;                \
-        [[maybe_unused]] const auto& SCALAR_TYPE = enum_type;                               \
-        [[maybe_unused]] const auto& UNDERLYING_TYPE = toUnderlying(enum_type);             \
-        [[maybe_unused]] int bit_width = bitwidth;                                          \
-        [[maybe_unused]] int64_t quant_min = qmin;                                          \
-        [[maybe_unused]] int64_t quant_max = qmax;                                          \
-        return __VA_ARGS__();                                                               \
-    }
+#define CUDA_WHEEL_PYTORCH_RANGE(width, lowest, highest)                                                    \
+    [[maybe_unused]] const int64_t quant_max = highest, quant_min = lowest;                                 \
+    [[maybe_unused]] const int bit_width = width;
+#define AT_DISPATCH_CASE_QINT(number, type, ...) CUDA_WHEEL_PYTORCH_QUANTIZED(number, type, , __VA_ARGS__)
+#define AT_QINT_SUB_BYTE_PRIVATE_CASE_TYPE(number, type, width, lowest, highest, ...) \
+    CUDA_WHEEL_PYTORCH_QUANTIZED(number, type, CUDA_WHEEL_PYTORCH_RANGE(width, lowest, highest), __VA_ARGS__)
 
 // --- Sets of types -------------------------------------------------------------------------------------------------
 
 #include <cuda_wheel_detail/pytorch/dispatch_types.h>  // from tables/pytorch_types.txt
 
-#define AT_DISPATCH_CASE_QINT_BYTE_TYPES(...)                     \
-    AT_DISPATCH_CASE_QINT(at::kQInt8, at::qint8, __VA_ARGS__)     \
-    AT_DISPATCH_CASE_QINT(at::kQUInt8, at::quint8, __VA_ARGS__)
-#define AT_DISPATCH_CASE_QINT_TYPES(...)          \
-    AT_DISPATCH_CASE_QINT_BYTE_TYPES(__VA_ARGS__) \
-    AT_DISPATCH_CASE_QINT(at::kQInt32, at::qint32, __VA_ARGS__)
-#define AT_DISPATCH_CASE_QINT_TYPES_AND(A, ...) AT_DISPATCH_CASE_QINT_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__)
-#define AT_DISPATCH_CASE_QINT_AND_SUB_BYTE_TYPES(...)                                                             \
-    AT_QINT_SUB_BYTE_PRIVATE_CASE_TYPE(at::kQInt8, at::qint8, CHAR_BIT, SCHAR_MIN, SCHAR_MAX, __VA_ARGS__)        \
-    AT_QINT_SUB_BYTE_PRIVATE_CASE_TYPE(at::kQUInt8, at::quint8, CHAR_BIT, 0, UCHAR_MAX, __VA_ARGS__)              \
-    AT_QINT_SUB_BYTE_PRIVATE_CASE_TYPE(at::kQInt32, at::qint32, CHAR_BIT * sizeof(int), INT_MIN, INT_MAX, __VA_ARGS__) \
-    AT_QINT_SUB_BYTE_PRIVATE_CASE_TYPE(at::kQUInt4x2, at::quint4x2, 4, 0, 15, __VA_ARGS__)                        \
-    AT_QINT_SUB_BYTE_PRIVATE_CASE_TYPE(at::kQUInt2x4, at::quint2x4, 2, 0, 3, __VA_ARGS__)
+// Quantized types: of one byte, of whole bytes, and all.
+#define AT_DISPATCH_CASE_QINT_BYTE_TYPES(...) \
+    AT_DISPATCH_CASE_QINT(at::ScalarType::QInt8, c10::qint8, __VA_ARGS__) \
+    AT_DISPATCH_CASE_QINT(at::ScalarType::QUInt8, c10::quint8, __VA_ARGS__)
+#define AT_DISPATCH_CASE_QINT_TYPES(...) \
+    AT_DISPATCH_CASE_QINT_BYTE_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_QINT(at::ScalarType::QInt32, c10::qint32, __VA_ARGS__)
+#define AT_DISPATCH_CASE_QINT_TYPES_AND(further, ...) \
+    AT_DISPATCH_CASE_QINT_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(further, __VA_ARGS__)
+#define CUDA_WHEEL_PYTORCH_QUANTIZED_BITS(number, type, width, lowest, ...) \
+    AT_QINT_SUB_BYTE_PRIVATE_CASE_TYPE(at::ScalarType::number, c10::type, width, lowest, \
+                                       lowest + (int64_t{1} << width) - 1, __VA_ARGS__)
+#define AT_DISPATCH_CASE_QINT_AND_SUB_BYTE_TYPES(...) \
+    CUDA_WHEEL_PYTORCH_QUANTIZED_BITS(QInt8, qint8, 8, -128, __VA_ARGS__) \
+    CUDA_WHEEL_PYTORCH_QUANTIZED_BITS(QUInt8, quint8, 8, 0, __VA_ARGS__) \
+    CUDA_WHEEL_PYTORCH_QUANTIZED_BITS(QInt32, qint32, 32, -2147483648LL, __VA_ARGS__) \
+    CUDA_WHEEL_PYTORCH_QUANTIZED_BITS(QUInt4x2, quint4x2, 4, 0, __VA_ARGS__) \
+    CUDA_WHEEL_PYTORCH_QUANTIZED_BITS(QUInt2x4, quint2x4, 2, 0, __VA_ARGS__)
+#define CUDA_WHEEL_PYTORCH_SWITCH(cases, type, name, ...) AT_DISPATCH_SWITCH(type, name, cases(__VA_ARGS__))
+#define AT_DISPATCH_QINT_TYPES(...) CUDA_WHEEL_PYTORCH_SWITCH(AT_DISPATCH_CASE_QINT_TYPES, __VA_ARGS__)
+#define AT_DISPATCH_QINT_BYTE_TYPES(...) CUDA_WHEEL_PYTORCH_SWITCH(AT_DISPATCH_CASE_QINT_BYTE_TYPES, __VA_ARGS__)
+#define AT_DISPATCH_QINT_AND_SUB_BYTE_TYPES(...) \
+    CUDA_WHEEL_PYTORCH_SWITCH(AT_DISPATCH_CASE_QINT_AND_SUB_BYTE_TYPES, __VA_ARGS__)
+#define AT_DISPATCH_QINT_TYPES_AND(further, type, name, ...) \
+    AT_DISPATCH_SWITCH(type, name, AT_DISPATCH_CASE_QINT_TYPES_AND(further, __VA_ARGS__))
 
-#define AT_DISPATCH_QINT_TYPES(TYPE, NAME, ...) \
-    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_QINT_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_QINT_BYTE_TYPES(TYPE, NAME, ...) \
-    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_QINT_BYTE_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_QINT_AND_SUB_BYTE_TYPES(TYPE, NAME, ...) \
-    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_QINT_AND_SUB_BYTE_TYPES(__VA_ARGS__))
-#define AT_DISPATCH_QINT_TYPES_AND(A, TYPE, NAME, ...) \
-    AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_QINT_TYPES_AND(A, __VA_ARGS__))
+// Types of an index, named `index_t`.
+#define CUDA_WHEEL_PYTORCH_INDEX_CASES(...) \
+    AT_PRIVATE_CASE_TYPE_USING_HINT(at::kInt, index_t, __VA_ARGS__) \
+    AT_PRIVATE_CASE_TYPE_USING_HINT(at::kLong, index_t, __VA_ARGS__)
+#define AT_DISPATCH_INDEX_TYPES(...) CUDA_WHEEL_PYTORCH_SWITCH(CUDA_WHEEL_PYTORCH_INDEX_CASES, __VA_ARGS__)
 
-#define AT_DISPATCH_INDEX_TYPES(TYPE, NAME, ...)                                            \
-    AT_DISPATCH_SWITCH(TYPE, NAME,                                                          \
-                       AT_PRIVATE_CASE_TYPE_USING_HINT(at::ScalarType::Int, index_t, __VA_ARGS__)  \
-                       AT_PRIVATE_CASE_TYPE_USING_HINT(at::ScalarType::Long, index_t, __VA_ARGS__))
+// --- AT_DISPATCH_V2: any list of types; see type_lists.h -------------------------------------------------------------
 
-// --- AT_DISPATCH_V2: any list of types; see type_lists.h -------------------------------------------------------------------------------
-
-#define THO_DISPATCH_V2_TMPL(SWITCH, CASE, TYPE, NAME, BODY, ...) \
-    SWITCH(TYPE, NAME, THO_AP_VAR_TMPL(CASE, AT_WRAP(BODY), TYPE, __VA_ARGS__))
-#define THO_DISPATCH_V2(TYPE, NAME, BODY, ...) \
-    THO_DISPATCH_V2_TMPL(THO_DISPATCH_SWITCH, THO_DISPATCH_CASE, TYPE, NAME, AT_WRAP(BODY), __VA_ARGS__)
-#define AT_DISPATCH_V2(TYPE, NAME, BODY, ...) \
-    THO_DISPATCH_V2_TMPL(AT_DISPATCH_SWITCH, AT_DISPATCH_CASE, TYPE, NAME, AT_WRAP(BODY), __VA_ARGS__)
-#define AT_AP_VAR(N, T, ...) THO_AP_VAR_TMPL(AT_DISPATCH_CASE, AT_WRAP(N), T, __VA_ARGS__)
+#define THO_DISPATCH_V2_TMPL(make_switch, make_case, type, name, body, ...) \
+    make_switch(type, name, THO_AP_VAR_TMPL(make_case, AT_WRAP(body), type, __VA_ARGS__))
+#define THO_DISPATCH_V2(type, name, body, ...) \
+    THO_DISPATCH_V2_TMPL(THO_DISPATCH_SWITCH, THO_DISPATCH_CASE, type, name, AT_WRAP(body), __VA_ARGS__)
+#define AT_DISPATCH_V2(type, name, body, ...) \
+    THO_DISPATCH_V2_TMPL(AT_DISPATCH_SWITCH, AT_DISPATCH_CASE, type, name, AT_WRAP(body), __VA_ARGS__)
+#define AT_AP_VAR(body, ...) THO_AP_VAR_TMPL(AT_DISPATCH_CASE, AT_WRAP(body), __VA_ARGS__)
 
 #endif
