@@ -21,7 +21,7 @@ from cuda_wheel.builder.images.assembly import described, kernel_resources, mach
 from cuda_wheel.builder.images.variables import identity, is_library_variable, without_unused
 from cuda_wheel.builder.jobs import EMPTY, Compiled, LinkInput, LinkJob
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.find import device_runtime_library
+from cuda_wheel.builder.toolchain.headers import device_runtime_library
 from cuda_wheel.builder.toolchain.nvrtc import floating_point_options, line_info_folders, ptxas_options
 from cuda_wheel.runtime.errors import ImageError, LinkError
 from cuda_wheel.runtime.manifest import Parameter, Target

@@ -18,7 +18,7 @@ from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import system_folders
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
-from cuda_wheel.builder.toolchain.find import device_runtime_build
+from cuda_wheel.builder.toolchain.headers import device_runtime_build
 from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
@@ -274,10 +274,10 @@ def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
         )
 
 
-def modules_by_job(plan: Plan) -> dict[Job, list[ModulePlan]]:
-    """Return the modules that need each job of a plan."""
+def modules_by_job(plans: Iterable[ModulePlan]) -> dict[Job, list[ModulePlan]]:
+    """Return the modules that need each job."""
     modules: dict[Job, list[ModulePlan]] = {}
-    for module in plan.modules:
+    for module in plans:
         for job in module.jobs:
             modules.setdefault(job, []).append(module)
     return modules

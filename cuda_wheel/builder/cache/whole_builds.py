@@ -24,7 +24,7 @@ from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.parts.user_cache import Cache, used_in_place
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.cache.job_files import Place
+    from cuda_wheel.builder.cache.compile_cache import Place
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.sources.layout import WheelFile
     from cuda_wheel.builder.toolchain.toolchain import Toolchain

@@ -11,7 +11,7 @@ from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header, re
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
-from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX
+from cuda_wheel.runtime.manifest import TABLE_SUFFIX
 
 __all__ = ["sdist_files"]
 
