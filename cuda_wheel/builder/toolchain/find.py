@@ -120,10 +120,7 @@ def chosen_compilers() -> Compilers:
     whole = [each for each in found if each.is_whole]
     if not whole:
         raise ToolchainError(_incomplete(found, wanted))
-    if len(whole) > 1:
-        whole = [each for each in whole if not each.missing] or whole
-    folders = [_folder_number(each) for each in whole]
-    first = [each for each, number in zip(whole, folders, strict=True) if number == min(folders)]
+    first = whole if len(whole) == 1 else _in_first_folder([each for each in whole if not each.missing] or whole)
     if len(first) > 1:
         raise ToolchainError(
             f"this environment contains {len(first)} toolchains:{_lines(first)}\n"
@@ -183,6 +180,12 @@ def _outside_of_packages(name: str) -> Library | None:
     except (ImportError, OSError, RuntimeError):
         return None
     return Library(str(loaded.abs_path), str(loaded.found_via))
+
+
+def _in_first_folder(compilers: Sequence[Compilers]) -> list[Compilers]:
+    """Return those compilers whose folder of packages comes first in `sys.path`."""
+    numbers = [_folder_number(each) for each in compilers]
+    return [each for each, number in zip(compilers, numbers, strict=True) if number == min(numbers)]
 
 
 def _folder_number(compilers: Compilers) -> int:

@@ -328,19 +328,25 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
 
     `headers` are the absolute paths of all files that the module includes; None if they are not known.
     """
-    used = {"cccl", "headers"} if headers is None else set()
-    shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
-    own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
-    others = own_folders | dict.fromkeys(shared)
-    for path in headers or ():
-        folder = next((each for each in toolchain.include_dirs if path.startswith(each + os.sep)), None)
-        if folder is not None:
-            first = path[len(folder) + 1 :].partition(os.sep)[0]
-            used.add(others.get(folder) or ("cccl" if first in _CCCL else "headers"))
+    used = {"cccl", "headers"} if headers is None else _used_groups(toolchain, headers)
     own = {name: name for name, group in HEADER_GROUPS.items() if group.has_own_releases}
     releases = {"cudart": "headers", "cccl": "cccl", **own}
     named = {releases[each.name]: each.release for each in toolchain.headers if each.name in releases}
     return {name: named[name] for name in sorted(named) if name in used}
+
+
+def _used_groups(toolchain: Toolchain, headers: Sequence[str]) -> set[str]:
+    """Return the groups that files of these absolute paths belong to, as manifests name them."""
+    shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
+    own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
+    others = own_folders | dict.fromkeys(shared)
+    used = set()
+    for path in headers:
+        folder = next((each for each in toolchain.include_dirs if path.startswith(each + os.sep)), None)
+        if folder is not None:
+            first = path[len(folder) + 1 :].partition(os.sep)[0]
+            used.add(others.get(folder) or ("cccl" if first in _CCCL else "headers"))
+    return used
 
 
 def other_libraries(toolchain: Toolchain, versions: Mapping[str, str]) -> list[str]:
