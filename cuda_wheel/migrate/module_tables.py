@@ -16,10 +16,10 @@ from typing import Any
 from cuda_wheel.builder.config.compiler_options import defined_macros, read_options, takes_value
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.manifest_writer.coverage import gaps
 from cuda_wheel.builder.manifest_writer.missing_kernels import plain_name, suggested_instances
 from cuda_wheel.builder.messages.hint_rules import header_pattern
-from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.header_search import MISSING_HEADER
 from cuda_wheel.builder.sources.include_directives import includes
