@@ -125,7 +125,7 @@ class ProgressReporter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._bar:
             self._bar.stop()
@@ -137,9 +137,8 @@ class ProgressReporter:
         if self._timings:
             from cuda_wheel.builder.report.trace import chrome_trace  # few builds write a trace
 
-            self._timings.write_text(
-                json.dumps(chrome_trace(self._steps, self._plan and self._plan.toolchain)), encoding="utf-8"
-            )
+            trace = chrome_trace(self._steps, self._plan.toolchain if self._plan else None)
+            self._timings.write_text(json.dumps(trace), encoding="utf-8")
 
     def _open_timings(self) -> None:
         """Check that the trace can be written: before the build, which would otherwise be wasted."""
