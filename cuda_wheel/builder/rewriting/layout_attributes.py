@@ -17,9 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from cuda_wheel.builder.cxx.tokens import Token, balanced, scan
+from cuda_wheel.builder.cxx.tokens import Token, balanced, scan, template_arguments_end
 from cuda_wheel.builder.rewriting.blocks import parameters
-from cuda_wheel.builder.rewriting.preprocessed import segments, template_arguments_end
+from cuda_wheel.builder.rewriting.preprocessed import segments
 
 __all__ = [
     "BEHIND_BRACKET",
