@@ -23,6 +23,7 @@ from cuda_wheel.builder.cache.files import DependencyCache, FileHashes, KeptFile
 from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import AbsentHeader, BuiltModule, Compiled, Declared, Job, LeftOutCode, LinkJob
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.plan import ModulePlan, Plan
 from cuda_wheel.builder.schedule import Durations
 from cuda_wheel.builder.sources.header_search import finds_the_same, searched_paths
@@ -30,7 +31,7 @@ from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.find import device_runtime_build
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
-from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct, all_manifests
+from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct
 from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 
 __all__ = [

@@ -20,12 +20,13 @@ import cuda_wheel
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.scratch import unwritable
 from cuda_wheel.builder.sources.header_dependencies import reachable
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import below, is_inside
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest, all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 
 __all__ = [
     "VENDORED_PACKAGE",
