@@ -143,8 +143,6 @@ def _check_variants(manifests: Sequence[Manifest]) -> None:
 
 
 def _check_image(image: Image) -> None:
-    if image.kind not in ("cubin", "ptx", "ltoir") or image.target.real != (image.kind == "cubin"):
-        raise ValueError(f"a {image.kind!r} image cannot have the target {image.target}")
     _check_sha256(image.sha256)
     if image.source is not None:
         printable(image.source)

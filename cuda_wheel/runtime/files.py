@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .errors import ImageError, UnknownVariantError, describe_error, has, need
-from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, same_macros, sha256_of
+from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, checked, same_macros, sha256_of
 
 __all__ = [
     "ModuleFiles",
@@ -71,7 +71,7 @@ class ModuleFiles:
         if record is None:
             raise _unknown_variant(found, macros)
         self.digest = f"{found.digest} {wanted!r}" if wanted else found.digest
-        if len(record["kernels"]["blocks"]) == 1:
+        if checked(self.where, lambda: len(record["kernels"]["blocks"]) == 1):
             return found.manifest(wanted)
         need("many-kernels")
         from .parts.many_kernels import manifest_with_many  # only for a module with many kernels

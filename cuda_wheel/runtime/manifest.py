@@ -1,8 +1,7 @@
 """Describe a module (targets, images, kernels, variables, structs, variants), and read the description from a manifest.
 
-`docs/reference/manifest.schema.json` is the JSON schema, and `cuda_wheel.builder.manifest_writer.text` describes how the
-JSON object is laid out in lines, and writes it.
-This file imports nothing that needs a GPU.
+`docs/reference/manifest.schema.json` is the JSON schema. `cuda_wheel.builder.manifest_writer.text` writes manifests, and
+describes how they are laid out in lines. This file imports nothing that needs a GPU.
 """
 
 import json
@@ -354,8 +353,8 @@ class Manifest(NamedTuple):
 
 # --- reading a manifest -----------------------------------------------------------------------------
 #
-# A load trusts what has the right SHA-256, and checks no more than what it computes with. Whoever looks at a wheel without
-# running it checks every value: `cuda_wheel.builder.manifest_reader`.
+# A load trusts what has the right SHA-256, and checks no more than what could crash the process. Whoever looks at a
+# wheel without running it checks every value: `cuda_wheel.builder.manifest_reader`.
 
 USUAL_SIZE = 1 << 16
 """Bytes that are read at once. Most manifests, and nearly all heads, have fewer."""
@@ -532,13 +531,13 @@ def manifest_of_record(
         fatbin_size=count(fatbin["size"], 1),
         fatbin_sha256=fatbin["sha256"],
         toolchain=record["toolchain"],
-        sources=_list_of(str, record["sources"]),
-        options=_list_of(str, record["options"]),
-        host_code=_list_of(str, record["host_code"]),
-        images=tuple(map(_image, record["images"], resources)),
+        sources=tuple(_list(record["sources"])),
+        options=tuple(_list(record["options"])),
+        host_code=tuple(_list(record["host_code"])),
+        images=tuple(map(_image, _list(record["images"]), resources)),
         kernels=kernels,
-        globals=_list_of(lambda each: GlobalInfo(**each), record["globals"]),
-        extern=_list_of(lambda each: External(**each), record["extern"]),
+        globals=tuple(GlobalInfo(**each) for each in _list(record["globals"])),
+        extern=tuple(External(**each) for each in _list(record["extern"])),
         long_size=record["long_size"],
         compression=fatbin["compression"],
         variant=tuple(sorted(record["macros"].items())),
@@ -553,8 +552,10 @@ def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) 
     )
     offset, size = item["offset"], count(item["size"], 1)
     offset = None if offset is None else count(offset)
-    target = Target.parse(item["target"])
-    return Image(item["kind"], target, ptx, compiled, driver, offset, size, item["sha256"], resources, item["source"])
+    kind, target = item["kind"], Target.parse(item["target"])
+    if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
+        raise ValueError(f"a {kind!r} image cannot have the target {target}")
+    return Image(kind, target, ptx, compiled, driver, offset, size, item["sha256"], resources, item["source"])
 
 
 def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
@@ -571,7 +572,7 @@ def structs_of(items: Mapping[str, Any]) -> dict[str, Struct]:
     def struct_of(key: str) -> Struct:
         if key not in found:
             item = waiting.pop(key)
-            found[key] = Struct(item["name"], item["size"], _list_of(field_of, item["fields"]))
+            found[key] = Struct(item["name"], item["size"], tuple(map(field_of, item["fields"])))
         return found[key]
 
     def field_of(item: Mapping[str, Any]) -> Field:
@@ -586,24 +587,24 @@ def structs_of(items: Mapping[str, Any]) -> dict[str, Struct]:
 
 def kernel_of(row: Mapping[str, Any], structs: Mapping[str, Struct]) -> KernelInfo:
     """Return the kernel that a JSON object describes."""
-    parameters = _list_of(
-        lambda each: Parameter(
+    parameters = tuple(
+        Parameter(
             each["type"],
             count(each["offset"]),
             count(each["size"], 1),
             each["cpp"],
             each.get("name", ""),
             structs[each["struct"]] if "struct" in each else None,
-        ),
-        row["parameters"],
+        )
+        for each in _list(row["parameters"])
     )
-    return KernelInfo(row["name"], row["symbol"], parameters, _list_of(str, row["absent"]))
+    return KernelInfo(row["name"], row["symbol"], parameters, tuple(_list(row["absent"])))
 
 
-def _list_of(read: Callable[[Any], T], value: object) -> tuple[T, ...]:
+def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"{value!r} is not a list")
-    return tuple(map(read, value))
+    return value
 
 
 def count(value: object, least: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""Read the kernels of a module with many when they are asked for: thousands would take longer than the rest of a load."""
+"""Read the kernels of a module with many when they are asked for: reading all could take longer than the load."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, overload
