@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from . import dlpack
 from .arguments import (
     BIG_ENDIAN,
     FLOAT_FORMATS,
@@ -24,6 +23,7 @@ from .arguments import (
     RawScalarConverter,
     UnknownSignConverter,
     any_integer,
+    exports,
     integer_of_unknown_sign,
     is_array,
     is_of,
@@ -34,7 +34,7 @@ from .arguments import (
     refuse_lazy,
     type_name,
 )
-from .arrays_in_use import export_for, wait_for
+from .arrays_in_use import NO_WAIT, ON_GPU, PLACES, export_for, memory_of, wait_for
 from .driver import cuda_driver, device_with_context, memory_attribute
 from .errors import need
 from .manifest import Manifest, Parameter
@@ -45,7 +45,7 @@ __all__ = [
     "RawWordConverter",
     "argument_type",
     "converter_for",
-    "device_of",
+    "device_of_first",
     "element_types",
     "long_size",
     "pointee",
@@ -156,7 +156,7 @@ def alignment(element: str, long_size: int | None) -> int:
 Reader = Callable[[Any, int | None, int, Kept], int]
 """Returns the address of an argument, and lets the launch's stream wait for the work that computes it.
 
-It takes the argument, the number of the GPU of the launch, None where there is one GPU, the stream, `dlpack.NO_WAIT` if
+It takes the argument, the number of the GPU of the launch, None where there is one GPU, the stream, `NO_WAIT` if
 nothing is launched, and the list to which it adds what the launch has to keep. Raises TypeError where the parameter
 does not accept the argument, or where that is on another GPU."""
 
@@ -175,16 +175,16 @@ class PointerConverter(dict[type, Reader], Converter):
         self._check = check
         element, self._const = pointee(cpp)
         self._dtypes = element_types(element, long_size) if check else None
-        self._alignment = alignment(element, long_size) if check else 1
+        self.alignment = alignment(element, long_size) if check else 1
 
     def expression(self, value: str, name: str) -> str:
         address = self._address(value, name)
-        return address if self._alignment == 1 else self._aligned(address, value, name)
+        return address if self.alignment == 1 else self.aligned(address, value, name)
 
-    def _aligned(self, address: str, value: str, name: str) -> str:
+    def aligned(self, address: str, value: str, name: str) -> str:
         """Return the expression of an address that is checked to be a multiple of the alignment."""
         at = f"at_{value}"
-        return f"({at} if not ({at} := {address}) & {self._alignment - 1} else misaligned_{name}({at}))"
+        return f"({at} if not ({at} := {address}) & {self.alignment - 1} else misaligned_{name}({at}))"
 
     def _address(self, value: str, name: str) -> str:
         """Return the expression of the address, whose alignment is not checked."""
@@ -199,45 +199,13 @@ class PointerConverter(dict[type, Reader], Converter):
         torch = f"({value}.data_ptr() or {read}) if {is_known}"
         return f"{value} if {kind} is int else {cupy} else {torch} else {read}"
 
-    def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        address = self._bound_address(value, sample, device)
-        return self._aligned(address, value, value) if address and self._alignment > 1 else address
-
-    def address_expression(self, value: str) -> str:
-        """Return the expression of an address, for operators; it may raise any exception for other values."""
-        return value if self._alignment == 1 else self._aligned(value, value, value)
-
-    def _bound_address(self, value: str, sample: Any, device: str) -> str:
-        """Return the expression of the address of an array like `sample`; "" if that is not read so quickly.
-
-        Most calls pass the bound array itself, which was checked. PyTorch changes the memory of a tensor in place, as
-        for `module.cpu()` and `module.half()`: its address is compared.
-        """
-        kind = type(sample)
-        if kind is int:
-            return f"{value} if type({value}) is int else refuse()"
-        if kind is type(None):
-            return f"0 if {value} is None else refuse()"
-        like = f"type({value}) is type_{value} and {value}.dtype is dtype_{value}"
-        here = "" if device == "None" else f" and {device} == {{}}"
-        if is_of(kind, "cupy", "ndarray"):
-            like += here.format(f"{value}.data.device_id")
-            return f"{value}.data.ptr if {value} is bound_{value} or {like} else refuse()"
-        # The conjugate bit and the negative bit are each tensor's; the conjugate bit only complex ones have.
-        if not is_of(kind, "torch", "Tensor") or not sample.is_cuda or sample.dtype.is_complex:
-            return ""
-        at = f"at_{value}"
-        same = f"{value} is bound_{value} and ({at} := {value}.data_ptr()) == address_{value}"
-        like += f" and {value}.is_cuda and not {value}.is_neg()" + here.format(f"{value}.get_device()")
-        return f"{at} if {same} else ({value}.data_ptr() or refuse()) if {like} else refuse()"
-
     def namespace(self, name: str) -> dict[str, Any]:
         names = {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
-        return names if self._alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
+        return names if self.alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
 
     def _refuse_address(self, address: int) -> None:
         raise TypeError(
-            f"is at {address:#x}, which is not a multiple of the {self._alignment} bytes that its type needs"
+            f"is at {address:#x}, which is not a multiple of the {self.alignment} bytes that its type needs"
         )
 
     def _remember(self, library: str, array: Any) -> None:
@@ -261,7 +229,7 @@ class PointerConverter(dict[type, Reader], Converter):
             return self._read_cuda_core_buffer
         if getattr(kind, "is_module_variable", False):  # its array interface says bytes, whatever its type
             return lambda variable, device, stream, kept: int(variable.address)
-        if dlpack.exports(kind):  # first: JAX's array interface has no stream, and lacks bfloat16 and 8-bit floats
+        if exports(kind):  # first: JAX's array interface has no stream, and lacks bfloat16 and 8-bit floats
             return self._read_dlpack
         if hasattr(kind, "__cuda_array_interface__"):
             return self._read_array_interface
@@ -355,16 +323,16 @@ class PointerConverter(dict[type, Reader], Converter):
             if found not in (None, device):
                 self._refuse_device(found, device)
         producer = producer_stream(array, interface)
-        if producer is not None and stream != dlpack.NO_WAIT:
+        if producer is not None and stream != NO_WAIT:
             wait_for(stream, producer)
         kept.append((array, None if self._const else producer))
         return int(address or 0)
 
     def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
-        kind, number = dlpack.device_of(array)
-        if kind not in dlpack.PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
+        kind, number = memory_of(array)
+        if kind not in PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
             return self._read_array_interface(array, device, stream, kept)
-        if kind == dlpack.ON_GPU and device is not None and number != device:
+        if kind == ON_GPU and device is not None and number != device:
             self._refuse_device(number, device)
         try:
             exported = export_for(array, stream)
@@ -441,7 +409,7 @@ def _read_any_integer(value: Any, device: int | None, stream: int, kept: Kept) -
     return any_integer(value, 8)
 
 
-def device_of(values: tuple[Any, ...]) -> int | None:
+def device_of_first(values: tuple[Any, ...]) -> int | None:
     """Make the primary context of the first array's GPU current, in a thread without a context, and return its number;
     None without such an array.
 
@@ -450,7 +418,7 @@ def device_of(values: tuple[Any, ...]) -> int | None:
     for value in values:
         with suppress(Exception):  # what is wrong with an argument is reported later
             kind, number = value.__dlpack_device__()
-            if kind == dlpack.ON_GPU:
+            if kind == ON_GPU:
                 return device_with_context(number)
     return None
 

@@ -67,12 +67,15 @@ def describe_error(error: Exception) -> str:
 
 PARTS = {
     "attach": "attach: kernels as attributes of their package",
+    "bind": "Kernel.bind",
     "formats": "checks of images without SHA-256: CUDA_WHEEL_VERIFY=off",
     "importers": "packages that are not in folders: zip archives, frozen applications",
     "instance-names": 'template instances in another spelling: module["gemm<c10::Half, 16u>"] for gemm<__half, 16>',
+    "launch-attributes": "launches with cooperative, cluster, programmatic, priority and other attributes",
     "linking": "linking on the user's machine: load(..., link=[...]), link, load_code",
     "many-kernels": "modules with so many kernels that each is read when it is asked for",
     "nvjitlink": "nvJitLink for PTX that is too new for the driver",
+    "occupancy": "Kernel.attributes, Kernel.occupancy, Kernel.suggest_block",
     "structs": "kernel parameters that are structs, vectors or complex numbers; Parameter.dtype",
     "tensor-maps": "tensor_map",
     "tuned-tables": "tuned: choices from a table of cuda-wheel tune",

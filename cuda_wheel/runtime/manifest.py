@@ -1,6 +1,6 @@
-"""Describe a module (targets, images, kernels, variables, structs, variants), and read the description from a manifest.
+"""Describe a module (targets, images, kernels, variables, structs, variants), and read that from its manifest.
 
-`docs/reference/manifest.schema.json` is the JSON schema. `cuda_wheel.builder.manifest_writer.text` writes manifests, and
+`docs/reference/manifest.schema.json` is the JSON schema. `cuda_wheel.builder.manifest_writer.text` writes manifests and
 describes how they are laid out in lines. This file imports nothing that needs a GPU.
 """
 

@@ -23,8 +23,6 @@ from cuda_wheel.runtime.arguments import (
     RawScalarConverter,
     UnknownSignConverter,
     any_integer,
-    device_bytes,
-    host_bytes,
     integer_of_unknown_sign,
     is_array,
     plain_number,
@@ -34,6 +32,7 @@ from cuda_wheel.runtime.arguments import (
 from cuda_wheel.runtime.arrays import PointerConverter, RawWordConverter, _dtype_name, converter_for, long_size
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
+from cuda_wheel.runtime.parts.buffers import device_bytes, host_bytes
 from cuda_wheel.runtime.parts.structs import StructConverter, _holds, _number_kind
 from tests.support.driver import Driver
 

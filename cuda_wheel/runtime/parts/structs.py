@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import (
     Converter,
     FloatConverter,
-    host_bytes,
     is_array,
     is_of,
     is_on_gpu,
@@ -19,6 +18,7 @@ from ..arguments import (
     value_text,
 )
 from ..errors import ArgumentError
+from .buffers import host_bytes
 from .dtypes import COMPLEX, vector_format
 
 if TYPE_CHECKING:
