@@ -3,7 +3,6 @@
 import operator
 import struct
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from .errors import ArgumentError
@@ -19,12 +18,8 @@ __all__ = [
     "FloatConverter",
     "IntegerConverter",
     "Kept",
-    "RawScalarConverter",
-    "UnknownSignConverter",
-    "any_integer",
     "dimensions",
     "exports",
-    "integer_of_unknown_sign",
     "is_array",
     "is_of",
     "is_on_gpu",
@@ -141,9 +136,6 @@ that has to wait for the launch because the kernel may write to the array, None 
 class Converter:
     """Converts a number without checks: an integer is cut to the declared width."""
 
-    stub_type = "Any"
-    """The type of the argument for type checkers; see `cuda_wheel.runtime.module`."""
-
     def __init__(self, format: str) -> None:
         self.format = format
         """The argument's format for `struct`."""
@@ -209,89 +201,11 @@ class NumberConverter(Converter):
 
 
 class IntegerConverter(NumberConverter):
-    stub_type = "Integer"
-
     def __init__(self, format: str) -> None:
         super().__init__(format, "an integer", int)
 
 
-class UnknownSignConverter(IntegerConverter):
-    """Converts an integer whose signedness is unknown.
-
-    It accepts the numbers that fit both a signed and an unsigned parameter. The type of a NumPy integer of the
-    parameter's size says which the caller means, so that all of its numbers are accepted.
-    """
-
-    struct_converts = False  # it would write numbers that fit an unsigned parameter only
-
-    def __init__(self, size: int) -> None:
-        super().__init__(UNSIGNED_FORMATS[size])
-        self._size = size
-
-    def expression(self, value: str, name: str) -> str:
-        # Such parameters are frequent, and a call would take longer than this expression.
-        fits = f"type({value}) is int and 0 <= {value} < {1 << 8 * self._size - 1}"
-        return f"{value} if {fits} else convert_{name}({value})"
-
-    def _converted(self, number: Any) -> int:
-        return integer_of_unknown_sign(number, self._size)
-
-
-def integer_of_unknown_sign(number: Any, size: int) -> int:
-    """Return the unsigned integer with the bytes of a number, for a parameter of `size` bytes; raise TypeError or
-    OverflowError where that is not certain."""
-    integer: int = number.__index__()
-    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
-        raise OverflowError
-    is_typed = is_of(type(number), "numpy", "integer") and number.dtype.itemsize == size
-    if not is_typed and not 0 <= integer < 1 << 8 * size - 1:
-        signed, type_ = ("a signed", "int") if integer < 0 else ("an unsigned", "uint")
-        raise TypeError(
-            f"{value_text(number)} fits {signed} parameter only, and whether this one is signed is not known: pass "
-            f"numpy.{type_}{8 * size}({integer})"
-        )
-    return integer & (1 << 8 * size) - 1
-
-
-class RawScalarConverter(IntegerConverter):
-    """Converts a scalar for a parameter of machine code, of which only the size is known.
-
-    It accepts an integer, signed or not, a scalar of NumPy or ctypes of that size, and a float where the size is 4
-    bytes.
-    """
-
-    stub_type = "Struct"
-
-    def __init__(self, size: int) -> None:
-        super().__init__(UNSIGNED_FORMATS[size])
-        self._size = size
-
-    def expression(self, value: str, name: str) -> str:
-        return f"convert_{name}({value})"
-
-    def convert(self, value: Any) -> int:
-        value = plain_number(value)
-        if type(value) is float and self._size == 4:
-            return int.from_bytes(struct.pack("<f", value), "little")
-        content = _scalar_bytes(value)
-        if content is None:
-            return any_integer(super().convert(value), self._size)
-        if len(content) != self._size:
-            raise TypeError(f"takes {self._size} bytes, not the {len(content)} of {type_name(type(value))}")
-        return int.from_bytes(content, "little")
-
-
-def any_integer(number: Any, size: int) -> int:
-    """Return the unsigned integer with the bytes of a number in `size` bytes, signed or not; raise OverflowError."""
-    integer: int = number.__index__()
-    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
-        raise OverflowError
-    return integer & (1 << 8 * size) - 1
-
-
 class FloatConverter(NumberConverter):
-    stub_type = "Real"
-
     def __init__(self, format: str) -> None:
         super().__init__(format, "a number", float, int)
 
@@ -340,8 +254,6 @@ class BFloat16Converter(FloatConverter):
 
 
 class BoolConverter(NumberConverter):
-    stub_type = "bool"
-
     def __init__(self) -> None:
         super().__init__("?", "True or False", bool)
 
@@ -350,15 +262,6 @@ class BoolConverter(NumberConverter):
         if type(number) not in (bool, int) or number not in (0, 1):
             raise TypeError(f"takes {self._takes}, not {value_text(value)}")
         return bool(number)
-
-
-def _scalar_bytes(value: Any) -> bytes | None:
-    """Return the bytes of a NumPy or ctypes scalar, or of a bytes object; None for a Python number or an array."""
-    kind = type(value)
-    if kind in (bytes, bytearray) or not is_array(kind):
-        with suppress(TypeError, BufferError):
-            return memoryview(value).tobytes()
-    return None
 
 
 def value_text(value: Any) -> str:

@@ -4,49 +4,39 @@ Arrays are those of CuPy, PyTorch and cuda.core, and any with the CUDA array int
 """
 
 import re
-import struct
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 from .arguments import (
     BIG_ENDIAN,
     FLOAT_FORMATS,
     LONG_TYPE_NAMES,
     UNSIGNED_FORMATS,
-    BFloat16Converter,
-    BoolConverter,
     Converter,
-    FloatConverter,
-    IntegerConverter,
     Kept,
-    RawScalarConverter,
-    UnknownSignConverter,
-    any_integer,
     exports,
-    integer_of_unknown_sign,
     is_array,
     is_of,
     is_on_gpu,
     item_size,
-    plain_number,
     refuse_interface,
     refuse_lazy,
     type_name,
 )
 from .arrays_in_use import NO_WAIT, ON_GPU, PLACES, export_for, memory_of, wait_for
 from .driver import cuda_driver, device_with_context, memory_attribute
-from .errors import need
 from .manifest import Manifest, Parameter
 from .streams import producer_stream
 
 __all__ = [
     "PointerConverter",
-    "RawWordConverter",
+    "Reader",
     "argument_type",
-    "converter_for",
     "device_of_first",
     "element_types",
+    "is_machine_word",
+    "is_untyped",
     "long_size",
     "pointee",
 ]
@@ -166,8 +156,6 @@ class PointerConverter(dict[type, Reader], Converter):
 
     It is a mapping from the type of an argument to the reader for it, which is chosen when the type is first met.
     """
-
-    stub_type = "Pointer"
 
     def __init__(self, cpp: str, check: bool, long_size: int | None = None) -> None:
         dict.__init__(self)
@@ -366,49 +354,6 @@ class PointerConverter(dict[type, Reader], Converter):
             raise TypeError(f"is an array on GPU {device}, but the launch is on GPU {launch_device}")
 
 
-class RawWordConverter(PointerConverter):
-    """Converts an argument of 8 bytes whose C++ type is unknown: an address, or an integer that is certain to have the
-    same bytes with and without a sign.
-
-    With `accept_floats`, as for a parameter of machine code, a float too, and any integer.
-    """
-
-    def __init__(self, check: bool, accept_floats: bool) -> None:
-        super().__init__("void*", check)
-        self._accept_floats = accept_floats
-
-    def _reader_for(self, kind: type) -> Reader:
-        if self._accept_floats and issubclass(kind, float):  # NumPy's float64 is a subclass
-            return _read_double
-        if hasattr(kind, "__index__") and not is_array(kind):
-            return _read_any_integer if self._accept_floats or not self._check else _read_integer
-        if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") or is_of(kind, "numpy", "ndarray"):
-            return self._read_plain_number
-        return super()._reader_for(kind)
-
-    def expression(self, value: str, name: str) -> str:
-        fits = f"type_{value} is int and 0 <= {value} < {1 << 63}"
-        return f"{value} if {fits} else read_{name}[type_{value}]({value}, device, stream, kept)"
-
-    def _read_plain_number(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
-        number = plain_number(value)
-        if number is value:  # an array with dimensions
-            return self._read_instance(value, device, stream, kept)
-        return self[type(number)](number, device, stream, kept)
-
-
-def _read_double(value: Any, device: int | None, stream: int, kept: Kept) -> int:
-    return int.from_bytes(struct.pack("<d", value), "little")
-
-
-def _read_integer(value: Any, device: int | None, stream: int, kept: Kept) -> int:
-    return integer_of_unknown_sign(value, 8)
-
-
-def _read_any_integer(value: Any, device: int | None, stream: int, kept: Kept) -> int:
-    return any_integer(value, 8)
-
-
 def device_of_first(values: tuple[Any, ...]) -> int | None:
     """Make the primary context of the first array's GPU current, in a thread without a context, and return its number;
     None without such an array.
@@ -444,9 +389,40 @@ _INTEGER_SIZES = {"char": (1,), "signed char": (1,), "short": (2,), "int": (4,),
 """Sizes in bytes. A `long` has 4 bytes in code that was built on Windows, and 8 in other code."""
 
 
-def argument_type(parameter: Parameter) -> str:
-    """Return the type that stubs give a parameter: "Pointer", "Integer", "Real", "bool" or "Struct"."""
-    return converter_for(parameter, True).stub_type
+def argument_type(parameter: Parameter) -> Literal["Pointer", "Integer", "Real", "bool", "Struct"]:
+    """Return the type that stubs give a parameter."""
+    ptx_type, size, cpp = parameter.type, parameter.size, parameter.cpp
+    if cpp.endswith(("*", "&")):
+        return "Pointer"
+    # Before the PTX type: with __grid_constant__, a number is an array of bytes in PTX.
+    if cpp in ("__half", "__nv_bfloat16") or _FLOAT_SIZES.get(cpp) == size:
+        return "Real"
+    if (cpp, size) == ("bool", 1):
+        return "bool"
+    if _is_integer(parameter):
+        return "Integer"
+    if ptx_type == "b8" or size not in UNSIGNED_FORMATS or is_machine_word(parameter):
+        return "Struct"
+    if ptx_type in FLOAT_FORMATS:
+        return "Real"
+    return "Pointer" if size == 8 and not cpp else "Integer"
+
+
+def is_untyped(parameter: Parameter) -> bool:
+    """Return whether the C++ type of a number or address is not known, or does not tell whether a number has a sign."""
+    kind, cpp = argument_type(parameter), parameter.cpp
+    if kind == "Integer":  # the sign of a char depends on the machine that the code was built on
+        return cpp == "char" or not _is_integer(parameter)
+    return (kind == "Pointer" and not cpp) or (kind == "Struct" and is_machine_word(parameter))
+
+
+def is_machine_word(parameter: Parameter) -> bool:
+    """Return whether a parameter is one of machine code, of which only the size is known: 1, 2 or 4 bytes."""
+    return parameter.type == f"b{8 * parameter.size}" and parameter.size in (1, 2, 4) and not parameter.cpp
+
+
+def _is_integer(parameter: Parameter) -> bool:
+    return parameter.size in _INTEGER_SIZES.get(parameter.cpp.removeprefix("unsigned "), ())
 
 
 def long_size(manifest: Manifest) -> int | None:
@@ -455,48 +431,3 @@ def long_size(manifest: Manifest) -> int | None:
         return manifest.long_size
     parameters = (parameter for kernel in manifest.kernels for parameter in kernel.parameters)
     return next((each.size for each in parameters if each.cpp in ("long", "unsigned long")), None)
-
-
-def converter_for(parameter: Parameter, check: bool, long_size: int | None = None) -> Converter:
-    """Return the converter of a parameter's arguments, with or without checks.
-
-    `long_size` is the number of bytes of a `long` in the kernel's code, None if it is not known.
-    """
-    ptx_type, size, cpp = parameter.type, parameter.size, parameter.cpp
-    if cpp.endswith(("*", "&")):
-        return PointerConverter(cpp, check, long_size)
-    if cpp == "__half":
-        return FloatConverter("e")
-    if cpp == "__nv_bfloat16":
-        return BFloat16Converter()
-    # Before the PTX type: with __grid_constant__, a number is an array of bytes in PTX.
-    is_float = _FLOAT_SIZES.get(cpp) == size
-    if is_float or size in _INTEGER_SIZES.get(cpp.removeprefix("unsigned "), ()) or (cpp, size) == ("bool", 1):
-        return _number_converter(size, cpp, is_float, check)
-    if ptx_type == f"b{8 * size}" and size in (1, 2, 4) and not cpp:
-        return RawScalarConverter(size)
-    if ptx_type == "b8" or size not in UNSIGNED_FORMATS:
-        need("structs")
-        from .parts.structs import StructConverter  # only for kernels that take structs
-
-        return StructConverter(size, cpp)
-    if ptx_type in FLOAT_FORMATS:
-        format = FLOAT_FORMATS[ptx_type]
-        return FloatConverter(format) if check else Converter(format)
-    if size == 8 and not cpp:
-        return RawWordConverter(check, ptx_type == "b64")
-    return UnknownSignConverter(size) if check else Converter(UNSIGNED_FORMATS[size])
-
-
-def _number_converter(size: int, cpp: str, is_float: bool, check: bool) -> Converter:
-    """Return the converter of a number by its size in bytes and its C++ type."""
-    format = cpp[0] if is_float else UNSIGNED_FORMATS[size]  # "f" and "d"
-    if not check:
-        return Converter(format)
-    if is_float:
-        return FloatConverter(format)
-    if cpp == "bool":
-        return BoolConverter()
-    if cpp == "char":  # its sign depends on the machine that the code was built on
-        return UnknownSignConverter(size)
-    return IntegerConverter(format if cpp.startswith("unsigned ") else format.lower())

@@ -77,8 +77,10 @@ PARTS = {
     "nvjitlink": "nvJitLink for PTX that is too new for the driver",
     "occupancy": "Kernel.attributes, Kernel.occupancy, Kernel.suggest_block",
     "structs": "kernel parameters that are structs, vectors or complex numbers; Parameter.dtype",
+    "suggestions": "errors for unknown names and for manifests of other versions that say what may be meant",
     "tensor-maps": "tensor_map",
     "tuned-tables": "tuned: choices from a table of cuda-wheel tune",
+    "untyped-parameters": "kernel parameters whose C++ type is not known or does not tell the sign",
     "variables": "variables: Module.globals",
     "variants": "variants of a module, and the error that lists them for one that a module lacks",
 }

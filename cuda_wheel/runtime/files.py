@@ -143,9 +143,11 @@ def find_files(
 
         contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu)
     if contents is None:
-        from .explanations import module_not_found  # only for an error
+        if not has("suggestions"):
+            raise ImageError(f"{name} has no images: looked for {manifest} in {', '.join(folders) or package}")
+        from .parts.suggestions import module_not_found  # only for an error
 
-        raise module_not_found(name, folders)
+        raise ImageError(module_not_found(name, folders, MANIFEST_SUFFIX))
     return ModuleFiles(f"{name}, compiled on load", None, contents=contents)
 
 

@@ -13,8 +13,20 @@ from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .arguments import Converter, Kept, dimensions, is_sequence, value_text, whole_number
-from .arrays import converter_for, device_of_first, long_size
+from .arguments import (
+    UNSIGNED_FORMATS,
+    BFloat16Converter,
+    BoolConverter,
+    Converter,
+    FloatConverter,
+    IntegerConverter,
+    Kept,
+    dimensions,
+    is_sequence,
+    value_text,
+    whole_number,
+)
+from .arrays import PointerConverter, argument_type, device_of_first, is_untyped, long_size
 from .driver import (
     check_result,
     cuda_driver,
@@ -57,7 +69,7 @@ if TYPE_CHECKING:
         def launch(self) -> Callable[..., None]: ...
 
 
-__all__ = ["Configuration", "Launcher", "Slot", "allow_block", "launcher_of"]
+__all__ = ["Configuration", "Launcher", "Slot", "allow_block", "converter_for", "launcher_of"]
 
 
 class Configuration(NamedTuple):
@@ -306,6 +318,36 @@ class Launcher:
                 text = f"{value_text(value)} is out of range" if out_of_range else str(reason) or repr(reason)
                 return ArgumentError(f"{info.name}, argument {index + 1} ({parameter.cpp_or_ptx_type}): {text}")
         return None
+
+
+def converter_for(parameter: Parameter, check: bool, long_size: int | None = None) -> Converter:
+    """Return the converter of a parameter's arguments, with or without checks.
+
+    `long_size` is the number of bytes of a `long` in the kernel's code, None if it is not known.
+    """
+    kind, size, cpp = argument_type(parameter), parameter.size, parameter.cpp
+    if is_untyped(parameter):
+        need("untyped-parameters")
+        from .parts.untyped_parameters import untyped_converter  # few kernels have such parameters
+
+        return untyped_converter(parameter, check)
+    if kind == "Pointer":
+        return PointerConverter(cpp, check, long_size)
+    if kind == "Struct":
+        need("structs")
+        from .parts.structs import StructConverter  # only for kernels that take structs
+
+        return StructConverter(size, cpp)
+    if cpp == "__nv_bfloat16":
+        return BFloat16Converter()
+    format = {2: "e", 4: "f", 8: "d"}[size] if kind == "Real" else UNSIGNED_FORMATS[size]
+    if not check and cpp != "__half":
+        return Converter(format)
+    if kind == "Real":
+        return FloatConverter(format)
+    if kind == "bool":
+        return BoolConverter()
+    return IntegerConverter(format if cpp.startswith("unsigned ") else format.lower())
 
 
 def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from .errors import ImageError, need
+from .errors import ImageError, has, need
 
 __all__ = [
     "BETWEEN",
@@ -447,13 +447,6 @@ class ManifestFile:
         resources = [resources_of(record, at, rows) for at in range(len(record["images"]))]
         return manifest_of_record(record, kernels, resources)
 
-    def kernel_names(self) -> list[str] | None:
-        """Return the names of the module's kernels; None if it has variants."""
-        record = self.variants.get(())
-        if record is None:
-            return None
-        return checked(self.where, lambda: [row["name"] for row in self.all_rows(record)])
-
     def all_rows(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return all kernels of the variant that `record` describes, as JSON objects."""
         rows, total = self.rows(record["kernels"]["blocks"]), record["kernels"]["count"]
@@ -499,25 +492,11 @@ def damaged(where: str) -> ImageError:
 
 def _other_format(start: bytes, where: str) -> ImageError:
     """Return the error for a file that does not start as a manifest of this format."""
-    from re import MULTILINE, search  # only for an error
+    if not has("suggestions"):
+        return ImageError(f"{where} is not a cuda-wheel manifest in format {FORMAT}: it starts with {start[:40]!r}")
+    from .parts.suggestions import other_format  # only for an error
 
-    text = start.decode(errors="replace")
-    # Formats 1 and 2 had one key a line; all others have the number first.
-    number = search(r'(?:\A\{|^ )"format": (\d{1,9}),', text, MULTILINE)
-    if number is None or int(number[1]) in (0, FORMAT):
-        return ImageError(f"{where} is not a cuda-wheel manifest: it starts with {start[:40]!r}")
-    writer = search(r'\A[^\n]*"cuda_wheel": "([\w.+!-]{1,64})"', text)
-    version = f"cuda-wheel {writer[1]}" if writer else "a version of cuda-wheel before its first release"
-    if int(number[1]) < FORMAT:
-        help = "Build the package again with the installed version of cuda-wheel."
-    elif writer:
-        help = f"Install {version} or later to load it."
-    else:
-        version, help = "a later version of cuda-wheel", "Upgrade cuda-wheel to load it."
-    return ImageError(
-        f"{where} was written by {version}, in manifest format {number[1]}; this version reads format {FORMAT} only. "
-        f"{help}"
-    )
+    return ImageError(other_format(start, where, FORMAT))
 
 
 def manifest_of_record(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .driver import check_result, cuda_driver, is_forked
-from .errors import DriverError, UnknownGlobalError, UnknownKernelError, need
+from .errors import DriverError, UnknownGlobalError, UnknownKernelError, has, need
 from .manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Parameter, unscoped, without_spaces
 from .rules import How
 
@@ -261,7 +261,9 @@ class ByName(Mapping[str, T]):
     def _find(self, name: str) -> Any:
         found = self.matches(name)
         if len(found) != 1:
-            from .explanations import unknown_name  # only for an error
+            if not has("suggestions"):
+                raise self._missing(f"{self._module} has {'several' if found else 'no'} {self._what} {name!r}")
+            from .parts.suggestions import unknown_name  # only for an error
 
             raise self._missing(unknown_name(self._module, self._what, name, found, list(self)))
         return found[0]

@@ -46,6 +46,7 @@ from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.explanations import no_image_message
 from cuda_wheel.runtime.manifest import ManifestFile, Parameter, Target, dotted, parse_version
+from cuda_wheel.runtime.parts.attach import kernel_names
 from cuda_wheel.runtime.parts.formats import cubin as cubins
 from cuda_wheel.runtime.parts.formats import cubin as symbols
 from cuda_wheel.runtime.parts.formats import elf, fatbin, ptx
@@ -116,7 +117,7 @@ MACHINES = [
 @_target(seeds.MANIFESTS, seeds.MANIFEST_WORDS)
 def manifest(data: bytes) -> None:
     def names_in(data: bytes, where: str) -> list[str] | None:
-        return ManifestFile(lambda offset, size: data[offset : offset + size], where, check=False).kernel_names()
+        return kernel_names(ManifestFile(lambda offset, size: data[offset : offset + size], where, check=False))
 
     names = _tried(names_in, data, "k.json", raises=ImageError)
     found = _tried(manifest_of, data, "k.json", raises=ImageError)

@@ -38,8 +38,6 @@ class StructConverter(Converter):
     a struct: the number may be meant.
     """
 
-    stub_type = "Struct"
-
     def __init__(self, size: int, cpp: str) -> None:
         super().__init__(f"{size}s")
         self._size = size
