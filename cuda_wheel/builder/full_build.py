@@ -165,7 +165,7 @@ def write_outputs(
     modules = select(config, root, files, reporter.warning, looked_for.add)
     packages, names = attaching_packages(files), [module.name for module in modules]
     tables = TunedTables(names, files, reporter.warning)
-    parts = known_parts(names, packages, tables.files)
+    parts = known_parts(config, names, packages, tables.files, files)
     plan = _plan(root, config, modules, workers, builds.toolchain or _new_toolchain(workers, cache))
     compile_cache = CompileCache(cache, plan.toolchain)
     assembly = _Assembly(root, config, modules, plan, reporter)
@@ -223,7 +223,7 @@ def build_module(
     headers = _possible_headers(root, module) if built.headers is None else built.headers
     inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
     part = {sbom_path(module.name): json.dumps(assembly.document(built)).encode()}
-    parts = module_parts(config, built) | known_parts([module.name], {}, tables.files)
+    parts = module_parts(config, built) | known_parts(config, [module.name], {}, tables.files)
     return module_files(built) | tables.files | loader_files(config, [module.name], parts) | part, inputs
 
 

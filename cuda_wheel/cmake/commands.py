@@ -19,6 +19,7 @@ from cuda_wheel.builder.config.pyproject import CMakeCall, read_config, read_pyp
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.full_build import build_module
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import SBOM, Layout, WheelFile
@@ -26,7 +27,7 @@ from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, loade
 from cuda_wheel.builder.wheel.sbom import merged
 from cuda_wheel.builder.wheel.stubs import attaches
 from cuda_wheel.builder.wheel.tuned_tables import tuned_file
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
 
 __all__ = ["build_module_files", "escaped_path", "wheel_layout", "write_sbom", "write_stub"]
 

@@ -30,8 +30,8 @@ from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime import digest, loading, rules
-from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
+from cuda_wheel.runtime import loading, rules
+from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target, sha256_of
 from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.listener import Listener
 from tests.support.processes import run
@@ -211,7 +211,7 @@ def test_what_workers_describe_is_what_this_process_describes(
 def manifest(name: str) -> Manifest:
     targets = map(Target.parse, ("sm_80", "sm_90"))
     images = tuple(
-        Image("cubin", target, None, None, (12, 0), 0, 1, digest.sha256_of(name.encode()), {}) for target in targets
+        Image("cubin", target, None, None, (12, 0), 0, 1, sha256_of(name.encode()), {}) for target in targets
     )
     kernels = (KernelInfo(name, name, ()),)
     return Manifest(name, "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, (f"{name}.cu",), (), images, kernels)

@@ -22,6 +22,7 @@ from cuda_wheel import __version__
 from cuda_wheel.builder.cache.files import DependencyCache, FileHashes, KeptFiles, Recorded, unchanged_since
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import AbsentHeader, BuiltModule, Compiled, Declared, Job, LeftOutCode, LinkJob
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.plan import ModulePlan, Plan
 from cuda_wheel.builder.schedule import Durations
 from cuda_wheel.builder.sources.header_dependencies import option_folders
@@ -31,7 +32,7 @@ from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.headers import device_runtime_build
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
-from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct, all_manifests
+from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct
 from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 
 __all__ = [

@@ -81,7 +81,7 @@ class WholeBuilds:
         """The toolchain of this environment, if it is known."""
         self._root = str(root)
         self._facts = _facts(root, config, files)
-        self._read = [str(file.source) for file in files if _is_read(file.destination)]
+        self._read = [str(file.source) for file in files if _is_read(file.destination, config)]
         """The absolute paths of the files beside the sources that decide what goes into the wheel."""
         self._builds: DependencyCache[list[_ListedFolder]] = DependencyCache(cache, _parse_folders)
         self._files = KeptFiles(cache)
@@ -240,8 +240,11 @@ def _loader(config: Config) -> str:
     return repr([(name, sha256(content).hexdigest()) for name, content in copied_files(PARTS).items()])
 
 
-def _is_read(path: str) -> bool:
-    """Return whether a build reads a file that is not a source: a package that may attach its kernels, or a table."""
+def _is_read(path: str, config: Config) -> bool:
+    """Return whether a build reads a file that is not a source: a package that may attach its kernels, a table, or what
+    may use a part of a vendored loader."""
+    if config.loader == "vendor" and path.endswith(".py"):
+        return True
     return os.path.basename(path) in ("__init__.py", "__init__.pyi") or path.endswith(".tuned.json")
 
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import BuiltModule, BundleRequest, Compiled, Fatbin, ImageContent, Job
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
 from cuda_wheel.builder.manifest_writer.manifest import built_module, image_contents, merge_results
 from cuda_wheel.builder.manifest_writer.missing_kernels import (
@@ -24,7 +25,7 @@ from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target
 from cuda_wheel.builder.plan import Link, ModulePlan
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from cuda_wheel.runtime.manifest import Carried, KernelInfo, Manifest, all_manifests
+from cuda_wheel.runtime.manifest import Carried, KernelInfo, Manifest
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text
 
 __all__ = ["ModuleBuild", "joined", "pack_module"]

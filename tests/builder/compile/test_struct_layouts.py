@@ -19,6 +19,7 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.parameter_types import parameter_names
 from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import EMPTY, Declared, Job
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -80,7 +81,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory, workers: Workers, toolcha
     modules = select(config, folder, [WheelFile(source, "demo/k.cu")])
     plan = make_plan(config, modules, folder, toolchain, lambda: [])
     (built,) = PlanRunner(plan, workers, SilentReporter(), None).run()
-    read: Manifest = Manifest.from_json(built.text, "test")
+    read: Manifest = manifest_of(built.text, "test")
     assert read == built.manifest
     return read
 

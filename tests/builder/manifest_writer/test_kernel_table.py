@@ -13,6 +13,7 @@ import pytest
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import PlanRunner
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer import manifest as module_manifest
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
@@ -273,4 +274,4 @@ def test_parameters_survive_the_json_of_the_manifest(build: Build) -> None:
         Parameter("f64", 8, 8, "double", "d"),
         Parameter("b8", 16, 12, "float3", "v"),
     )
-    assert Manifest.from_json(manifest_text(manifest), "it") == manifest
+    assert manifest_of(manifest_text(manifest), "it") == manifest
