@@ -266,7 +266,7 @@ def mixed_source(data: bytes) -> None:
     assert changed["k.cu"].count(b"\n") == data.count(b"\n")
 
 
-@_target(seeds.SOURCES, seeds.SOURCE_WORDS)
+@_target(seeds.PREPROCESSED, seeds.SOURCE_WORDS)
 def preprocessed_text(data: bytes) -> None:
     unit = TranslationUnit(data)
     for name, place in unit.instantiating.items():
