@@ -17,7 +17,7 @@ from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.files import package_folders
 from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX, Row, parse_table, problem_text
 from cuda_wheel.tuning.tunable import Tunable
-from cuda_wheel.tuning.tuner import Bench, Measured, merged, table_text, tune
+from cuda_wheel.tuning.tuner import GpuTimer, Measured, merged_rows, table_text, tune
 
 __all__ = ["add_arguments", "run"]
 
@@ -42,11 +42,11 @@ def run(options: argparse.Namespace) -> int:
     places = {tunable.module: options.output or _place(tunable.module) for tunable in tunables}
     for module, path in places.items():
         _old_rows(module, path)  # a table that cannot be read is reported before measuring takes its time
-    with closing(Bench()) as bench:
+    with closing(GpuTimer()) as timer:
         for tunable in tunables:
             rows = []
-            for measured in tune(tunable, bench):
-                print_report([_table(tunable, measured, bench.gpu)])
+            for measured in tune(tunable, timer):
+                print_report([_table(tunable, measured, timer.gpu)])
                 rows.append(measured.row)
             _write(tunable.module, places[tunable.module], rows)
     return 0
@@ -90,7 +90,7 @@ def _old_rows(module: str, path: Path) -> tuple[Row, ...]:
 
 
 def _write(module: str, path: Path, rows: list[Row]) -> None:
-    every = merged(_old_rows(module, path), rows)
+    every = merged_rows(_old_rows(module, path), rows)
     write({path.name: table_text(module, every).encode()}, path.parent)
     kept = f", {len(every) - len(rows)} kept" if len(every) > len(rows) else ""
     print(f"cuda-wheel: wrote {os.path.relpath(path)} ({len(rows)} measured{kept})")

@@ -23,25 +23,25 @@ from cuda_wheel.operators.declarations import (
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.module import Kernel
 
-__all__ = ["alike", "differentiable", "operator", "varying"]
+__all__ = ["differentiable", "operator", "varying_axes", "with_equal_axes"]
 
 
-def varying(jax: Any, array: Any) -> frozenset[str]:
+def varying_axes(jax: Any, array: Any) -> frozenset[str]:
     """Return the axes over which an array differs; none outside of `shard_map`, or where that does not check."""
     type_ = jax.typeof(array) if hasattr(jax, "typeof") else None
     found: Iterable[str] = getattr(getattr(type_, "mat", type_), "varying", None) or getattr(type_, "vma", None) or ()
     return frozenset(found)
 
 
-def alike(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = frozenset()) -> list[Any]:
+def with_equal_axes(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = frozenset()) -> list[Any]:
     """Return the arrays as ones that all differ over the same axes: those of any of them, and `axes`.
 
     None stays None. The gradient of an array that was the same on all devices is summed over them, as JAX does.
     """
-    axes = axes.union(*(varying(jax, each) for each in arrays if each is not None))
+    axes = axes.union(*(varying_axes(jax, each) for each in arrays if each is not None))
     found = []
     for each in arrays:
-        missing = tuple(sorted(axes - varying(jax, each))) if axes and each is not None else ()
+        missing = tuple(sorted(axes - varying_axes(jax, each))) if axes and each is not None else ()
         if missing and hasattr(jax.lax, "pcast"):
             each = jax.lax.pcast(each, missing, to="varying")
         elif missing:
@@ -150,15 +150,15 @@ def operator(
 
     def call_handler(launch: Launch, inputs: list[Any], results: list[Any]) -> Sequence[Any]:
         text = launch._replace(operator=program_name).text()
-        axes = frozenset[str]().union(*(varying(jax, each) for each in inputs))
+        axes = frozenset[str]().union(*(varying_axes(jax, each) for each in inputs))
         if axes:  # only an array tells its axes to all versions of JAX; XLA removes it, since nothing reads it
-            inputs = alike(jax, inputs)
-            results = alike(jax, [jax.numpy.zeros(each.shape, each.dtype) for each in results], axes)
+            inputs = with_equal_axes(jax, inputs)
+            results = with_equal_axes(jax, [jax.numpy.zeros(each.shape, each.dtype) for each in results], axes)
         call = jax.ffi.ffi_call(
             TARGET, results, vmap_method="sequential", input_output_aliases=dict(launch.aliases) or None
         )
         found: Sequence[Any] = call(*inputs, launch=text)
-        if any(varying(jax, each) != axes for each in found):
+        if any(varying_axes(jax, each) != axes for each in found):
             raise ArgumentError(
                 f"{name}: JAX {jax.__version__} cannot tell shard_map that the results differ over the axes "
                 f"{', '.join(sorted(axes))}: use a later version, or check_vma=False"
@@ -168,7 +168,7 @@ def operator(
     traced = TracedOperator(jax, name, kernels, roles, launching, call_handler)
     run = traced.run if backward is None else differentiable(jax, name, kernels, roles, traced, backward)
     # The numbers are static: each of their values makes a program. Inlined, an operator adds no level to a program.
-    jitted = jax.jit(lambda static, *arrays: run(static, *alike(jax, arrays)), static_argnums=0, inline=True)
+    jitted = jax.jit(lambda static, *arrays: run(static, *with_equal_axes(jax, arrays)), static_argnums=0, inline=True)
     program_name = register(jax, name, kernels)
     return _function(jax, name, roles, jitted)
 

@@ -16,7 +16,7 @@ from cuda_wheel.runtime.configurations import dimensions, whole_number
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import KernelInfo
 
-__all__ = ["ArrayType", "Launch", "TracedOperator", "base_name", "plain", "unique_name"]
+__all__ = ["ArrayType", "Launch", "TracedOperator", "base_name", "json_argument", "unique_name"]
 
 
 class ArrayType(NamedTuple):
@@ -83,7 +83,7 @@ def base_name(unique: str) -> str:
     return unique.partition("#")[0]
 
 
-def plain(value: Any) -> tuple[str, Any]:
+def json_argument(value: Any) -> tuple[str, Any]:
     """Return a number, a vector's numbers or a struct as `Launch.arguments` has it; raise ArgumentError for others."""
     if hasattr(value, "dtype") and getattr(value, "shape", None) == () and value.dtype.kind in "biufc":
         value = value.item()
@@ -92,7 +92,7 @@ def plain(value: Any) -> tuple[str, Any]:
     if value is None or isinstance(value, (bool, int, float)):
         return "value", value
     if isinstance(value, (tuple, list)):
-        return "value", [plain(each)[1] for each in value]
+        return "value", [json_argument(each)[1] for each in value]
     if hasattr(value, "__index__") and not hasattr(value, "dtype"):
         return "value", int(value.__index__())
     return "bytes", host_bytes(value).tobytes().hex()
@@ -229,7 +229,7 @@ class TracedOperator:
         if name in inputs:
             return "input", inputs.index(name)
         try:
-            return plain(known[name])
+            return json_argument(known[name])
         except (TypeError, ArgumentError) as error:
             raise ArgumentError(f"{self._name}: the value {name}: {error}") from None
 

@@ -28,7 +28,7 @@ from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.streams import CurrentStreams
 
-__all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "Gradients", "OperatorFunctions", "is_writable", "schema"]
+__all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "Gradients", "OperatorFunctions", "fits_schema", "schema"]
 
 
 _TYPES = {"Pointer": "Tensor", "Integer": "SymInt", "Real": "float", "bool": "bool"}
@@ -54,11 +54,11 @@ def _argument(operator: str, argument: InputArgument) -> str:
             f"{operator}: the default of {argument.name} is {argument.default}, but PyTorch's integers are signed and "
             "have 64 bits"
         )
-    default = argument.default if is_writable(argument.default) else None
+    default = argument.default if fits_schema(argument.default) else None
     return f"{type_}{'?' if default is None else ''} {argument.name}={default}"
 
 
-def is_writable(default: object) -> bool:
+def fits_schema(default: object) -> bool:
     """Return whether a schema can have this default; in place of inf, nan and denormal numbers, it has None."""
     if not isinstance(default, float) or default == 0:
         return True
@@ -160,7 +160,7 @@ def _backward_parameters(operator: str, roles: OperatorArguments, backward: Call
 def _setting_defaults(inputs: Iterable[InputArgument]) -> Iterator[str]:
     """Yield the lines that set the defaults which no schema can have: PyTorch passes None in their place."""
     for each in inputs:
-        if not is_writable(each.default):
+        if not fits_schema(each.default):
             yield f"if {each.name} is None: {each.name} = _default_{each.name}"
 
 

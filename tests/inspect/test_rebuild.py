@@ -26,7 +26,7 @@ import pytest
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.cli.main import main
 from cuda_wheel.inspect.archive import file_digests
-from cuda_wheel.inspect.differences import manifest_differences
+from cuda_wheel.inspect.manifest_checks import manifest_differences
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.inspect.rebuild import Comparison, compare, pins, read_sbom, rebuild, sbom_differences
 from cuda_wheel.inspect.wheel_checks import record_differences

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.migrate.importing import Import, project_root, read_import
+from cuda_wheel.migrate.import_sources import Import, project_root, propose_import
 from tests.support.projects import KERNEL
 
 pytestmark = [
@@ -47,7 +47,7 @@ def imported(root: Path, script: str | bytes, pyproject: str = "", file: str = "
     if pyproject:
         (root / "pyproject.toml").write_text(pyproject)
     files = [root / file]
-    return read_import(project_root(files), files)
+    return propose_import(project_root(files), files)
 
 
 @pytest.mark.parametrize(
