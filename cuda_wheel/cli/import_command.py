@@ -88,7 +88,7 @@ def _print_trial(trial: ModuleTrial) -> None:
 
 
 _SHOWN = 3
-"""How many instances of a template are shown; a file may have hundreds."""
+"""Number of instances shown of a template, of which a file may have hundreds."""
 
 
 def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:

@@ -18,13 +18,14 @@ __all__ = ["Column", "Line", "StyledText", "Table", "plain_text", "print_report"
 
 
 class StyledText(NamedTuple):
-    """Text in a style of rich, such as "black on green"; plain text has no styles."""
+    """Text with a style as rich names it, such as "black on green"; "" for none."""
 
     text: str
     style: str = ""
 
 
 Line = str | tuple[StyledText, ...]
+"""A line of text, of which parts may have styles."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ CELL_TEXTS: dict[Cell, str] = {
     "none": "no image",
     "unknown": "",
 }
+"""Cell -> the image that a GPU and driver get, in a sentence."""
 
 
 def size_report(modules: Sequence[ModuleSize], wheel_size: int | None) -> list[Table | Line]:

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     tunables = _tunables(options.functions)
     if options.output and len({tunable.module for tunable in tunables}) > 1:
         options.refuse("--output is for the table of one module: name one function")
-    places = {tunable.module: options.output or _place(tunable.module) for tunable in tunables}
+    places = {tunable.module: options.output or _table_path(tunable.module) for tunable in tunables}
     for module, path in places.items():
         _old_rows(module, path)  # a table that cannot be read is reported before measuring takes its time
     with closing(GpuTimer()) as timer:
@@ -71,7 +71,7 @@ def _tunables(named: str) -> list[Tunable]:
     return [tunables[function]]
 
 
-def _place(module: str) -> Path:
+def _table_path(module: str) -> Path:
     """Return the path of a module's table in the source tree; raises CudaWheelError if there is none."""
     package, _, stem = module.rpartition(".")
     folders = package_folders(package)
@@ -85,7 +85,7 @@ def _place(module: str) -> Path:
 
 
 def _old_rows(module: str, path: Path) -> tuple[Row, ...]:
-    """Return the rows of the table as it is; raises CudaWheelError."""
+    """Return the rows that the table has already; raises CudaWheelError if it is not valid."""
     return parse_table(path.read_bytes(), module, str(path)) if path.is_file() else ()
 
 

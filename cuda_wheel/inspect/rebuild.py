@@ -36,11 +36,11 @@ class WheelSbom:
     """The content of a wheel's SBOM."""
 
     fatbins: Mapping[str, str]
-    """The SHA-256 of each fatbin, by its path in the wheel."""
+    """Path of a fatbin in the wheel -> its SHA-256 in hexadecimal."""
     inputs: Mapping[str, Mapping[str, str]]
-    """For each fatbin, what it was built from, by name: the versions of packages, and "sha256:..." of files."""
+    """Path of a fatbin -> name of an input (package or file) -> its version, or "sha256:..." of a file."""
     packages: Mapping[str, str]
-    """The versions of the Python packages among the inputs, by name."""
+    """Name of a Python package among the inputs -> its version."""
 
 
 def read_sbom(path: Path) -> WheelSbom | None:
@@ -67,6 +67,7 @@ def sbom_differences(sbom: WheelSbom, digests: Mapping[str, str]) -> list[str]:
 
 
 def _parse(document: Any) -> WheelSbom:
+    """Return the content of an SBOM in CycloneDX's JSON."""
     names, values, packages = {}, {}, {}
     for component in document["components"]:
         reference, name = _printable(component["bom-ref"]), _printable(component["name"])
@@ -101,13 +102,13 @@ class Comparison:
     """The differences between two builds of a wheel."""
 
     modules: Mapping[str, Sequence[str]]
-    """The differences of each module in either wheel, by name, one line each; empty if there are none."""
+    """Name of a module in either wheel -> its differences, one line each; empty if it is the same."""
     files: Sequence[str]
-    """The other files written by cuda-wheel that differ: stubs, the vendored loader, the SBOM. Paths in the wheel."""
+    """Paths in the wheel of cuda-wheel's other files that differ: stubs, the vendored loader, the SBOM."""
     others: Sequence[str]
-    """The files written or copied by the build back end that differ, or that are in one wheel only."""
+    """Paths of the build back end's files that differ or are in one wheel only."""
     allowed: Sequence[str] = ()
-    """The files that differ and may; see `allowing`."""
+    """Paths of files that differ and that `allowing` excepts."""
 
     @property
     def is_identical(self) -> bool:
@@ -179,7 +180,7 @@ def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
 
 
 NOT_SOURCES = shutil.ignore_patterns("build", "dist", ".venv", "venv", ".nox", ".tox", "*.egg-info", "__pycache__")
-"""What a project's folder may contain that is not part of the project: results of earlier builds, environments."""
+"""Names in a project's folder that are not copied: results of earlier builds, and environments."""
 
 
 def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set[str]:
@@ -260,10 +261,11 @@ class _WheelContents:
     """The content of one of the compared wheels."""
 
     digests: Mapping[str, str]
-    """The SHA-256 of each file, by its path without the project's name and version."""
+    """Path of a file, without the project's name and version -> its SHA-256."""
     manifests: Mapping[str, tuple[Manifest, ...]]
-    """The manifests of each module's variants, by the path of their file."""
+    """Path of a manifest's file in the wheel -> the manifests of its variants."""
     sbom: WheelSbom | None
+    """None for a wheel without an SBOM."""
 
     def fatbin_of(self, path: str) -> list[str]:
         """Return the path of the fatbin that belongs to a manifest, if the wheel has the manifest."""
@@ -307,6 +309,7 @@ def _module_lines(
 
 
 def _image_hashes(manifests: Iterable[Manifest]) -> dict[str, str]:
+    """Return the "sha256:..." of each image by its description: "cubin sm_80 of demo.scale[N=2]"."""
     return {
         str(image)
         + (f" of {image.source}" if image.source else "")

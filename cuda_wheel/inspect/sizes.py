@@ -36,43 +36,50 @@ __all__ = [
 ]
 
 FUTURE: Version = (999, 0)
-"""A compute capability of a future GPU, of no known family."""
+"""Compute capability of a future GPU, which is of no known family."""
 
 
 class Size(NamedTuple):
-    """A size in bytes: installed, and deflated in a wheel."""
+    """Bytes installed, and bytes in a wheel, which deflates them."""
 
     installed: int
     in_wheel: int
 
 
 class ImageSize(NamedTuple):
-    """An image and its size: its byte range of the fatbin, and that range deflated separately. In a wheel, images that
-    have content in common take less. None for an image of a compressed fatbin, where its share is not known."""
+    """An image and its size: its byte range of the fatbin, and that range deflated separately.
+
+    In a wheel, images that have content in common take less.
+    """
 
     image: Image
     size: Size | None
+    """None in a compressed fatbin, where an image's share is not known."""
 
 
 class ModuleSize(NamedTuple):
-    """The sizes of a module's files, and of the images of all its variants. In a wheel, the files' sizes are those of
-    the archive; elsewhere, those after deflating the files."""
+    """The sizes of a module's files, and of the images of all its variants.
+
+    `Size.in_wheel` of a file is that in the archive; outside a wheel, the file is deflated to measure it.
+    """
 
     found: FoundModule
     fatbin: Size
     manifest: Size
     images: tuple[ImageSize, ...]
     saved: Mapping[Target, Size]
-    """For each target, how much smaller the fatbin is without the target's images. Empty for a compressed fatbin."""
+    """Target -> bytes by which the fatbin is smaller without its images. Empty for a compressed fatbin."""
 
 
 class Loss(NamedTuple):
-    """GPUs and drivers that get a worse image in some modules: "jit" instead of "native", "none" instead of "jit"."""
+    """Pairs of GPU and driver that get a worse image of some modules without a target's images."""
 
     names: tuple[str, ...]
+    """Names of the modules."""
     before: Cell
     after: Cell
     keys: tuple[Key, ...]
+    """The pairs: compute capability, and the driver's CUDA version."""
 
 
 class TargetSize(NamedTuple):
@@ -80,10 +87,13 @@ class TargetSize(NamedTuple):
 
     target: Target
     images: int
+    """Number of images."""
     unknown: int
-    """The number of images in compressed fatbins; the sizes do not include them."""
+    """Number of images in compressed fatbins, which the sizes do not include."""
     size: Size
+    """Bytes of the images."""
     saved: Size
+    """Bytes by which all fatbins together are smaller without the images."""
     lost: tuple[Loss, ...]
     loses_future_gpus: bool
     """Whether some module would no longer have an image for future GPUs."""

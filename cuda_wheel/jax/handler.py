@@ -105,34 +105,41 @@ def _encoded(entry: tuple[int, int, int, int]) -> bytes:
 
 
 ALIGNMENT = 16
-"""Bytes. XLA aligns arrays at least so, and kernels may read vectors of 16 bytes."""
+"""Bytes to which XLA aligns arrays; kernels may read vectors of 16 bytes."""
 
 MOST_LAUNCHES = 10_000
-"""The number of texts to keep ready."""
+"""Maximum number of launches that are kept ready."""
 
 
 class ReadyLaunch(NamedTuple):
-    """A launch that was read and checked, on one GPU."""
+    """A launch whose text was read and checked, on one GPU."""
 
     launch: Launch
     kernel: Kernel
     inputs: list[BufferType]
+    """Expected types of the input arrays."""
     outputs: list[BufferType]
+    """Expected types of the output arrays."""
     arguments: list[Any]
-    """The kernel's arguments, but for the addresses."""
+    """The kernel's arguments; those at `input_places` and `output_places` are replaced by addresses."""
     input_places: list[tuple[int, int]]
-    """The index of an argument of the kernel, and of the input whose address it is."""
+    """0-based indices: of an argument of the kernel, and of the input whose address it is."""
     output_places: list[tuple[int, int]]
+    """0-based indices: of an argument of the kernel, and of the output whose address it is."""
 
 
 class ProgramLaunches:
-    """The launches of a process. `operators` has the kernels of each operator, by its name in programs."""
+    """The launches of a process's programs.
+
+    `operators`: name of an operator in programs -> its kernels.
+    """
 
     def __init__(self, operators: dict[str, KernelInstances]) -> None:
         self._operators = operators
         self._ready: dict[tuple[bytes, int], ReadyLaunch] = {}
+        """Text of a launch and number of a GPU -> the launch."""
         self.are_used = False
-        """Whether anything was launched, or is about to be."""
+        """Whether a kernel was launched or is about to be."""
 
     def is_ready(self, text: bytes, device: int) -> bool:
         """Return whether this launch needs no preparation on the GPU."""
@@ -170,6 +177,7 @@ class ProgramLaunches:
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
+        """Read and check a launch, and load its kernel for a GPU."""
         self.are_used = True
         launch = Launch.read(text)
         kernels = self._kernels(launch)
@@ -268,18 +276,20 @@ class GpuLaunches:
 
 
 def _checked(code: int, doing: str) -> None:
+    """Raise DriverError if a function of the driver returned an error."""
     if code:
         check_result((cuda_driver().CUresult(code),), doing)
 
 
 def _expected(types: Sequence[ArrayType]) -> list[BufferType]:
-    """Return types as XLA has them."""
+    """Return the types of arrays as XLA passes them."""
     return [
         (DATA_TYPES[each.dtype], len(each.shape), struct.pack(f"={len(each.shape)}q", *each.shape)) for each in types
     ]
 
 
 def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Sequence[ArrayType]) -> ArgumentError:
+    """Return the error for arrays of other types than the program has."""
     names = {number: name for name, number in DATA_TYPES.items()}
     found = [
         str(ArrayType(names.get(data_type, f"type {data_type}"), struct.unpack(f"={rank}q", shape)))
@@ -295,18 +305,19 @@ CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 
 """Values of XLA_FFI_Error_Code."""
 
 LONGEST_HOLD = 10.0
-"""Seconds that a thread is held at exit. If XLA waits for it, the exit takes so long."""
+"""Seconds that a thread is held at exit, and that the exit takes if XLA waits for the thread."""
 
 _kept: list[Any] = []
-"""The callbacks: XLA may call them as long as the process lives."""
+"""Callbacks that XLA may call as long as the process lives."""
 
 _state = {"closed": False}
-"""Whether the interpreter is ending."""
+""""closed": whether the interpreter is ending, so that handlers launch nothing."""
 
 _held: list[int] = []
-"""The threads that wait in a handler for the process to end."""
+"""Identifiers of the threads that wait in a handler for the process to end."""
 
 _never = threading.Lock()
+"""A lock that is never released: a thread waits for it without Python's lock."""
 _never.acquire()
 
 
@@ -392,9 +403,10 @@ def _returned(error: BaseException, frame: int, apis: dict[int, Api]) -> int:
 
 
 TARGET = "cuda_wheel_launch"
-"""The name of the handlers in programs."""
+"""Name by which programs call the handlers."""
 
 _operators: dict[str, KernelInstances] = {}
+"""Name of an operator in programs -> its kernels."""
 _lock = threading.Lock()
 launches = ProgramLaunches(_operators)
 
@@ -428,6 +440,7 @@ def register(jax: Any, name: str, kernels: KernelInstances) -> str:
 
 
 def _register_handlers(jax: Any) -> None:
+    """Register a handler for each platform with JAX; raise ImportError for an unknown version of XLA's FFI."""
     version = header_version((Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h").read_text())
     if not (0, 1) <= version < (1, 0):
         raise ImportError(
@@ -456,7 +469,7 @@ PLATFORMS: dict[str, Callable[[Api, CallFrame], None]] = {
     "CUDA": lambda api, frame: _gpu_launches().run(api, frame),  # finds the driver in the first call
     "cpu": _refuse_cpu,
 }
-"""What runs a program's launches, by JAX's names of platforms. Tests let host memory take the place of a GPU's."""
+"""JAX's platform -> function that runs a launch there. Tests let host memory take the place of a GPU's."""
 
 
 def _finish(jax: Any) -> None:

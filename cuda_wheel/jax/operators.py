@@ -218,7 +218,7 @@ def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callabl
 
 
 def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any:
-    """Return a number as `TracedOperator.numbers` reads it."""
+    """Return a number as a static argument of JAX: a float as hexadecimal text, else a bool or an int."""
     try:
         if argument.type == "Real":
             return float(value).hex()

@@ -23,7 +23,7 @@ class ArrayType(NamedTuple):
     """The element type and the shape of an array."""
 
     dtype: str
-    """Its name in NumPy: "float32"."""
+    """NumPy's name of the element type: "float32"."""
     shape: tuple[int, ...]
 
     def __str__(self) -> str:
@@ -31,26 +31,27 @@ class ArrayType(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """What one call of an operator launches."""
+    """The launch of one call of an operator."""
 
     operator: str
+    """Name of the operator in programs."""
     dtypes: tuple[str, ...]
-    """The element types by which the kernel is chosen; empty if there is one kernel."""
+    """NumPy's names of the element types that choose the kernel; empty if there is one kernel."""
     kernel: KernelIdentity
-    """The kernel that the program was made for, which an exported program must find where it runs."""
+    """Identity of the kernel, which an exported program must find where it runs."""
     parameters: str
-    """The kernel's parameters, which must not have changed when an exported program runs."""
+    """C++ types of the kernel's parameters, which must be the same where an exported program runs."""
     inputs: Sequence[ArrayType]
     outputs: Sequence[ArrayType]
     aliases: Sequence[tuple[int, int]]
-    """The numbers of an input and an output that share memory."""
+    """0-based indices of an input and an output that share memory."""
     arguments: Sequence[tuple[str, Any]]
-    """Each of the kernel's arguments: ("input", its number), ("output", its number), or ("value", what it is) and
+    """The kernel's arguments: ("input", 0-based index), ("output", 0-based index), ("value", number or vector), or
     ("bytes", hexadecimal digits)."""
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     settings: dict[str, Any]
-    """The other arguments of `Kernel.launch`, by name."""
+    """Other arguments of `Kernel.launch`: name -> value."""
 
     def text(self) -> str:
         """Return the launch as text, in ASCII."""
@@ -99,7 +100,7 @@ def json_argument(value: Any) -> tuple[str, Any]:
 
 
 def _frozen(value: Any) -> Any:
-    """Return a value of JSON with tuples for lists."""
+    """Return a JSON value with tuples in place of lists."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
@@ -187,6 +188,7 @@ class TracedOperator:
         return results, aliases
 
     def _info(self, selecting: list[str], dtypes: tuple[str, ...]) -> KernelInfo:
+        """Return the kernel for the arrays' element types; raise ArgumentError if there is none."""
         info = self._kernels.infos.get(dtypes)
         if info is None:
             accepted = " or ".join(", ".join(each) for each in self._kernels.accepted)
@@ -264,4 +266,5 @@ class TracedOperator:
 
 
 def _called(value: Bound, known: Mapping[str, Any]) -> Any:
+    """Return a constant, or what a function returns for the values of its parameters."""
     return value.value if value.names is None else value.value(*(known[name] for name in value.names))

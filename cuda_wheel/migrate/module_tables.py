@@ -419,7 +419,7 @@ def _texts(root: Path, module: ProposedModule) -> list[str]:
 
 
 def _lacks_instances(trial: ModuleTrial) -> bool:
-    """Return whether the module failed only because no template of a kernel is instantiated."""
+    """Return whether the error is that the module has no kernel: all are templates without instances."""
     return "has no kernel" in trial.error
 
 

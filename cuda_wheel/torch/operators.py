@@ -11,7 +11,7 @@ from cuda_wheel.torch.functions import Gradients, OperatorFunctions, schema
 __all__ = ["operator"]
 
 _libraries: list[Any] = []
-"""PyTorch's registrations, which end when their library is freed."""
+"""Libraries of PyTorch with the registrations of operators, which end when a library is freed."""
 
 
 def operator(

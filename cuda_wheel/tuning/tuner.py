@@ -91,6 +91,7 @@ def _element_type(array: Any) -> str:
 
 
 def _difference(dtype: str, wanted: bytes, content: bytes, rtol: float, atol: float) -> str | None:
+    """Return how the content of an array differs from the wanted one; None if within the tolerance."""
     exact = not (rtol or atol)
     try:
         np: Any = import_module("numpy")  # no requirement of this package
@@ -121,7 +122,7 @@ def _difference(dtype: str, wanted: bytes, content: bytes, rtol: float, atol: fl
 
 
 MINIMUM_FLUSH = 64 << 20
-"""Bytes that are written before each measurement, at least."""
+"""Minimum number of bytes that are written before each measurement to flush the caches."""
 
 
 class GpuTimer:
@@ -168,7 +169,7 @@ class GpuTimer:
         return True
 
     def flushes(self, launch: Callable[[], object]) -> int:
-        """Return how often to overwrite the memory, so that this takes longer than enqueuing `launch`. Warms up."""
+        """Return how many flushes of the caches take longer than enqueuing `launch`. Warms up."""
         host_seconds = []
         for _ in range(3):
             self.finish()
@@ -185,10 +186,12 @@ class GpuTimer:
         return self._events(launch)
 
     def _flush(self, count: int) -> None:
+        """Overwrite more memory than the caches hold, `count` times."""
         for _ in range(count):
             check_result(self._driver.cuMemsetD8Async(self._memory, 0, self._size, 0), "writing memory")
 
     def _events(self, launch: Callable[[], object]) -> float:
+        """Return the seconds between two events, before and after what `launch` enqueues."""
         self._record(self._start)
         launch()
         self._record(self._end)
@@ -201,15 +204,15 @@ class GpuTimer:
 
 
 TIE = 1.01
-"""The first candidate that is at most this factor slower than the fastest is chosen, so that tables change only for a
-reason."""
+"""Factor of the fastest time up to which a candidate is as good: the first such one is chosen, so that tables change
+only for a reason."""
 
 SHORTEST_KERNEL = 0.5e-6
-"""Seconds by which a candidate must be slower than nothing. An empty kernel takes longer."""
+"""Seconds by which a candidate must be slower than launching nothing; an empty kernel takes longer."""
 
 
 class Timer(Protocol):
-    """What `GpuTimer` does; tests replace it."""
+    """The methods of `GpuTimer`, which tests replace."""
 
     gpu: str
     capability: Version
@@ -223,11 +226,13 @@ class Timer(Protocol):
 
 @dataclass
 class Trial:
-    """A candidate, and its time (seconds) or why it was left out."""
+    """The measurement of a candidate."""
 
     choice: Choice
     reason: str | None = None
+    """Why the candidate was left out; None if its results are right."""
     seconds: float = 0.0
+    """Median time of a launch on the GPU; 0 if the candidate was left out."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +242,9 @@ class Measured:
     problem: Problem
     trials: Sequence[Trial]
     best: Trial
+    """The chosen trial."""
     row: Row
+    """The row of the table."""
 
 
 def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
@@ -262,6 +269,7 @@ def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
 
 
 def _set_up(tunable: Tunable, problem: Problem, what: str) -> tuple[Callable[[Choice], object], ResultArrays]:
+    """Call the user's function; return what it returns."""
     returned = tunable(dict(problem))
     if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[0]):
         raise CudaWheelError(
@@ -369,4 +377,5 @@ def table_text(module: str, rows: Iterable[Row]) -> str:
 
 
 def _order(row: Row) -> tuple[Any, ...]:
+    """Return the sort key of a row."""
     return row.name, row.compute_capability, row.gpu, [(key, row.problem[key]) for key in sorted(row.problem)]

@@ -14,7 +14,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.migrate.import_sources import propose_import, shared_settings
 from cuda_wheel.migrate.module_tables import library_folder, missing_folders, options_table
 from cuda_wheel.migrate.project_detection import BUILD_EXTENSION
-from tests.migrate.test_start import check_wheel, head
+from tests.migrate.test_init_project import check_wheel, head
 from tests.project.pages import blocks
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
 
