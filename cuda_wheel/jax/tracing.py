@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from cuda_wheel.jax.call_frames import DATA_TYPES
 from cuda_wheel.operators.declarations import Bound, KernelIdentity, KernelInstances, OperatorArguments, has_blocks
-from cuda_wheel.runtime.arguments import host_bytes
-from cuda_wheel.runtime.configurations import dimensions, whole_number
+from cuda_wheel.runtime.arguments import dimensions, whole_number
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import KernelInfo
+from cuda_wheel.runtime.parts.buffers import host_bytes
 
 __all__ = ["ArrayType", "Launch", "TracedOperator", "base_name", "json_argument", "unique_name"]
 

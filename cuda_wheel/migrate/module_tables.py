@@ -16,6 +16,7 @@ from typing import Any
 from cuda_wheel.builder.config.compiler_options import defined_macros, read_options, takes_value
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.coverage import gaps
 from cuda_wheel.builder.manifest_writer.missing_kernels import plain_name, suggested_instances
 from cuda_wheel.builder.messages.hint_rules import header_pattern
@@ -29,7 +30,7 @@ from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 from cuda_wheel.migrate.project_detection import DetectedProject, Extension, project_files
 from cuda_wheel.migrate.pyproject_edit import relative_path
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, KernelInfo, all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, KernelInfo
 
 __all__ = [
     "ModuleTrial",

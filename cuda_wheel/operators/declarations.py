@@ -9,8 +9,8 @@ from keyword import iskeyword
 from operator import index
 from typing import Any, NamedTuple
 
+from cuda_wheel.runtime.arguments import dimensions, is_sequence, whole_number
 from cuda_wheel.runtime.arrays import argument_type, element_types, long_size, pointee
-from cuda_wheel.runtime.configurations import dimensions, is_sequence, whole_number
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
 from cuda_wheel.runtime.files import files_and_manifest
 from cuda_wheel.runtime.loading import load

@@ -24,8 +24,8 @@ from cuda_wheel.operators.declarations import (
 from cuda_wheel.runtime.driver import device_with_context
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import define
-from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.module import Kernel
+from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.runtime.streams import CurrentStreams
 
 __all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "Gradients", "OperatorFunctions", "fits_schema", "schema"]
@@ -290,7 +290,7 @@ class OperatorFunctions:
 
     def _launch_of(self, kernel: Kernel) -> Callable[..., None]:
         """Return the function that launches the kernel with tensors that were checked before."""
-        return launcher_of(kernel).launch_addresses if self._by_address else kernel.launch
+        return launch_by_address(kernel) if self._by_address else kernel.launch
 
     def _on_its_gpu(self) -> list[str]:
         """Return the lines that make the GPU of the first tensor current.

@@ -28,7 +28,7 @@ from cuda_wheel.builder.manifest_writer.coverage import (
 from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
 from cuda_wheel.inspect.coverage_report import coverage_to_html, coverage_to_svg, driver_groups, parse_requirement
 from cuda_wheel.runtime.manifest import Manifest, parse_version
-from cuda_wheel.runtime.rules import knows
+from cuda_wheel.runtime.parts.nvjitlink_rules import knows
 from tests.support.manifests import image, images, manifest
 from tests.support.projects import KERNEL, ROOT
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.cli.main import main
 from cuda_wheel.runtime.manifest import (
@@ -23,7 +24,6 @@ from cuda_wheel.runtime.manifest import (
     Parameter,
     Struct,
     Target,
-    all_manifests,
 )
 
 pytestmark = pytest.mark.one_toolchain

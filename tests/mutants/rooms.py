@@ -32,7 +32,7 @@ ROOMS = {
         {
             "runtime/manifest.py": ALL,
             "builder/manifest_writer/text.py": ALL,
-            "runtime/digest.py": ALL,
+            "builder/manifest_reader.py": ALL,
         },
         (
             "tests/runtime/test_manifest.py",

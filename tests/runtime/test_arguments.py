@@ -20,21 +20,24 @@ from cuda_wheel.runtime.arguments import (
     FloatConverter,
     IntegerConverter,
     NumberConverter,
-    RawScalarConverter,
-    UnknownSignConverter,
-    any_integer,
-    device_bytes,
-    host_bytes,
-    integer_of_unknown_sign,
     is_array,
     plain_number,
     type_name,
     value_text,
 )
-from cuda_wheel.runtime.arrays import PointerConverter, RawWordConverter, _dtype_name, converter_for, long_size
+from cuda_wheel.runtime.arrays import PointerConverter, _dtype_name, long_size
 from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
+from cuda_wheel.runtime.parts.buffers import device_bytes, host_bytes
 from cuda_wheel.runtime.parts.structs import StructConverter, _holds, _number_kind
+from cuda_wheel.runtime.parts.untyped_parameters import (
+    RawScalarConverter,
+    RawWordConverter,
+    UnknownSignConverter,
+    any_integer,
+    integer_of_unknown_sign,
+)
 from tests.support.driver import Driver
 
 pytestmark = pytest.mark.one_toolchain
