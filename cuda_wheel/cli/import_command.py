@@ -11,7 +11,7 @@ from pathlib import Path
 
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.cli.arguments import printable
-from cuda_wheel.cli.init_command import report
+from cuda_wheel.cli.init_command import report_changes
 from cuda_wheel.migrate.import_sources import ImportProposal, project_root, propose_import, shared_settings
 from cuda_wheel.migrate.init_project import cmake_call, init_project, read_project, unlisted_package
 from cuda_wheel.migrate.module_tables import ModuleTrial
@@ -120,4 +120,4 @@ def _write(found: ImportProposal, trials: Sequence[ModuleTrial], package: str) -
     done = init_project(root, package or found.project.package, own, shared, found.imported(trials))
     wanted = {path for table in tables for path in table["sources"]} & found.files.keys()
     files = [FileChange(root / path, None, found.files[path]) for path in sorted(wanted) if not (root / path).exists()]
-    report(done, [*done.changes, *files], dry_run=False)
+    report_changes(done, [*done.changes, *files], dry_run=False)

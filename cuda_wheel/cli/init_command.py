@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the changes, or print them; tell what the project has already."""
     root = options.project.resolve()
     done = init_project(root, options.package)
-    report(done, done.changes, options.dry_run)
+    report_changes(done, done.changes, options.dry_run)
     if not done.changes:
         print("cuda-wheel: nothing to write")
     elif not options.dry_run:
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def report(done: ProjectChanges, changes: list[FileChange], dry_run: bool) -> None:
+def report_changes(done: ProjectChanges, changes: list[FileChange], dry_run: bool) -> None:
     """Write the changes or print them as a diff; print what is kept and what is left to do."""
     root = done.project.root
     if dry_run:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from cuda_wheel.builder.manifest_writer.coverage import Cell, cells_text
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.cli.arguments import printable
-from cuda_wheel.inspect.sizes import ImageSize, Loss, ModuleSize, Size, TargetSize, sizes_by_target, total_size
+from cuda_wheel.inspect.sizes import CoverageLoss, ImageSize, ModuleSize, Size, TargetSize, sizes_by_target, total_size
 
 __all__ = ["Column", "Line", "StyledText", "Table", "plain_text", "print_report", "size_report"]
 
@@ -202,7 +202,7 @@ def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
         yield f"without {target.target}: nothing is lost"
 
 
-def _modules_text(loss: Loss, modules: int) -> str:
+def _modules_text(loss: CoverageLoss, modules: int) -> str:
     """Return which modules a loss affects; an empty string if it affects all of them."""
     if len(loss.names) == modules:
         return ""

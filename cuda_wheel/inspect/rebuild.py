@@ -28,7 +28,15 @@ from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest, parse_version
 
-__all__ = ["Comparison", "WheelSbom", "compare", "pins", "read_sbom", "rebuild", "sbom_differences"]
+__all__ = [
+    "Comparison",
+    "WheelSbom",
+    "compare_wheels",
+    "pinned_requirements",
+    "read_sbom",
+    "rebuild",
+    "sbom_differences",
+]
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,7 @@ def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:
 
     Raises ImageError if `wheel` was not built with cuda-wheel, and CudaWheelError if the project does not build.
     """
-    requirements = pins(wheel)
+    requirements = pinned_requirements(wheel)
     with scratch() as folder:
         root = _copy_project(project, folder)
         constraints, output = folder / "constraints.txt", folder / "wheel"
@@ -149,10 +157,10 @@ def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:
             raise CudaWheelError(
                 f"{project} does not build: {' '.join(command[:4])} exited with status {result.returncode}."
             )
-        return compare(wheel, wheels[0])
+        return compare_wheels(wheel, wheels[0])
 
 
-def pins(wheel: Path) -> list[str]:
+def pinned_requirements(wheel: Path) -> list[str]:
     """Return requirements for the packages that a wheel was built with: "nvidia-cuda-nvrtc-cu12==12.9.86".
 
     They come from its SBOM or, if it has none, from its manifests. Raises ImageError if cuda-wheel did not build it.
@@ -230,7 +238,7 @@ def _build_command(root: Path, output: Path, constraints: Path, isolated: bool) 
     return [uv, "build", "--wheel", *options, "-o", str(output), str(root)], {}
 
 
-def compare(wheel: Path, rebuilt: Path) -> Comparison:
+def compare_wheels(wheel: Path, rebuilt: Path) -> Comparison:
     """Return the differences between a wheel and its rebuild; raises ImageError if cuda-wheel did not build one."""
     first, second = _contents(wheel), _contents(rebuilt)
     differing = {

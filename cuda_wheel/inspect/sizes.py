@@ -23,8 +23,8 @@ from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version
 from cuda_wheel.runtime.rules import unsupported
 
 __all__ = [
+    "CoverageLoss",
     "ImageSize",
-    "Loss",
     "ModuleSize",
     "Size",
     "TargetSize",
@@ -71,7 +71,7 @@ class ModuleSize(NamedTuple):
     """Target -> bytes by which the fatbin is smaller without its images. Empty for a compressed fatbin."""
 
 
-class Loss(NamedTuple):
+class CoverageLoss(NamedTuple):
     """Pairs of GPU and driver that get a worse image of some modules without a target's images."""
 
     names: tuple[str, ...]
@@ -94,7 +94,7 @@ class TargetSize(NamedTuple):
     """Bytes of the images."""
     saved: Size
     """Bytes by which all fatbins together are smaller without the images."""
-    lost: tuple[Loss, ...]
+    lost: tuple[CoverageLoss, ...]
     loses_future_gpus: bool
     """Whether some module would no longer have an image for future GPUs."""
 
@@ -145,7 +145,7 @@ def total_size(sizes: Iterable[Size]) -> Size:
     return Size(installed, in_wheel)
 
 
-def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[Loss]:
+def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[CoverageLoss]:
     """Return the cells of the modules' coverage that get worse without their images for a target."""
     known: KnownCells = {}
     names: dict[tuple[Cells, Cells], list[str]] = {}
@@ -161,7 +161,7 @@ def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[Loss]:
         for key, old, new in zip(KEYS, before, after, strict=True):
             if old != new and LEVELS.index(new) < LEVELS.index(old):
                 changed.setdefault((old, new), []).append(key)
-        losses += [Loss(tuple(modules), old, new, tuple(keys)) for (old, new), keys in sorted(changed.items())]
+        losses += [CoverageLoss(tuple(modules), old, new, tuple(keys)) for (old, new), keys in sorted(changed.items())]
     return losses
 
 

@@ -16,10 +16,10 @@ from cuda_wheel.runtime.errors import ArgumentError
 
 __all__ = [
     "DATA_TYPES",
-    "Api",
     "BufferType",
     "CallFrame",
     "HandlerError",
+    "XlaApi",
     "answered_metadata",
     "api_at",
     "frame_base",
@@ -88,7 +88,7 @@ class HandlerError(Exception):
         """Address of the error object."""
 
 
-class Api:
+class XlaApi:
     """XLA's functions that a handler calls."""
 
     def __init__(self, error_create: int, stream_get: int) -> None:
@@ -144,12 +144,12 @@ def frame_base(address: int) -> tuple[int, int]:
     return (extension, api) if size >= _BASE.size else (0, 0)
 
 
-def api_at(address: int) -> Api | None:
+def api_at(address: int) -> XlaApi | None:
     """Return XLA's functions at an address; None for a version whose structures are not known, and at 0."""
     if not address or _word_at(address) < _API.size:
         return None
     fields = _API.unpack_from(_memory, address)
-    return Api(fields[7], fields[11]) if fields[4] == 0 else None
+    return XlaApi(fields[7], fields[11]) if fields[4] == 0 else None
 
 
 def answered_metadata(extension: int, version: tuple[int, int]) -> bool:

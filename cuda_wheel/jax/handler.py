@@ -27,10 +27,10 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from cuda_wheel.jax.call_frames import (
     DATA_TYPES,
-    Api,
     BufferType,
     CallFrame,
     HandlerError,
+    XlaApi,
     answered_metadata,
     api_at,
     frame_base,
@@ -240,7 +240,7 @@ class GpuLaunches:
         self._context_device = driver_function("cuCtxGetDevice", pointer)
         self._exchange_capture_mode = driver_function("cuThreadExchangeStreamCaptureMode", pointer)
 
-    def run(self, api: Api, frame: CallFrame) -> None:
+    def run(self, api: XlaApi, frame: CallFrame) -> None:
         """Launch what a call frame says; raise what `ProgramLaunches.run` raises, and DriverError."""
         stream = api.stream(frame.context)
         context, current = ctypes.c_void_p(), ctypes.c_void_p()
@@ -335,7 +335,7 @@ def close(seconds: float = 0.25) -> None:
             held, end = len(_held), time.monotonic() + seconds
 
 
-def _refuse_at_exit(api: Api) -> int:
+def _refuse_at_exit(api: XlaApi) -> int:
     """Return an error object of XLA; in all threads but the main one, only after time enough for the process to end."""
     if threading.get_ident() != threading.main_thread().ident:
         _held.append(threading.get_ident())
@@ -343,13 +343,13 @@ def _refuse_at_exit(api: Api) -> int:
     return api.error("the Python interpreter is ending: cuda-wheel launches no kernels any more", UNAVAILABLE)
 
 
-def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> Any:
+def handler(run: Callable[[XlaApi, CallFrame], None], version: tuple[int, int]) -> Any:
     """Return a function for XLA, as a ctypes pointer, that calls `run` and returns what it raises as an error object.
 
     `version` is that of XLA's FFI: the handler says that it is of this version, because JAX 0.5 accepts no other. XLA
     may call it in any of its threads, and in several at a time. It is never freed.
     """
-    apis: dict[int, Api] = {}  # by address: XLA's functions do not move
+    apis: dict[int, XlaApi] = {}  # by address: XLA's functions do not move
 
     def call(frame: int) -> int | None:
         extension, address = frame_base(frame)
@@ -377,7 +377,7 @@ def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> 
     return pointer
 
 
-def _api(address: int, apis: dict[int, Api]) -> Api:
+def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
     """Return XLA's functions; end the process if they are not known, since no error can be returned."""
     api = api_at(address)
     if api is None:
@@ -387,7 +387,7 @@ def _api(address: int, apis: dict[int, Api]) -> Api:
     return api
 
 
-def _returned(error: BaseException, frame: int, apis: dict[int, Api]) -> int:
+def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
     """Return the error object of XLA for an exception."""
     if isinstance(error, HandlerError):
         return error.address
@@ -460,12 +460,12 @@ def _gpu_launches() -> GpuLaunches:
     return GpuLaunches(launches)
 
 
-def _refuse_cpu(api: Api, frame: CallFrame) -> NoReturn:
+def _refuse_cpu(api: XlaApi, frame: CallFrame) -> NoReturn:
     operator = Launch.read(frame.attribute).operator
     raise ArgumentError(f"{operator} takes arrays on a GPU of CUDA, but this program runs on the CPU")
 
 
-PLATFORMS: dict[str, Callable[[Api, CallFrame], None]] = {
+PLATFORMS: dict[str, Callable[[XlaApi, CallFrame], None]] = {
     "CUDA": lambda api, frame: _gpu_launches().run(api, frame),  # finds the driver in the first call
     "cpu": _refuse_cpu,
 }
