@@ -394,7 +394,7 @@ def test_a_file_that_only_the_wheel_has_fails_until_it_is_allowed(
 ) -> None:
     path = altered({"saxpy_demo/evil.py": lambda _: b"import os\n"})
     compared = compare_wheels(path, wheel)
-    monkeypatch.setattr("cuda_wheel.inspect.rebuild.rebuild", lambda *_: compared)
+    monkeypatch.setattr("cuda_wheel.cli.verify_command.rebuild", lambda *_: compared)
     command = ["verify", str(path), "--rebuild", "project"]
     assert main(command) == 1
     assert "saxpy_demo/evil.py: the rebuild differs\nnote: --allow PATTERN names" in capsys.readouterr().out
