@@ -12,13 +12,13 @@ from typing import Any
 from cuda_wheel.jax.handler import TARGET, imported_jax, register
 from cuda_wheel.jax.tracing import Launch, TracedOperator
 from cuda_wheel.operators.declarations import (
+    Declaration,
     InputArgument,
     KernelInstances,
     OperatorArguments,
     bound,
+    declared,
     gradient_names,
-    launch_settings,
-    operator_arguments,
 )
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.module import Kernel
@@ -51,12 +51,7 @@ def with_equal_axes(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = froz
 
 
 def differentiable(
-    jax: Any,
-    operator: str,
-    kernels: KernelInstances,
-    roles: OperatorArguments,
-    traced: TracedOperator,
-    backward: Callable[..., Any],
+    jax: Any, declaration: Declaration, traced: TracedOperator, backward: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Return `traced.run`, a function of the numbers and of each array, with a gradient.
 
@@ -64,6 +59,7 @@ def differentiable(
     for an operator that changes inputs, whose names would mean two arrays, and for an output whose gradient `backward`
     does not name.
     """
+    operator, kernels, roles, _ = declaration
     arrays = [each.name for each in roles.tensors]
     written = [each.name for each in roles.tensors if each.written]
     if written:
@@ -142,10 +138,10 @@ def operator(
     numbers that the kernel does not take; what fails when the program runs is an error of JAX.
     """
     jax = imported_jax()
-    kernels = KernelInstances(name, _by_type_names(jax, name, kernel), module)
-    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, tuple(read_only))
-    settings = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
-    launching = launch_settings(name, roles, settings | {"cooperative": cooperative})
+    kernel = _by_type_names(jax, name, kernel)
+    launching: dict[str, Any] = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
+    launching["cooperative"] = cooperative
+    declaration = declared(name, kernel, module, arguments, outputs, values, defaults, read_only, launching)
     program_name = ""
 
     def call_handler(launch: Launch, inputs: list[Any], results: list[Any]) -> Sequence[Any]:
@@ -165,12 +161,12 @@ def operator(
             )
         return found
 
-    traced = TracedOperator(jax, name, kernels, roles, launching, call_handler)
-    run = traced.run if backward is None else differentiable(jax, name, kernels, roles, traced, backward)
+    traced = TracedOperator(jax, declaration, call_handler)
+    run = traced.run if backward is None else differentiable(jax, declaration, traced, backward)
     # The numbers are static: each of their values makes a program. Inlined, an operator adds no level to a program.
     jitted = jax.jit(lambda static, *arrays: run(static, *with_equal_axes(jax, arrays)), static_argnums=0, inline=True)
-    program_name = register(jax, name, kernels)
-    return _function(jax, name, roles, jitted)
+    program_name = register(jax, name, declaration.kernels)
+    return _function(jax, name, declaration.arguments, jitted)
 
 
 def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from cuda_wheel.jax.call_frames import DATA_TYPES
-from cuda_wheel.operators.declarations import Bound, KernelIdentity, KernelInstances, OperatorArguments, has_blocks
+from cuda_wheel.operators.declarations import Bound, Declaration, KernelIdentity, has_blocks
 from cuda_wheel.runtime.arguments import dimensions, whole_number
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import KernelInfo
@@ -107,25 +107,14 @@ def _frozen(value: Any) -> Any:
 class TracedOperator:
     """An operator as JAX traces it."""
 
-    def __init__(
-        self,
-        jax: Any,
-        name: str,
-        kernels: KernelInstances,
-        roles: OperatorArguments,
-        launching: Mapping[str, Bound],
-        call_handler: Callable[..., Any],
-    ) -> None:
+    def __init__(self, jax: Any, declaration: Declaration, call_handler: Callable[..., Any]) -> None:
         self._jax = jax
-        self._name = name
-        self._kernels = kernels
-        self._roles = roles
-        self._launching = launching
+        self._name, self._kernels, self._roles, self._launching = declaration
         self._call_handler = call_handler
-        self._numbers = [each for each in roles.inputs if each.type != "Pointer"]
-        self._written = [each.name for each in roles.tensors if each.written]
-        if not roles.outputs and not self._written:
-            raise ArgumentError(f"{name}: the kernel writes nothing that the operator could return")
+        self._numbers = [each for each in self._roles.inputs if each.type != "Pointer"]
+        self._written = [each.name for each in self._roles.tensors if each.written]
+        if not self._roles.outputs and not self._written:
+            raise ArgumentError(f"{self._name}: the kernel writes nothing that the operator could return")
 
     def numbers(self, static: tuple[Any, ...]) -> dict[str, Any]:
         """Return the operator's numbers by name. A float is a static argument as text, since JAX compares these, and

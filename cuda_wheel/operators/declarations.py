@@ -20,12 +20,14 @@ from cuda_wheel.runtime.parts.source_hook import source_hook
 
 __all__ = [
     "Bound",
+    "Declaration",
     "InputArgument",
     "KernelIdentity",
     "KernelInstances",
     "OperatorArguments",
     "ParameterKind",
     "bound",
+    "declared",
     "gradient_names",
     "has_blocks",
     "launch_settings",
@@ -199,6 +201,37 @@ class OperatorArguments(NamedTuple):
     def selecting(self) -> list[InputArgument]:
         """The arrays without a default. The first ones choose the kernel, and the very first the GPU."""
         return [each for each in self.tensors if not each.has_default]
+
+
+class Declaration(NamedTuple):
+    """An operator as it is declared, checked against its kernels."""
+
+    name: str
+    """Name of the operator in messages: "demo::swish"."""
+    kernels: KernelInstances
+    arguments: OperatorArguments
+    launching: Mapping[str, Bound]
+    """Argument of `Kernel.launch`, such as "grid" -> constant or function."""
+
+
+def declared(
+    name: str,
+    kernel: Any,
+    module: str | None,
+    arguments: str | Sequence[str],
+    outputs: Mapping[str, Any],
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    read_only: Iterable[str],
+    launching: Mapping[str, Any],
+) -> Declaration:
+    """Return the declaration of an operator from what `operator` of a framework takes.
+
+    Raises ArgumentError for one that does not fit the kernels, and ImageError if the module or a kernel is missing.
+    """
+    kernels = KernelInstances(name, kernel, module)
+    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, read_only)
+    return Declaration(name, kernels, roles, launch_settings(name, roles, launching))
 
 
 def operator_arguments(

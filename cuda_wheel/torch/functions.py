@@ -14,8 +14,8 @@ from typing import Any
 
 from cuda_wheel.operators.declarations import (
     Bound,
+    Declaration,
     InputArgument,
-    KernelInstances,
     OperatorArguments,
     bound,
     gradient_names,
@@ -193,22 +193,11 @@ TRANSFORM_KEY = "FuncTorchDynamicLayerFrontMode"
 class OperatorFunctions:
     """Generates the functions of an operator."""
 
-    def __init__(
-        self,
-        torch: Any,
-        operator: str,
-        kernels: KernelInstances,
-        arguments: OperatorArguments,
-        launching: Mapping[str, Bound],
-        non_contiguous: str,
-    ) -> None:
+    def __init__(self, torch: Any, declaration: Declaration, non_contiguous: str) -> None:
         self._torch = torch
-        self._operator = operator
-        self._kernels = kernels
-        self._arguments = arguments
-        self._launching = launching
+        self._operator, self._kernels, self._arguments, self._launching = declaration
         self._non_contiguous = non_contiguous
-        self._selecting = [each.name for each in arguments.selecting][: kernels.count]
+        self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
         # No argument of an operator begins with an underscore, so that these names stay what they are.
         self._namespace: dict[str, Any] = {
             "_type": type,
@@ -216,7 +205,7 @@ class OperatorFunctions:
             "_tuple": tuple,
             "_isinstance": isinstance,
             "_Tensor": torch.Tensor,
-            "_has_blocks": partial(has_blocks, operator),
+            "_has_blocks": partial(has_blocks, self._operator),
             "_is_alias_of": torch._C._is_alias_of,
             "_empty_like": torch.empty_like,
             "_dense": torch.contiguous_format,
