@@ -72,8 +72,8 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
     return module
 
 
-def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
-    capability, driver_version = device_and_driver(device)
+def _chosen(manifest: Manifest, capability: Version, driver_version: Version) -> Resolution:
+    """Return the image for a GPU and driver, and look for nvJitLink where that may help."""
     # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
     near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
     resolution = resolve(manifest._replace(images=near), capability, driver_version)
@@ -84,6 +84,12 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
         from .parts.nvjitlink import nvjitlink_version
 
         resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
+    return resolution
+
+
+def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
+    capability, driver_version = device_and_driver(device)
+    resolution = _chosen(manifest, capability, driver_version)
     image, how = resolution.image, resolution.how
     if image is None or how is None:
         from .explanations import no_image_message  # only for an error
