@@ -20,7 +20,7 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.project import build_module
-from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import SBOM, Layout, WheelFile
 from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, loader_files, stub_file, write

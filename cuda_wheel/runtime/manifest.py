@@ -20,6 +20,7 @@ __all__ = [
     "FORMAT",
     "LARGEST",
     "MANIFEST_SUFFIX",
+    "TABLE_SUFFIX",
     "Carried",
     "Compression",
     "External",
@@ -57,6 +58,9 @@ FORMAT = 4
 """The number of the only manifest format that this version reads and writes."""
 
 MANIFEST_SUFFIX = ".fatbin.json"
+
+TABLE_SUFFIX = ".tuned.json"
+"""The end of the name of a module's table of tuned choices, which begins with the module's."""
 
 LARGEST = 64 << 20
 """The most bytes that a manifest may have. A kernel with seven targets takes about 1,000."""

@@ -272,9 +272,9 @@ def preprocessed_text(data: bytes) -> None:
     unit = TranslationUnit(data)
     for name, place in unit.instantiating.items():
         assert name and place <= len(data)
-    block, body = unit.body(0)
+    block = unit.body(0)
     if block is not None:
-        unit.later_meaning(block, body)
+        unit.later_meaning(block)
 
 
 # --- PTX --------------------------------------------------------------------------------------------

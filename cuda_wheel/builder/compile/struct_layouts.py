@@ -283,12 +283,8 @@ class _Types:
         for member in entry.children:
             if member.tag not in (_MEMBER, _INHERITANCE) or _LOCATION not in member.attributes:
                 continue  # a type, a function or a static member
-            name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
+            name, type_ = self._name_and_type(member)
             offset = start + _member_offset(member.attributes[_LOCATION])
-            if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
-                raise _NoFieldsError
-            if _BIT_SIZE in member.attributes or member.attributes.get(_VIRTUALITY):
-                raise _NoFieldsError
             if member.tag == _MEMBER and not name.startswith(_BASE_MEMBER) and entry.tag != _UNION:
                 if offset < end:  # [[no_unique_address]]: NVRTC's debugging information does not have the real offsets
                     raise _NoFieldsError
@@ -298,6 +294,16 @@ class _Types:
                 yield from self._fields(type_, offset)
             elif not self._is_empty(type_):
                 yield self._field(name, type_, offset)
+
+    def _name_and_type(self, member: DebugEntry) -> tuple[str, DebugEntry]:
+        """Return the name and the type of a member or base; raises _NoFieldsError for bit-fields, virtual bases and
+        tables of virtual functions."""
+        name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
+        if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
+            raise _NoFieldsError
+        if _BIT_SIZE in member.attributes or member.attributes.get(_VIRTUALITY):
+            raise _NoFieldsError
+        return name, type_
 
     def _size(self, type_: DebugEntry | None) -> int:
         """Return the bytes of a type; 1 if that is not known."""

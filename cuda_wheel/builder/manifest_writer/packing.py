@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.jobs import BuiltModule, BundleRequest, Compiled, Fatbin, ImageContent, Job
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
@@ -93,6 +92,8 @@ class ModuleBuild:
 @phase("describing")
 def pack_module(build: ModuleBuild) -> tuple[Sequence[str], BuiltModule | CompileError]:
     """Return a module's warnings, and its files or what is wrong with it. Runs in workers only."""
+    from cuda_wheel.builder.images.bundling import bundle  # start-up time: the build's own process bundles nothing
+
     try:
         build.examine()
     except CompileError as error:

@@ -692,7 +692,7 @@ def _fail(job: Job) -> None:
 def test_a_timed_call_is_timed_on_the_other_machine(make: Make, versions: Versions, tmp_path: Path) -> None:
     call = RemoteCall(Call(compile_job, make(), timed=True))
     result = call.result(*sent_and_answered(call, versions, tmp_path), dask_cluster._hash_file)
-    assert result.value.cubin and "compiling" in {span.name for span in result.phases}
+    assert result.value.cubin and "compiling" in {span.name for span in result.times.phases}
     call = RemoteCall(Call(_fail, make(), timed=True))
     with pytest.raises(TimedError) as caught:
         call.result(*sent_and_answered(call, versions, tmp_path), dask_cluster._hash_file)

@@ -12,7 +12,7 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer import manifest as module_manifest
 from cuda_wheel.builder.manifest_writer.text import manifest_text
@@ -42,7 +42,9 @@ def build(tmp_path: Path, workers: Workers, toolchain: Toolchain) -> Build:
         config = Config.from_table(table | settings)
         modules = select(config, tmp_path, [WheelFile(source, "demo/k.cu")])
         listener = Listener()
-        (built,) = execute(make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None)
+        (built,) = PlanRunner(
+            make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None
+        ).run()
         return built.manifest, listener.warnings
 
     return build

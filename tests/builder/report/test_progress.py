@@ -14,7 +14,7 @@ import pytest
 
 from cuda_wheel.builder.report.trace import chrome_trace
 from cuda_wheel.builder.schedule import FORMAT
-from cuda_wheel.builder.timing import CallClock, Span, Step, TimedError, phase
+from cuda_wheel.builder.timing import CallClock, Span, Step, TimedError, Times, phase
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.parts.user_cache import Cache
@@ -153,7 +153,9 @@ def test_adjacent_steps_do_not_overlap_in_a_trace() -> None:
     """Rounding to microseconds does not make them overlap."""
     times = [1.7e9 + number * 3.3e-6 for number in range(50)]
     steps = [
-        Step("demo.k", ("k.cu",), "sm_80", "compiled", "w", began, ended, (Span("compiling", began, ended),))
+        Step(
+            "demo.k", ("k.cu",), "sm_80", "compiled", Times("w", began, ended, (Span("compiling", began, ended),), None)
+        )
         for began, ended in pairwise(times)
     ]
     events = [event for event in chrome_trace(steps)["traceEvents"] if event["ph"] == "X"]
