@@ -39,7 +39,6 @@ __all__ = [
     "open_library",
     "packaged_libraries",
     "read_output",
-    "search",
 ]
 
 
@@ -99,8 +98,8 @@ def _place_in_package(name: str, major: int) -> tuple[tuple[str, ...], str, str]
     return ("lib",), f"lib{name}.so.{major}", ""
 
 
-def search(name: str) -> str | None:
-    """Return the absolute path of a library as `library_path` does.
+def library_path(name: str) -> str | None:
+    """Return the absolute path of an installed library, "nvrtc", "nvJitLink" or "nvfatbin"; None without one.
 
     The workers of a build replace this function: all calls of a build need the libraries of one release.
     """
@@ -112,11 +111,6 @@ def search(name: str) -> str | None:
         return str(load_nvidia_dynamic_lib(name).abs_path)
     except (OSError, RuntimeError):
         return None
-
-
-def library_path(name: str) -> str | None:
-    """Return the absolute path of an installed library, "nvrtc", "nvJitLink" or "nvfatbin"; None without one."""
-    return search(name)
 
 
 def open_library(name: str) -> "Any":
