@@ -1,5 +1,7 @@
-"""The interface for running a build's calls, which `Workers` and `DaskCluster` implement; the record of a call; and the
-queue of those that wait, which decides what a worker does next."""
+"""How a build's calls are run: the interface of `Workers` and `DaskCluster`, the record of a call, and the queue.
+
+The queue decides which of the calls that wait a worker does next.
+"""
 
 from __future__ import annotations
 
