@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache, write_and_call
-from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.compile.error_text import missing_headers_error
 from cuda_wheel.builder.compile.precompiled_headers import HeaderGroup, find_header_groups, may_precompile
 from cuda_wheel.builder.errors import CompileError
@@ -24,6 +23,7 @@ from cuda_wheel.builder.failures import (
     bundle_failure,
     compile_failure,
     job_warnings,
+    link_failure,
     merged,
     not_compiled,
 )
@@ -31,11 +31,10 @@ from cuda_wheel.builder.jobs import BuiltModule, Compiled, Fatbin, Job, LinkJob
 from cuda_wheel.builder.manifest_writer.kernel_table import LackingKernelsError, Names, lacking_kernels_help
 from cuda_wheel.builder.manifest_writer.missing_kernels import early_error
 from cuda_wheel.builder.manifest_writer.packing import ModuleBuild, pack_module
-from cuda_wheel.builder.messages.logs import link_failure
 from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, modules_by_job
+from cuda_wheel.builder.plan_state import Handler, JobResults, TaskQueue
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, Durations
-from cuda_wheel.builder.task_queue import Handler, TaskQueue
 from cuda_wheel.builder.timing import How, Step, Timed, TimedError, Times, now
 from cuda_wheel.builder.workers.executor import Call, Executor, WorkerFunction, shared_options
 

@@ -202,7 +202,7 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
     if len(content) < size:  # the driver gets no size, and would read past the end
         damage = f"it ends before the end of {image}"
     elif not must_verify() and has("formats"):
-        from .parts.formats.damage import structural_damage  # only for programs that check no hashes
+        from .parts.formats.cubin import structural_damage  # only for programs that check no hashes
 
         damage = structural_damage(image, content)
     elif sha256_of(content) != sha256:

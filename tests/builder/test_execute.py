@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.full_build import build_module
+from cuda_wheel.builder.plan_state import TaskQueue
 from cuda_wheel.builder.report.reporter import SilentReporter
-from cuda_wheel.builder.task_queue import TaskQueue
 from cuda_wheel.builder.timing import Step, Timed, Times
 from tests.support.projects import KERNEL, write_files
 

@@ -14,8 +14,8 @@ from unittest import mock
 
 import pytest
 
-from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.jobs import EMPTY
+from cuda_wheel.builder.plan_state import JobResults
 from cuda_wheel.cli.main import main
 from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import run

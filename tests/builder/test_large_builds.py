@@ -17,7 +17,6 @@ import pytest
 
 from cuda_wheel.builder import execute as plan_runner
 from cuda_wheel.builder.cache.compile_cache import CompileCache
-from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import PlanRunner
@@ -25,6 +24,7 @@ from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer import coverage
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import Plan, make_plan
+from cuda_wheel.builder.plan_state import JobResults
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select

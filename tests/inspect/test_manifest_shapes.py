@@ -14,17 +14,8 @@ from jsonschema import Draft202012Validator
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.cli.main import main
-from cuda_wheel.runtime.manifest import (
-    External,
-    Field,
-    GlobalInfo,
-    Image,
-    KernelInfo,
-    Manifest,
-    Parameter,
-    Struct,
-    Target,
-)
+from cuda_wheel.runtime.manifest import External, GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
+from cuda_wheel.runtime.parts.dtypes import Field, Struct
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -38,13 +38,18 @@ ROOMS = {
             "tests/runtime/test_manifest.py",
             "tests/runtime/test_rules.py",
             "tests/runtime/test_versions.py",
-            "tests/runtime/test_digest.py",
+            "tests/runtime/test_manifest_sha256.py",
             "tests/runtime/test_manifest_blocks.py",
             "tests/runtime/test_loading.py::test_pythons_own_sha256_equals_hashlibs",
         ),
     ),
     "arguments": Room(
-        {"runtime/arguments.py": ALL, "runtime/arrays.py": ALL, "runtime/parts/structs.py": ALL},
+        {
+            "runtime/arguments.py": ALL,
+            "runtime/arrays.py": ALL,
+            "runtime/parts/structs.py": ALL,
+            "runtime/parts/untyped_parameters.py": ALL,
+        },
         (
             "tests/runtime/test_arguments.py",
             "tests/runtime/test_argument_values.py",

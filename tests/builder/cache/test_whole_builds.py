@@ -22,6 +22,7 @@ from cuda_wheel.builder.cache.files import KeptFiles
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
 from cuda_wheel.builder.config.pyproject import read_config
+from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.project import build_files
 from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.sources.layout import SBOM, WheelFile
@@ -508,3 +509,8 @@ def test_pythons_minor_version_and_the_vendored_loader_decide_the_build(
     before = facts()
     monkeypatch.setattr(whole_builds, "_loader", lambda config: "another loader")
     assert facts() != before
+
+
+def test_python_files_decide_which_parts_a_vendored_loader_has() -> None:
+    assert whole_builds._is_read("demo/ops.py", Config(loader="vendor"))
+    assert not whole_builds._is_read("demo/ops.py", Config())

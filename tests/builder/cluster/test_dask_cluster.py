@@ -32,8 +32,8 @@ from cuda_wheel.builder.cluster.job_transfer import (
 from cuda_wheel.builder.cluster.remote_worker import answer
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import TimedError
 from cuda_wheel.builder.toolchain.find import find_toolchain
@@ -491,7 +491,7 @@ def test_without_distributed_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_local_build_does_not_import_distributed(tmp_path: Path) -> None:
     program = (
-        "import sys; from cuda_wheel.builder.report.reporter import SilentReporter; from cuda_wheel.builder.project import build_module\n"
+        "import sys; from cuda_wheel.builder.report.reporter import SilentReporter; from cuda_wheel.builder.full_build import build_module\n"
         f"from pathlib import Path; build_module(Path({str(FIXTURES / 'stencil')!r}), {STENCIL!r}, {{}}, SilentReporter())\n"
         "print([name for name in ('distributed', 'dask', 'cuda_wheel.builder.cluster.job_transfer') if name in sys.modules])"
     )

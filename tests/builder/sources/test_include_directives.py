@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header, reachable
 from cuda_wheel.builder.sources.include_directives import includes

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ...manifest import Parameter, Space, Target
+from ...manifest import Image, Parameter, Space, Target
 from .elf import (
     EM_CUDA,
     ET_REL,
@@ -24,8 +24,9 @@ from .elf import (
     read_elf,
     read_symbols,
 )
+from .fatbin import whole_fatbin
 
-__all__ = ["Cubin", "Entry", "Symbols", "check_cubin", "demangled", "read_cubin"]
+__all__ = ["Cubin", "Entry", "Symbols", "check_cubin", "demangled", "read_cubin", "structural_damage"]
 
 
 class Symbols(NamedTuple):
@@ -130,6 +131,18 @@ class Cubin(NamedTuple):
     @property
     def target(self) -> Target:
         return Target(*divmod(self.arch, 10), "", True)
+
+
+def structural_damage(image: Image, content: bytes) -> str | None:
+    """Return what is wrong with a fatbin or cubin that the driver would read without checks; None if nothing is."""
+    if image.offset is None:
+        return None if whole_fatbin(content) else "it is cut short"
+    if image.kind == "cubin":
+        try:
+            check_cubin(content)
+        except ValueError as error:
+            return f"in {image}, {error}"
+    return None
 
 
 def read_cubin(content: bytes) -> Cubin:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.runtime import manifest as digest
+from cuda_wheel.runtime import manifest
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -37,8 +37,8 @@ def test_openssl_is_used_for_large_content_or_where_it_is_imported(
         hashed.append(data)
         return hashlib.sha256(data)
 
-    monkeypatch.setattr(digest, "_own_sha256", own)
+    monkeypatch.setattr(manifest, "_own_sha256", own)
     if not is_imported:
         monkeypatch.delitem(sys.modules, "hashlib")
-    assert digest.sha256_of(content) == expected
+    assert manifest.sha256_of(content) == expected
     assert hashed == ([content] if uses_own else [])
