@@ -279,7 +279,10 @@ class TranslationUnit:
         dependent = self._dependent(block, classes, functions)
         if not self._may_use(block, [each for named in dependent.values() for each in named]):
             return None
-        return next(name for name in sorted(dependent) if self._may_use(block, dependent[name]))
+        names = sorted(
+            dependent, key=lambda name: (name.startswith("_"), name)
+        )  # those of the project before a library's
+        return next(name for name in names if self._may_use(block, dependent[name]))
 
     def _dependent(
         self, block: CodeBlock, classes: Set[str], functions: Set[str]
