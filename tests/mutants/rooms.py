@@ -27,7 +27,15 @@ class Room(NamedTuple):
 
 
 ROOMS = {
-    "rules": Room({"runtime/rules.py": ALL}, ("tests/runtime/test_rules.py", "tests/runtime/test_rule_reasons.py")),
+    "rules": Room(
+        {"runtime/rules.py": ALL},
+        (
+            "tests/runtime/test_rules.py",
+            "tests/runtime/test_rule_reasons.py",
+            "tests/runtime/test_explanations.py::test_the_message_lists_every_image_with_its_reason_and_what_would_help",
+            "tests/runtime/test_explanations.py::test_the_message_distinguishes_an_old_driver_from_a_missing_target",
+        ),
+    ),
     "manifest": Room(
         {
             "runtime/manifest.py": ALL,
@@ -40,7 +48,6 @@ ROOMS = {
             "tests/runtime/test_versions.py",
             "tests/runtime/test_digest.py",
             "tests/runtime/test_manifest_blocks.py",
-            "tests/runtime/test_loading.py::test_pythons_own_sha256_equals_hashlibs",
         ),
     ),
     "arguments": Room(
@@ -49,6 +56,8 @@ ROOMS = {
             "tests/runtime/test_arguments.py",
             "tests/runtime/test_argument_values.py",
             "tests/runtime/test_arrays.py",
+            "tests/runtime/test_dlpack.py",
+            "tests/runtime/parts/test_structs.py",
             "tests/runtime/test_launching.py",
             "tests/runtime/test_values.py",
             "--deselect=tests/runtime/test_launching.py::test_a_copy_of_the_loader_launches_by_itself",
@@ -98,7 +107,7 @@ ROOMS = {
     ),
     "floating-point": Room(
         {"runtime/parts/floating_point.py": ALL},
-        ("tests/runtime/test_floating_point.py",),
+        ("tests/runtime/parts/test_floating_point.py",),
     ),
     "build-keys": Room({"builder/cache/whole_builds.py": ("_facts",)}, ("tests/builder/cache/test_whole_builds.py",)),
     "struct-layouts": Room(

@@ -42,3 +42,12 @@ def test_openssl_is_used_for_large_content_or_where_it_is_imported(
         monkeypatch.delitem(sys.modules, "hashlib")
     assert digest.sha256_of(content) == expected
     assert hashed == ([content] if uses_own else [])
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 1 << 18, 1 << 20])
+def test_pythons_own_sha256_equals_hashlibs(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    expected = hashlib.sha256(content).hexdigest()
+    assert digest.sha256_of(content) == expected
+    monkeypatch.delitem(sys.modules, "hashlib")
+    assert digest.sha256_of(content) == expected

@@ -18,7 +18,7 @@ from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.manifest import Parameter, dotted
+from cuda_wheel.runtime.manifest import dotted
 from cuda_wheel.runtime.parts.formats import ptx
 
 TEXT = """\
@@ -52,40 +52,9 @@ TEXT = """\
 """
 
 
-def test_the_version_is_read_and_set() -> None:
-    assert ptx.version(TEXT) == (8, 8)
-    assert ptx_text.set_version(TEXT, (6, 3)) == TEXT.replace("8.8", "6.3")
-    with pytest.raises(ValueError, match=r"without a \.version"):
-        ptx.version("ret;")
-
-
 def test_the_compilers_release_is_read() -> None:
     assert ptx_text.compiler_release(TEXT) == "12.9.86"
     assert ptx_text.compiler_release(".version 8.8\n") is None
-
-
-def test_kernels_are_read_with_their_parameters() -> None:
-    expected = {
-        "k": (
-            Parameter("f32", 0, 4),
-            Parameter("u64", 8, 8, "void*"),
-            Parameter("b8", 16, 24),
-            Parameter("u16", 40, 2),
-        ),
-        "empty": (),
-        "bare": (),
-    }
-    assert ptx.kernels(TEXT) == ptx.kernels(ptx_text.normalise(TEXT)) == expected
-
-
-def test_parameters_are_read_whatever_their_attributes() -> None:
-    text = ".entry k(.param .u64 .ptr .const .align 16 a,.param .u64 .ptr b, .param .align 4 .b8 c[4], .param .u8 d)\n{"
-    assert ptx.kernels(text)["k"] == (
-        Parameter("u64", 0, 8, "void*"),
-        Parameter("u64", 8, 8, "void*"),
-        Parameter("b8", 16, 4),
-        Parameter("u8", 20, 1),
-    )
 
 
 def test_launch_bounds_are_read() -> None:
