@@ -47,7 +47,7 @@ ROOMS = {
             "tests/runtime/test_rules.py",
             "tests/runtime/test_versions.py",
             "tests/runtime/test_digest.py",
-            "tests/runtime/test_manifest_blocks.py",
+            "tests/builder/manifest_writer/test_text.py",
         ),
     ),
     "arguments": Room(
@@ -88,7 +88,7 @@ ROOMS = {
     ),
     "file-keys": Room(
         {"builder/cache/files.py": ALL, "builder/cache/known_toolchain.py": ALL},
-        tuple(f"tests/builder/cache/test_{name}.py" for name in ("file_hashes", "job_files", "known_toolchain")),
+        tuple(f"tests/builder/cache/test_{name}.py" for name in ("files", "job_files", "known_toolchain")),
     ),
     "load-keys": Room(
         {"builder/compile_on_load/kept_modules.py": ALL, "builder/compile_on_load/requests.py": ALL},

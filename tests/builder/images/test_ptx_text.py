@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
-from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.images.lowering import lower
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.releases import RELEASES
@@ -295,13 +294,6 @@ def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
 
 
 # --- bundling -------------------------------------------------------------------------------------
-
-
-def test_the_fatbin_contains_every_image_byte_for_byte(workers: Workers, toolchain: Toolchain) -> None:
-    images = tuple((("ptx", arch, compiled(workers, toolchain, PLAIN, arch).ptx), "k") for arch in ("80", "90a", "120"))
-    bundled = workers.submit(bundle, ("k", images, "none")).result()
-    for ((_, _, content), _), offset in zip(images, bundled.offsets, strict=True):
-        assert bundled.content[offset : offset + len(content)] == content
 
 
 def test_what_one_text_has_proven_is_not_proven_again_for_another() -> None:
