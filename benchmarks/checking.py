@@ -16,7 +16,7 @@ __all__ = ["measure"]
 
 PROGRAM = """
 import sys, time
-from cuda_wheel.runtime.digest import sha256_of
+from cuda_wheel.runtime.manifest import sha256_of
 from cuda_wheel.runtime.files import ModuleFiles, read_image
 from cuda_wheel.runtime.manifest import Image, Manifest, Target
 folder, size = sys.argv[1], int(sys.argv[2])

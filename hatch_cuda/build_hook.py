@@ -1,11 +1,14 @@
-"""The build hook `cuda`, or `cuda-wheel`: compile a project's `.cu` files into its wheel."""
+"""The build hook `cuda`, or `cuda-wheel`: compile a project's `.cu` files into its wheel. Find that wheel's files.
+
+hatchling imports this module in every environment with cuda-wheel: what only builds need is imported inside functions.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +16,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
+    from cuda_wheel.builder.sources.layout import Layout, WheelFile
 
-__all__ = ["CudaBuildHook", "CudaWheelBuildHook"]
+__all__ = ["CudaBuildHook", "CudaWheelBuildHook", "wheel_files", "wheel_layout"]
 
 HATCHLING_KEYS = {"dependencies", "require-runtime-dependencies", "require-runtime-features", "enable-by-default"}
 """The keys that hatchling itself reads from the table of every hook."""
@@ -31,13 +35,42 @@ class CudaBuildHook(BuildHookInterface[Any]):
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._cleanup = ExitStack()
-        steps = {"sdist": self._add_sources, "wheel": self._add_images}
-        if version == "editable" or self.target_name not in steps:
+        if version == "editable" or self.target_name not in ("sdist", "wheel"):
             return
+        from cuda_wheel.builder.project import build_files
+        from cuda_wheel.builder.report.reporter import ProgressReporter
+        from cuda_wheel.builder.scratch import scratch
+        from cuda_wheel.builder.sources.layout import SBOM
+        from cuda_wheel.runtime.manifest import TABLE_SUFFIX
+
+        root = Path(self.root)
+        with self._clean_errors():
+            config = self._read_config()
+            if self.target_name == "sdist":
+                self._add_sources(config, build_data)
+                return
+            # In a folder outside the project, so that the source tree stays unchanged; and file by file, because
+            # hatchling would treat a folder that merges with a package as a second copy of the package's files.
+            folder = self._cleanup.enter_context(scratch())
+            # A wheel that is not reproducible has the permissions of its files, which are private in the cache.
+            in_use = self._cleanup if self.build_config.reproducible else None
+            with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
+                built = build_files(root, config, wheel_files(root), reporter, folder, in_use)
+            for path, file in built.items():
+                if not path.endswith(TABLE_SUFFIX):  # hatchling includes these files itself
+                    build_data["force_include"][str(file)] = path
+            if config.sbom:
+                self._add_sbom(folder / SBOM, build_data)
+            if config.exclude_sources:
+                self._exclude(config)
+
+    @contextmanager
+    def _clean_errors(self) -> Iterator[None]:
+        """Remove temporary files after an error; show cuda-wheel's errors as hatchling's, without a traceback."""
         from cuda_wheel.runtime.errors import CudaWheelError
 
         try:
-            steps[self.target_name](build_data)
+            yield
         except CudaWheelError as error:
             self._cleanup.close()
             self.app.abort(f"cuda-wheel: {error}")
@@ -62,42 +95,20 @@ class CudaBuildHook(BuildHookInterface[Any]):
             )
         return read_config(Path(self.root), os.environ)
 
-    def _add_sources(self, build_data: dict[str, Any]) -> None:
+    def _add_sources(self, config: Config, build_data: dict[str, Any]) -> None:
         from cuda_wheel.builder.wheel.sdist import sdist_files
-        from hatch_cuda.hatch_layout import wheel_files
 
         root = Path(self.root)
-        for path in sdist_files(self._read_config(), root, wheel_files(root), self.app.display_warning):
+        for path in sdist_files(config, root, wheel_files(root), self.app.display_warning):
             # Files that .gitignore excludes are added only as artifacts. The patterns have the syntax of .gitignore.
             build_data["artifacts"].append("/" + re.sub(r"([*?!#\\\[\] ])", r"\\\1", path))
 
-    def _add_images(self, build_data: dict[str, Any]) -> None:
-        from cuda_wheel.builder.project import build_files
-        from cuda_wheel.builder.report.progress import ProgressReporter
-        from cuda_wheel.builder.scratch import scratch
-        from cuda_wheel.builder.sources.layout import SBOM
-        from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX
-        from hatch_cuda.hatch_layout import wheel_files
-
-        root = Path(self.root)
-        config = self._read_config()
-        # In a folder outside the project, so that the source tree stays unchanged; and file by file, because hatchling
-        # would treat a folder that merges with a package as a second copy of the package's files.
-        folder = self._cleanup.enter_context(scratch())
-        # A wheel that is not reproducible has the permissions of its files, which are private in the cache.
-        in_use = self._cleanup if self.build_config.reproducible else None
-        with ProgressReporter(self.app.display_info, self.app.display_warning) as reporter:
-            built = build_files(root, config, wheel_files(root), reporter, folder, in_use)
-        for path, file in built.items():
-            if not path.endswith(TABLE_SUFFIX):  # hatchling includes these files itself
-                build_data["force_include"][str(file)] = path
-        if config.sbom and "sbom_files" in build_data:
-            build_data["sbom_files"].append(str(folder / SBOM))
-        elif config.sbom:  # hatchling before 1.28, which has no "sbom_files"
+    def _add_sbom(self, file: Path, build_data: dict[str, Any]) -> None:
+        if "sbom_files" in build_data:
+            build_data["sbom_files"].append(str(file))
+        else:  # hatchling before 1.28
             metadata = f"{self.build_config.builder.artifact_project_id}.dist-info"
-            build_data["force_include"][str(folder / SBOM)] = f"{metadata}/sboms/{SBOM}"
-        if config.exclude_sources:
-            self._exclude(config)
+            build_data["force_include"][str(file)] = f"{metadata}/sboms/{file.name}"
 
     def _exclude(self, config: Config) -> None:
         """Exclude the sources from the wheel, even if they are artifacts or force-included."""
@@ -128,3 +139,24 @@ class CudaWheelBuildHook(CudaBuildHook):
     """The same hook under the name of the package, which users try first."""
 
     PLUGIN_NAME = "cuda-wheel"
+
+
+def wheel_files(root: Path) -> list[WheelFile]:
+    """Return the files that hatchling selects for the wheel of the project in `root`, before any build hook runs."""
+    from hatchling.builders.wheel import WheelBuilder
+
+    from cuda_wheel.builder.errors import ConfigError
+    from cuda_wheel.builder.sources.layout import WheelFile
+
+    try:
+        included = list(WheelBuilder(str(root)).recurse_included_files())
+    except (ValueError, TypeError, OSError) as error:
+        raise ConfigError(f"hatchling cannot determine the files of {root.name}: {error}") from error
+    return [WheelFile(Path(file.path), file.distribution_path.replace("\\", "/")) for file in included]
+
+
+def wheel_layout(root: Path) -> Layout:
+    """Return the layout of the project in `root`."""
+    from cuda_wheel.builder.sources.layout import Layout
+
+    return Layout(wheel_files(root))

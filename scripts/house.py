@@ -70,7 +70,9 @@ def call_stack():
         if name.partition(".")[0] in PACKAGES and code.co_name not in ("<listcomp>", "<dictcomp>", "<setcomp>"):
             frames.append(f"{{name}}:{{getattr(code, 'co_qualname', code.co_name)}}")
             if above is None:  # the future of the call that this thread runs says who asked for it
-                found = [each for each in frame.f_locals.values() if isinstance(each, Future)]
+                held = list(frame.f_locals.values())
+                held += [part for each in held if isinstance(each, tuple) for part in each]
+                found = [each for each in held if isinstance(each, Future)]
                 above = next((each.house_stack for each in found if hasattr(each, "house_stack")), None)
         frame = frame.f_back
     if above is None:

@@ -17,7 +17,7 @@ from setuptools.errors import ExecError
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.project import build_files, planned_files
-from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, SBOM
 from cuda_wheel.builder.sources.modules import named_sources

@@ -11,7 +11,7 @@ from setuptools.errors import BaseError
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, Layout, WheelFile
 from cuda_wheel.builder.sources.source_files import KINDS
-from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX
+from cuda_wheel.runtime.manifest import TABLE_SUFFIX
 
 __all__ = ["files_of", "wheel_layout"]
 

@@ -32,7 +32,7 @@ from corpus import Package, Source, packages, sources
 from machine_code import SHARED_MEMORY_64_BIT, instructions, likeness, plain_name
 from measure import Outcome, chosen, first_error, in_parallel, in_process, parser, read_records, run
 
-from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 
 __all__ = ["Verdict", "judge", "of_the_source"]
@@ -86,7 +86,7 @@ def judge(source: Source, options: argparse.Namespace) -> Verdict:
     if outcome.result != "compiled":
         return Verdict(**{**asdict(verdict), "kernels": len(theirs), "missing": sorted(theirs)})
     built = options.images / source.key.replace("/", "+") / "corpus"
-    manifest = Manifest.from_json((built / "m.fatbin.json").read_bytes(), source.key)
+    manifest = manifest_of((built / "m.fatbin.json").read_bytes(), source.key)
     ours = {plain_name(kernel.symbol) for kernel in manifest.kernels}
     reference, code = (instructions(path, options.cuobjdump) for path in (cubin, built / "m.fatbin"))
     common = sorted(theirs & ours)

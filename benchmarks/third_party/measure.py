@@ -94,7 +94,7 @@ class Listener(SilentReporter):
 
     def step_finished(self, step: Any) -> None:
         self.warnings += [text for text in [getattr(step, "log", "")] if text]
-        self.compile_seconds += sum(span.ended - span.began for span in step.phases)
+        self.compile_seconds += sum(span.ended - span.began for span in step.times.phases)
 
     def warning(self, text: str) -> None:
         self.warnings.append(text)

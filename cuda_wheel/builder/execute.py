@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache, write_and_call
 from cuda_wheel.builder.cache.job_results import JobResults
@@ -38,41 +37,31 @@ from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, Durations
 from cuda_wheel.builder.task_queue import Handler, TaskQueue
 from cuda_wheel.builder.timing import How, Step, Timed, TimedError, Times, now
-from cuda_wheel.builder.workers.executor import Executor, WorkerFunction, shared_options
+from cuda_wheel.builder.workers.executor import Call, Executor, WorkerFunction, shared_options
 
-__all__ = ["StepSubject", "bundle_subject", "cached_step", "execute", "job_subject", "link_subject", "timed_step"]
+__all__ = ["PlanRunner"]
 
 R = TypeVar("R")
 
-
-class StepSubject(NamedTuple):
-    """The job, link or bundle of a step: the first fields of `Step`."""
-
-    module: str
-    sources: tuple[str, ...]
-    target: str
+NewStep = Callable[[How, Times], Step]
+"""Makes the step of one job, link or bundle."""
 
 
-def job_subject(module: ModulePlan, job: Job) -> StepSubject:
-    return StepSubject(module.module.full_name, (job.source,), job.target_name)
+def _job_step(module: ModulePlan, job: Job) -> NewStep:
+    return partial(Step, module.module.full_name, (job.source,), job.target_name)
 
 
-def link_subject(module: ModulePlan, link: Link) -> StepSubject:
-    return StepSubject(module.module.full_name, module.module.paths, str(link.target))
+def _link_step(module: ModulePlan, link: Link) -> NewStep:
+    return partial(Step, module.module.full_name, module.module.paths, str(link.target))
 
 
-def bundle_subject(module: ModulePlan) -> StepSubject:
-    return StepSubject(module.module.full_name, module.module.paths, "")
+def _bundle_step(module: ModulePlan) -> NewStep:
+    return partial(Step, module.module.full_name, module.module.paths, "")
 
 
-def cached_step(subject: StepSubject, began: float) -> Step:
+def _cached(step: NewStep, began: float) -> Step:
     """Return the step of something that was read from the cache since `began` (seconds since 1970)."""
-    return Step(*subject, "from the cache", "", began, now())
-
-
-def timed_step(subject: StepSubject, how: How, times: Times) -> Step:
-    """Return the step of a call in a worker."""
-    return Step(*subject, how, times.worker, times.began, times.ended, times.phases, times.start)
+    return step("from the cache", Times("", began, now(), (), None))
 
 
 COMPILE_JOB: WorkerFunction[Compiled] = WorkerFunction("cuda_wheel.builder.compile.job:compile_job")
@@ -87,91 +76,150 @@ TIME_LEFT_INTERVAL = 0.1
 """The least seconds between two reports of the time left. Computing it examines every pending call."""
 
 
-class _PlanRunner:
-    """Runs a plan in four stages: compile, link, bundle, finish.
+class PlanRunner:
+    """Runs a plan in five stages: reuse, compile, link, bundle, finish.
 
     Each job runs once, however many modules need it. A module is linked as soon as its jobs are done, and bundled as
     soon as its links are. After a failure the jobs and links of other modules still run, so that all errors are
     reported, and nothing is bundled.
     """
 
-    def __init__(
-        self,
-        plan: Plan,
-        workers: Executor,
-        reporter: Reporter,
-        cache: CompileCache | None,
-        results: JobResults,
-        kernels: set[Names],
-    ) -> None:
-        self.failures: dict[str, Failure] = {}
-        """Why each module cannot be built that has failed, by name."""
-        self.ended_early = ""
-        """Why the other modules were not compiled, if they were not."""
-        self.lacking: list[LackingKernelsError] = []
-        """Of the modules whose images do not all have the same kernels."""
-        self._kernels = kernels
-        """The names of the kernels of all other modules so far."""
-        self.durations = cache.durations if cache else Durations(None)
+    def __init__(self, plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None) -> None:
         self._plan = plan
-        self._tasks = TaskQueue(workers)
+        self._workers = workers
         self._reporter = reporter
         self._cache = cache
-        self._results = results
+        self._durations = cache.durations if cache else Durations(None)
+        self._states: dict[str, ModuleBuild] = {}
+        """Each module that the cache lacks, by name."""
+        self._modules: dict[Job, list[ModulePlan]] = {}
+        """The modules that need a job, for all jobs of modules that the cache lacks."""
+        self._users_left: dict[Job, int] = {}
+        """How many modules still need a job's result."""
+        self._shared: Counter[str] = Counter()
+        """How many of these modules have a source."""
+        self._packs_in_workers = False
+        self._groups: dict[Job, HeaderGroup] = {}
+        self._tasks = TaskQueue()
+        self._compiling: dict[Job, Future[Timed[Any]]] = {}
+        self._results = JobResults()
         self._built: deque[BuiltModule] = deque()
         """Modules that are built and not yet yielded."""
-        self._packs_in_workers = len(plan.modules) >= PACKED_IN_WORKERS
-        if cache and self._packs_in_workers:
-            cache.postpone()
-        self._modules = modules_by_job(plan)
-        self._states = {
-            module.module.full_name: ModuleBuild(module, plan.toolchain, plan.compression(module), len(module.jobs))
-            for module in plan.modules
-        }
-        self._users_left = {job: len(modules) for job, modules in self._modules.items()}
-        """How many modules still need a job's result."""
-        self._compiling: dict[Job, Future[Timed[Any]]] = {}
-        self._groups: dict[Job, HeaderGroup] = {}
-        self._shared = Counter(path for module in plan.modules for path in module.module.paths)
-        """How many modules have a source."""
+        self._kernels: set[Names] = set()
+        """The names of the kernels of all modules so far."""
+        self._failures: dict[str, Failure] = {}
+        """Why each module cannot be built that has failed, by name."""
         self._common_errors = CommonErrors()
+        self._ended_early = ""
+        """Why the other modules were not compiled, if they were not."""
+        self._lacking: list[LackingKernelsError] = []
+        """Of the modules whose images do not all have the same kernels."""
+        self._next_report = 0.0
+        """When the time left is computed next, in seconds since 1970."""
 
-    def run(self) -> Iterator[BuiltModule]:
-        """Yield each module as soon as it is built."""
-        cached = {job: key for job in self._modules if (key := self._cache_key(job))}
-        rest = [job for job in self._modules if job not in cached]
-        self._check_headers(rest)
-        if self.failures:
-            return
-        self._expect_links(cached)
-        expected = {job: self._expected(job) for job in rest}
-        self._groups = find_header_groups(expected) if may_precompile() else {}
-        # Idle workers start with the first job that they see, so submit the longest first.
-        for job, (seconds, following) in sorted(expected.items(), key=lambda item: -sum(item[1])):
-            self._compile(job, seconds, following)
-        for job, key in cached.items():
-            self._reuse_job(job, key)
-            self._tasks.handle_done()
-            yield from self._take_built()
-        for module in self._plan.modules:
-            if not module.jobs:
-                self._link(module)
-        next_report = 0.0
-        while self._tasks and not self.ended_early:
-            if (began := now()) >= next_report:
-                left = self._tasks.seconds_left(state.link_seconds for state in self._states.values())
-                if left is not None:
-                    self._reporter.time_remaining(left)
-                # With many thousands of calls the computation takes long: at most 2 % of the time goes into it.
-                next_report = now() + max(TIME_LEFT_INTERVAL, 50 * (now() - began))
-            self._tasks.handle_next()
-            yield from self._take_built()
+    def run(self) -> Generator[BuiltModule, None, None]:
+        """Yield each of the plan's modules as soon as it is built, with the only reference to its images.
+
+        All modules together may be larger than memory. What the cache has is not built again. Raises CompileError with
+        the errors of all modules that cannot be built.
+        """
+        self._reporter.build_started(self._plan)
+        try:
+            yield from self._reuse_modules()
+            if not self._states:
+                return
+            with self._results:
+                cached = {job: key for job in self._modules if (key := self._cache_key(job))}
+                rest = [job for job in self._modules if job not in cached]
+                self._check_headers(rest)
+                self._raise_failures()
+                for job, seconds, following in self._longest_first(rest):
+                    self._compile(job, seconds, following)
+                for job, key in cached.items():
+                    self._reuse_job(job, key)
+                    self._tasks.handle_done()
+                    yield from self._take_built()
+                for state in self._states.values():
+                    if not state.plan.jobs:
+                        self._link(state.plan)
+                while self._tasks and not self._ended_early:
+                    self._report_time_left()
+                    self._tasks.handle_next()
+                    yield from self._take_built()
+            self._raise_failures()
+        finally:
+            if self._cache:
+                self._cache.save()
 
     def _take_built(self) -> Iterator[BuiltModule]:
         while self._built:
             yield self._built.popleft()
 
-    # --- stage 1: compile ---------------------------------------------------------------------------
+    def _report_time_left(self) -> None:
+        began = now()
+        if began >= self._next_report:
+            waiting = (state.link_seconds for state in self._states.values())
+            left = self._tasks.seconds_left(waiting, self._workers.count)
+            if left is not None:
+                self._reporter.time_remaining(left)
+            # With many thousands of calls the computation takes long: at most 2 % of the time goes into it.
+            self._next_report = now() + max(TIME_LEFT_INTERVAL, 50 * (now() - began))
+
+    def _raise_failures(self) -> None:
+        """Raise CompileError with the errors of all modules that have failed, if any."""
+        if not self._failures:
+            return
+        texts = merged(self._failures)
+        texts += [self._ended_early] if self._ended_early else []
+        texts += [lacking_kernels_help(self._lacking, self._kernels)] if self._lacking else []
+        unnamed = [name for failure in self._failures.values() for name in failure.unnamed_instances]
+        raise CompileError("\n\n".join(texts), unnamed)
+
+    # --- stage 1: reuse -----------------------------------------------------------------------------
+
+    def _reuse_modules(self) -> Iterator[BuiltModule]:
+        """Yield the modules that the cache has; the others are what is to be built."""
+        steps: dict[Job, Step] = {}
+        missing = []
+        for module in self._plan.modules:
+            began = now()
+            cached = self._cache.load_module(self._plan, module) if self._cache else None
+            if cached is None:
+                missing.append(module)
+                if self._cache:
+                    self._workers.prepare(len(module.jobs), self._plan.toolchain.libraries[0])
+                continue
+            built, warnings = cached
+            steps |= {job: _cached(_job_step(module, job), began) for job in module.jobs}
+            for link in module.links:
+                self._reporter.step_finished(_cached(_link_step(module, link), began))
+            for text in warnings:
+                self._reporter.warning(text)
+            self._kernels |= {(kernel.name, kernel.symbol) for kernel in built.manifest.kernels}
+            self._reporter.module_built(built)
+            del cached
+            yield built
+            del built
+        self._set_missing(missing)
+        for job, step in steps.items():
+            if job not in self._modules:  # the others are reported when they are done
+                self._reporter.step_finished(step)
+
+    def _set_missing(self, missing: Sequence[ModulePlan]) -> None:
+        """Set the modules to build."""
+        plan = self._plan
+        self._states = {
+            module.module.full_name: ModuleBuild(module, plan.toolchain, plan.compression(module), len(module.jobs))
+            for module in missing
+        }
+        self._modules = modules_by_job(missing)
+        self._users_left = {job: len(modules) for job, modules in self._modules.items()}
+        self._shared.update(path for module in missing for path in module.module.paths)
+        self._packs_in_workers = len(missing) >= PACKED_IN_WORKERS
+        if self._cache and self._packs_in_workers:
+            self._cache.postpone()
+
+    # --- stage 2: compile ---------------------------------------------------------------------------
 
     def _cache_key(self, job: Job) -> str | None:
         return self._cache.find_job(job) if self._cache else None
@@ -185,28 +233,36 @@ class _PlanRunner:
                 errors[same] = missing_headers_error(job)
             if errors[same]:
                 self._fail_modules(job, CompileError(errors[same]))
-        left = len(self._states) - len(self.failures)
-        if self.failures and left:
-            self.ended_early = f"{not_compiled(left)}: a header is missing."
+        left = len(self._states) - len(self._failures)
+        if self._failures and left:
+            self._ended_early = f"{not_compiled(left)}: a header is missing."
+
+    def _longest_first(self, jobs: Sequence[Job]) -> list[tuple[Job, float, float]]:
+        """Return the jobs to compile, each with its expected seconds and those of what follows it.
+
+        Idle workers start with the first job that they see. Set what is expected of links, and the groups of headers.
+        """
+        waiting = {module.module.full_name: module for job in jobs for module in self._modules[job]}
+        for name, module in waiting.items():
+            seconds = (self._durations.expected(module.module.name, link)[0] for link in module.links)
+            self._states[name].link_seconds = sum(seconds)
+        expected = {job: self._expected(job) for job in jobs}
+        self._groups = find_header_groups(expected) if may_precompile() else {}
+        return [(job, *seconds) for job, seconds in sorted(expected.items(), key=lambda item: -sum(item[1]))]
 
     def _expected(self, job: Job) -> tuple[float, float]:
         """Return the expected seconds of a job, and of the longest link that waits for it."""
         modules = self._modules[job]
-        seconds, _ = self.durations.expected(modules[0].module.name, job)
-        links = (self.durations.expected(module.module.name, link)[0] for module in modules for link in module.links)
+        seconds, _ = self._durations.expected(modules[0].module.name, job)
+        links = (self._durations.expected(module.module.name, link)[0] for module in modules for link in module.links)
         return seconds, max(links, default=0.0)
 
     def _compile(self, job: Job, seconds: float, following: float) -> None:
-        self._compiling[job] = self._tasks.submit(
-            COMPILE_JOB,
-            job,
-            partial(self._handle_compiled, job),
-            seconds,
-            following,
-            shared_options(job.options, job.lineinfo),
-            self._groups.get(job),
-            self.durations.guessed(self._modules[job][0].module.name, job),
-        )
+        """Let a worker compile a job, which is expected to take `seconds`, and what waits for it `following` more."""
+        options, group = shared_options(job.options, job.lineinfo), self._groups.get(job)
+        future = self._workers.enqueue(Call(COMPILE_JOB, job, options, seconds + following, group, timed=True))
+        guessed = self._durations.guessed(self._modules[job][0].module.name, job)
+        self._compiling[job] = self._tasks.add(future, partial(self._handle_compiled, job), seconds, guessed)
 
     def _reuse_job(self, job: Job, key: str) -> None:
         """Use a job's cached result; compile what is damaged or was removed meanwhile."""
@@ -215,22 +271,22 @@ class _PlanRunner:
         if result is None:
             self._compile(job, *self._expected(job))
         else:
-            self._finish_job(job, result, cached_step(job_subject(self._modules[job][0], job), began))
+            self._finish_job(job, result, _cached(_job_step(self._modules[job][0], job), began))
 
     def _handle_compiled(self, job: Job, future: Future[Timed[Compiled]]) -> None:
         if self._compiling.pop(job, None) is None:  # it was stopped
             return
-        subject = job_subject(self._modules[job][0], job)
+        step = _job_step(self._modules[job][0], job)
         try:
-            result = self._result(future, subject)
+            result = self._result(future, step)
         except CompileError as error:
             self._fail_job(job, error)
             return
         self._common_errors.job_compiled()
         if self._cache:
             self._cache.store_job(job, result.value)
-        self.durations.record(self._modules[job][0].module.name, job, result.seconds)
-        self._finish_job(job, result.value, timed_step(subject, "compiled", result))
+        self._durations.record(self._modules[job][0].module.name, job, result.times.seconds)
+        self._finish_job(job, result.value, step("compiled", result.times))
 
     def _finish_job(self, job: Job, result: Compiled, step: Step) -> None:
         self._reporter.step_finished(step)
@@ -253,7 +309,7 @@ class _PlanRunner:
         modules = self._modules[job]
         self._fail_modules(job, error)
         self._common_errors.job_failed(str(error), job.source)
-        self.ended_early = self._common_errors.reason_to_end(len(self._states) - len(self.failures))
+        self._ended_early = self._common_errors.reason_to_end(len(self._states) - len(self._failures))
         self._cancel_needless_jobs(modules)
 
     def _fail_modules(self, job: Job, error: CompileError) -> None:
@@ -265,17 +321,9 @@ class _PlanRunner:
         """Stop the jobs of modules that have failed if no other module needs them."""
         for other in dict.fromkeys(other for module in failed for other in module.jobs):
             if other in self._compiling and not self._users_left[other]:
-                self._tasks.stop(self._compiling.pop(other))
+                self._workers.stop(self._compiling.pop(other))
 
-    # --- stage 2: link ------------------------------------------------------------------------------
-
-    def _expect_links(self, cached: Mapping[Job, str]) -> None:
-        """Set the expected duration of the links of the modules that have something to compile."""
-        for module in self._plan.modules:
-            if any(job not in cached for job in module.jobs):
-                name = module.module.name
-                seconds = sum(self.durations.expected(name, link)[0] for link in module.links)
-                self._states[module.module.full_name].link_seconds = seconds
+    # --- stage 3: link ------------------------------------------------------------------------------
 
     def _link(self, module: ModulePlan) -> None:
         state = self._states[module.module.full_name]
@@ -285,41 +333,41 @@ class _PlanRunner:
             job = make_link_job(self._plan, module, link, self._results)
             result = self._cache.load_link(job) if self._cache else None
             if result is None:
-                seconds, _ = self.durations.expected(module.module.name, link)
-                handler = partial(self._handle_linked, module, link, job)
-                guessed = self.durations.guessed(module.module.name, link)
+                seconds, _ = self._durations.expected(module.module.name, link)
                 options = shared_options(job.options, job.lineinfo)
-                self._tasks.submit(LINK_JOB, job, handler, seconds, options=options, guessed=guessed)
+                future = self._workers.enqueue(Call(LINK_JOB, job, options, seconds, timed=True))
+                guessed = self._durations.guessed(module.module.name, link)
+                self._tasks.add(future, partial(self._handle_linked, module, link, job), seconds, guessed)
             else:
                 state.linked[link] = result
-                self._reporter.step_finished(cached_step(link_subject(module, link), began))
+                self._reporter.step_finished(_cached(_link_step(module, link), began))
         self._bundle_if_linked(module)
 
     def _handle_linked(self, module: ModulePlan, link: Link, job: LinkJob, future: Future[Timed[Compiled]]) -> None:
-        subject = link_subject(module, link)
+        step = _link_step(module, link)
         try:
-            result = self._result(future, subject)
+            result = self._result(future, step)
         except CompileError as error:
             self._fail(module, link_failure(module.module, link.target, self._plan.toolchain.nvjitlink, error))
             return
         if self._cache and self._cache.has_all(module.jobs):
             self._cache.store_link(job, result.value)
-        self.durations.record(module.module.name, link, result.seconds)
-        self._reporter.step_finished(timed_step(subject, "linked", result))
+        self._durations.record(module.module.name, link, result.times.seconds)
+        self._reporter.step_finished(step("linked", result.times))
         state = self._states[module.module.full_name]
         if not state.is_ended:
             state.linked[link] = result.value
             self._bundle_if_linked(module)
 
-    # --- stage 3: bundle ----------------------------------------------------------------------------
+    # --- stage 4: bundle ----------------------------------------------------------------------------
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
         """Bundle a module if all its links are done, unless a module has failed."""
         build = self._states[module.module.full_name]
         if len(build.linked) < len(module.links):
             return
-        build.merge(self._results, with_images=not self.failures)
-        if self._packs_in_workers and not self.failures:
+        build.merge(self._results, with_images=not self._failures)
+        if self._packs_in_workers and not self._failures:
             self._release_results(module)
             function: Callable[[Any], Any] = pack_module
             argument: object = build
@@ -336,7 +384,7 @@ class _PlanRunner:
         if self._accepts(build, error):
             self._kernels |= {(kernel.name, kernel.symbol) for kernel in build.kernels}
             self._release_results(module)
-            if not self.failures:
+            if not self._failures:
                 handler = partial(self._handle_bundled, build)
                 self._submit_bundling(BUNDLE, build.bundle_request, handler, build.compress)
 
@@ -344,19 +392,20 @@ class _PlanRunner:
         self, function: Callable[[Any], Any], argument: object, handler: Handler, compress: str
     ) -> None:
         # With infinite priority: nothing waits for it, but the user sees early that a module is done.
-        self._tasks.submit(function, argument, handler, BUNDLING_SECONDS[compress], math.inf)
+        future = self._workers.enqueue(Call(function, argument, seconds=math.inf, timed=True))
+        self._tasks.add(future, handler, BUNDLING_SECONDS[compress])
 
     def _accepts(self, build: ModuleBuild, error: CompileError | None) -> bool:
         """Report the warnings of a module; return whether it has no error, with which it would fail."""
         for text in build.warnings:
             self._reporter.warning(text)
         if isinstance(error, LackingKernelsError):
-            self.lacking.append(error)
+            self._lacking.append(error)
         if error is not None:
             self._fail(build.plan, str(error))
         return error is None
 
-    # --- stage 4: finish ----------------------------------------------------------------------------
+    # --- stage 5: finish ----------------------------------------------------------------------------
 
     def _handle_packed(
         self, build: ModuleBuild, future: Future[Timed[tuple[Sequence[str], BuiltModule | CompileError]]]
@@ -370,14 +419,14 @@ class _PlanRunner:
             return
         assert isinstance(built, BuiltModule)
         self._kernels |= {(kernel.name, kernel.symbol) for kernel in built.manifest.kernels}
-        self._reporter.step_finished(timed_step(bundle_subject(build.plan), "bundled", result))
+        self._reporter.step_finished(_bundle_step(build.plan)("bundled", result.times))
         self._finish(build, built)
 
     def _handle_bundled(self, build: ModuleBuild, future: Future[Timed[Fatbin]]) -> None:
         result = self._bundling_result(build.plan, future)
         if result is None:
             return
-        self._reporter.step_finished(timed_step(bundle_subject(build.plan), "bundled", result))
+        self._reporter.step_finished(_bundle_step(build.plan)("bundled", result.times))
         try:
             built = build.with_fatbin(result.value)
         except CompileError as error:
@@ -389,7 +438,7 @@ class _PlanRunner:
     def _bundling_result(self, module: ModulePlan, future: Future[Timed[R]]) -> Timed[R] | None:
         """Return the result of bundling a module; None if it failed, and the module with it."""
         try:
-            return self._result(future, bundle_subject(module))
+            return self._result(future, _bundle_step(module))
         except CompileError as error:
             self._fail(module, bundle_failure(module, self._plan.toolchain, error))
             return None
@@ -402,12 +451,12 @@ class _PlanRunner:
 
     # --- all stages ---------------------------------------------------------------------------------
 
-    def _result(self, future: Future[Timed[Any]], subject: StepSubject) -> Timed[Any]:
+    def _result(self, future: Future[Timed[Any]], step: NewStep) -> Timed[Any]:
         """Return a call's result. Report the time of a failed call, and raise its error as a CudaWheelError."""
         try:
             return future.result()
         except TimedError as failed:
-            self._reporter.step_finished(timed_step(subject, "failed", failed.times))
+            self._reporter.step_finished(step("failed", failed.times))
             error = failed.error
         except Exception as raised:
             error = raised
@@ -418,7 +467,7 @@ class _PlanRunner:
 
     def _fail(self, module: ModulePlan, why: str | Failure) -> None:
         failure = why if isinstance(why, Failure) else Failure("", "", why)
-        self.failures.setdefault(module.module.full_name, failure)
+        self._failures.setdefault(module.module.full_name, failure)
         state = self._states[module.module.full_name]
         state.link_seconds = 0.0
         state.release()
@@ -434,64 +483,3 @@ class _PlanRunner:
             self._users_left[job] -= 1
             if not self._users_left[job]:
                 self._results.drop(job)
-
-
-def execute(
-    plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache | None
-) -> Generator[BuiltModule, None, None]:
-    """Yield each of the plan's modules as soon as it is built, with the only reference to its images.
-
-    All modules together may be larger than memory. What `cache` has is not built again. Raises CompileError with the
-    errors of all modules that cannot be built.
-    """
-    reporter.build_started(plan)
-    kernels: set[Names] = set()
-    try:
-        rest = plan
-        if cache:
-            reused: set[str] = set()
-            yield from _reused_modules(plan, workers, reporter, cache, kernels, reused)
-            rest = replace(plan, modules=tuple(each for each in plan.modules if each.module.full_name not in reused))
-        if not rest.modules:
-            return
-        with JobResults() as results:
-            runner = _PlanRunner(rest, workers, reporter, cache, results, kernels)
-            yield from runner.run()
-        if runner.failures:
-            texts = merged(runner.failures)
-            texts += [runner.ended_early] if runner.ended_early else []
-            texts += [lacking_kernels_help(runner.lacking, kernels)] if runner.lacking else []
-            unnamed = [name for failure in runner.failures.values() for name in failure.unnamed_instances]
-            raise CompileError("\n\n".join(texts), unnamed)
-    finally:
-        if cache:
-            cache.save()
-
-
-def _reused_modules(
-    plan: Plan, workers: Executor, reporter: Reporter, cache: CompileCache, kernels: set[Names], reused: set[str]
-) -> Iterator[BuiltModule]:
-    """Yield the modules that the cache has; add their kernels to `kernels`, and their names to `reused`."""
-    steps: dict[Job, Step] = {}
-    for module in plan.modules:
-        began = now()
-        cached = cache.load_module(plan, module)
-        if cached is None:
-            workers.prepare(len(module.jobs), plan.toolchain.libraries[0])
-            continue
-        built, warnings = cached
-        steps |= {job: cached_step(job_subject(module, job), began) for job in module.jobs}
-        for link in module.links:
-            reporter.step_finished(cached_step(link_subject(module, link), began))
-        for text in warnings:
-            reporter.warning(text)
-        kernels |= {(kernel.name, kernel.symbol) for kernel in built.manifest.kernels}
-        reused.add(module.module.full_name)
-        reporter.module_built(built)
-        del cached
-        yield built
-        del built
-    still_needed = {job for module in plan.modules if module.module.full_name not in reused for job in module.jobs}
-    for job, step in steps.items():
-        if job not in still_needed:  # the others are reported when they are done
-            reporter.step_finished(step)

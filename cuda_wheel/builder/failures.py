@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from cuda_wheel.builder.cache.job_files import contains_project_path
+from cuda_wheel.builder.cache.compile_cache import contains_project_path
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.plan import ModulePlan

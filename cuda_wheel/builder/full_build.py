@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,7 +21,7 @@ from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_
 from cuda_wheel.builder.cache.whole_builds import WholeBuilds
 from cuda_wheel.builder.config.settings import TABLE, Config, ignored_options
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import ABSENT, BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer.coverage import deciding, gaps
 from cuda_wheel.builder.manifest_writer.packing import joined
@@ -60,7 +60,6 @@ __all__ = [
     "Preview",
     "PreviewedModule",
     "Task",
-    "built_modules",
     "one_built_module",
     "preview",
     "previewed",
@@ -117,7 +116,7 @@ def preview(plan: Plan, cache: CompileCache, cores: int) -> Preview:
     """Return what a build would do with this cache on so many cores. Nothing is compiled."""
     results: dict[Job, Compiled] = {}
     jobs: dict[Job, Task] = {}
-    for job, modules in modules_by_job(plan).items():
+    for job, modules in modules_by_job(plan.modules).items():
         result = cache.load_job(job)
         if result is not None:
             results[job] = result
@@ -165,17 +164,25 @@ def write_outputs(
     modules = select(config, root, files, reporter.warning, looked_for.add)
     packages, names = attaching_packages(files), [module.name for module in modules]
     tables = TunedTables(names, files, reporter.warning)
-    parts = known_parts(names, packages, tables.files)
+    parts = known_parts(config, names, packages, tables.files, files)
     plan = _plan(root, config, modules, workers, builds.toolchain or _new_toolchain(workers, cache))
     compile_cache = CompileCache(cache, plan.toolchain)
+    assembly = _Assembly(root, config, modules, plan, reporter)
     documents: dict[str, Document] = {}
-    with closing(built_modules(root, config, modules, plan, reporter, compile_cache, workers)) as built:
-        for module, document in built:
-            tables.check(module)
-            parts.update(module_parts(config, module))
-            write_new(module_files(module), folder)
-            documents[module.name] = document
+    with (
+        _chosen_executor(config, workers, plan, reporter.warning) as executor,
+        closing(PlanRunner(plan, executor, reporter, compile_cache).run()) as built,
+    ):
+        for variant in built:
+            module = assembly.add(variant)
+            del variant
+            if module is not None:
+                tables.check(module)
+                parts.update(module_parts(config, module))
+                write_new(module_files(module), folder)
+                documents[module.name] = assembly.document(module)
             del module
+    assembly.check()
     write_new(tables.files, folder)
     loader = loader_files(config, names, parts)
     write_new(stub_files(config, names, packages, folder, reporter.warning) | loader, folder)
@@ -200,18 +207,21 @@ def one_built_module(
         toolchain = recall_toolchain(cache, toolchain_environment()) or _new_toolchain(workers, cache)
         plan = _plan(root, config, [module], workers, toolchain)
         compile_cache = CompileCache(cache, plan.toolchain)
-        ((built, document),) = built_modules(root, config, [module], plan, reporter, compile_cache, workers)
+        assembly = _Assembly(root, config, [module], plan, reporter)
+        with _chosen_executor(config, workers, plan, reporter.warning) as executor:
+            variants = PlanRunner(plan, executor, reporter, compile_cache).run()
+            (built,) = filter(None, map(assembly.add, variants))
+    assembly.check()
     tables.check(built)
     headers = _possible_headers(root, module) if built.headers is None else built.headers
     inputs = [*(str(root / path) for path in module.paths), *headers, *(str(file.source) for file in tuned)]
-    part = {sbom_path(module.name): json.dumps(document).encode()}
-    parts = module_parts(config, built) | known_parts([module.name], {}, tables.files)
+    part = {sbom_path(module.name): json.dumps(assembly.document(built)).encode()}
+    parts = module_parts(config, built) | known_parts(config, [module.name], {}, tables.files)
     return module_files(built) | tables.files | loader_files(config, [module.name], parts) | part, inputs
 
 
 def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
     """Return what a build would do; see `project.preview_files`."""
-
     modules = select(config, root, files)
     with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
@@ -220,88 +230,91 @@ def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview
         return preview(plan, CompileCache(cache, plan.toolchain), workers.count)
 
 
-def built_modules(
-    root: Path,
-    config: Config,
-    modules: Sequence[SourceModule],
-    plan: Plan,
-    reporter: Reporter,
-    cache: CompileCache,
-    workers: Workers,
-) -> Generator[tuple[BuiltModule, Document], None, None]:
-    """Yield each module and its part of the SBOM as soon as all its variants are built, and no longer refer to it."""
-    unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
-    for line in [
-        *ignored_options(module.settings for module in modules),
-        *unneeded_folders(plan.toolchain, unneeded),
-        *pytorch_note([module.name for module in modules if module.got_pytorch_macros]),
-        *(
-            f"{each.module.full_name}: the LTO-IR for linking depends on where the headers of system-include-dirs are, "
-            "so builds on other machines differ."
-            for each in plan.modules
-            if each.relocatable and each.system_dirs
-        ),
-    ]:
-        reporter.warning(line)
-    outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
-    system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
-    by_name = {module.name: module for module in modules}
-    materials = Materials(root, config, plan.toolchain, plan.nvvm)
-    variants: dict[str, list[BuiltModule]] = {}
-    """The built variants of the modules that are not complete."""
-    manifests: dict[str, list[Manifest]] = {}
-    """The part that decides the coverage, for each variant of each module."""
-    outside: dict[str, str] = {}
-    """A header of each module that no sdist would contain."""
-    absent: set[str] = set()
-    """The headers that are missing, as `missing-headers` allows."""
-    with (
-        _chosen_executor(config, workers, plan, reporter.warning) as executor,
-        closing(execute(plan, executor, reporter, cache)) as built,
-    ):
-        for each in built:
-            module = by_name[each.name]
-            variants.setdefault(module.name, []).append(each)
-            del each
-            if len(variants[module.name]) < len(variants_of(module)):
-                continue
-            whole = _joined(root, module, variants.pop(module.name), plan.toolchain.header_folders)
-            system = system_dirs[module.name]
-            headers = whole.headers
-            if headers is None:
-                headers = (*_possible_headers(root, module), *materials.installed_headers())
-            if found := outside_header(whole.headers or (), system):
-                outside[module.name] = found
-            manifests[module.name] = list(map(deciding, whole.manifests))
-            recorded = (text.partition(f": {ABSENT} ") for each in whole.manifests for text in each.host_code)
-            absent.update(name for _, found, name in recorded if found)
-            result = whole, materials.of(whole, headers, system)
-            del whole
-            yield result
-            del result
-    _warn_of_gaps(modules, [each for name in by_name for each in manifests[name]], reporter)
-    for pattern in dict.fromkeys(each for module in modules for each in module.settings.missing_headers):
-        if not any(is_listed(name, [pattern]) for name in absent):
-            reporter.warning(f'{TABLE}.missing-headers: "{pattern}" matches no header that is missing: leave it out.')
-    for name, module in by_name.items():
-        if name in outside:
-            raise outside_error(", ".join(module.paths), outside[name])
+class _Assembly:
+    """Puts the variants of a build's modules together, and says at the end what is wrong with the modules.
 
+    Warns at the beginning of what the settings of the modules do not do.
+    """
 
-def _joined(root: Path, module: SourceModule, built: list[BuiltModule], toolchain: tuple[str, ...]) -> BuiltModule:
-    """Return a module of all its variants, with its sources if it is to be compiled for what no variant foresees."""
-    order = [each.variant for each in variants_of(module)]
-    built.sort(key=lambda each: order.index(each.manifest.variant))
-    carry = partial(carried_sources, root, module, toolchain=toolchain) if module.settings.specialize else None
-    return joined(built, carry)
+    def __init__(
+        self, root: Path, config: Config, modules: Sequence[SourceModule], plan: Plan, reporter: Reporter
+    ) -> None:
+        self._root = root
+        self._modules = {module.name: module for module in modules}
+        self._header_folders = plan.toolchain.header_folders
+        self._reporter = reporter
+        self._system_dirs = {each.module.name: each.system_dirs for each in plan.modules}
+        self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
+        self._materials = Materials(root, config, plan.toolchain, plan.nvvm)
+        self._variants: dict[str, list[BuiltModule]] = {}
+        """The built variants of the modules that are not complete."""
+        self._manifests: dict[str, list[Manifest]] = {}
+        """The part that decides the coverage, for each variant of each module."""
+        self._outside: dict[str, str] = {}
+        """A header of each module that no sdist would contain."""
+        self._absent: set[str] = set()
+        """The headers that are missing, as `missing-headers` allows."""
+        unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
+        for line in [
+            *ignored_options(module.settings for module in modules),
+            *unneeded_folders(plan.toolchain, unneeded),
+            *pytorch_note([module.name for module in modules if module.got_pytorch_macros]),
+            *(
+                f"{each.module.full_name}: the LTO-IR for linking depends on where the headers of system-include-dirs "
+                "are, so builds on other machines differ."
+                for each in plan.modules
+                if each.relocatable and each.system_dirs
+            ),
+        ]:
+            reporter.warning(line)
 
+    def add(self, built: BuiltModule) -> BuiltModule | None:
+        """Return a module as soon as all its variants are built, and no longer refer to it; None before."""
+        module = self._modules[built.name]
+        variants = self._variants.setdefault(module.name, [])
+        variants.append(built)
+        order = [each.variant for each in variants_of(module)]
+        if len(variants) < len(order):
+            return None
+        del self._variants[module.name]
+        variants.sort(key=lambda each: order.index(each.manifest.variant))
+        # The wheel has the sources too if the module is to be compiled for what no variant foresees.
+        carry = partial(carried_sources, self._root, module, toolchain=self._header_folders)
+        whole = joined(variants, carry if module.settings.specialize else None)
+        if found := self._outside_header(whole.headers or (), self._system_dirs[module.name]):
+            self._outside[module.name] = found
+        self._manifests[module.name] = list(map(deciding, whole.manifests))
+        recorded = (text.partition(f": {ABSENT} ") for each in whole.manifests for text in each.host_code)
+        self._absent.update(name for _, found, name in recorded if found)
+        return whole
 
-def _warn_of_gaps(modules: Iterable[SourceModule], manifests: Iterable[Manifest], reporter: Reporter) -> None:
-    """Warn of current GPUs that get no image, unless the project builds for this machine's GPUs."""
-    if not any("native" in module.settings.architectures.entries for module in modules):
-        warning = gaps(manifests)
-        if warning:
-            reporter.warning(warning)
+    def document(self, module: BuiltModule) -> Document:
+        """Return a module's part of the SBOM."""
+        headers = module.headers
+        if headers is None:
+            possible = _possible_headers(self._root, self._modules[module.name])
+            headers = (*possible, *self._materials.installed_headers())
+        return self._materials.of(module, headers, self._system_dirs[module.name])
+
+    def check(self) -> None:
+        """Warn of what the complete modules lack, and of settings that they do not need.
+
+        Raises ConfigError for a header that no sdist would contain.
+        """
+        modules = self._modules.values()
+        # Of current GPUs that get no image, unless the project builds for this machine's GPUs.
+        if not any("native" in module.settings.architectures.entries for module in modules):
+            warning = gaps([each for name in self._modules for each in self._manifests[name]])
+            if warning:
+                self._reporter.warning(warning)
+        for pattern in dict.fromkeys(each for module in modules for each in module.settings.missing_headers):
+            if not any(is_listed(name, [pattern]) for name in self._absent):
+                self._reporter.warning(
+                    f'{TABLE}.missing-headers: "{pattern}" matches no header that is missing: leave it out.'
+                )
+        for name, module in self._modules.items():
+            if name in self._outside:
+                raise outside_error(", ".join(module.paths), self._outside[name])
 
 
 def _possible_headers(root: Path, module: SourceModule) -> list[str]:

@@ -21,14 +21,14 @@ from cuda_wheel.builder.images.assembly import described, kernel_resources, mach
 from cuda_wheel.builder.images.variables import identity, is_library_variable, without_unused
 from cuda_wheel.builder.jobs import EMPTY, Compiled, LinkInput, LinkJob
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.find import device_runtime_library
+from cuda_wheel.builder.toolchain.headers import device_runtime_library
 from cuda_wheel.builder.toolchain.nvrtc import floating_point_options, line_info_folders, ptxas_options
 from cuda_wheel.runtime.errors import ImageError, LinkError
 from cuda_wheel.runtime.manifest import Parameter, Target
 from cuda_wheel.runtime.parts import cuda_libraries as nvjitlink
 from cuda_wheel.runtime.parts.floating_point import floating_point
 from cuda_wheel.runtime.parts.formats import ptx as ptx_format
-from cuda_wheel.runtime.parts.formats.cubin import Cubin, read_cubin
+from cuda_wheel.runtime.parts.formats.cubin import Cubin, Symbols, read_cubin
 from cuda_wheel.runtime.parts.linking.linkers import duplicate_message, undefined_message, unreported_errors
 from cuda_wheel.runtime.rules import doubt, unsupported
 
@@ -104,6 +104,7 @@ def link_job(job: LinkJob) -> Compiled:
             },
         }
     )
+    _check_kernels(job, known)
     known = _without_ambiguous(job, known)
     if job.real:
         with phase("linking"):
@@ -127,18 +128,17 @@ def _check_inputs(job: LinkJob) -> None:
     from cuda_wheel.runtime.parts.linking.strategy import check_prototypes, duplicate_definitions
 
     capability = Target.parse(f"sm_{job.arch}").capability
-    cubins = {input_.source: read_cubin(input_.content) for input_ in job.inputs if input_.kind == "cubin"}
-    for source, cubin in cubins.items():
-        if unsupported(cubin.target, capability) or doubt(cubin.target, capability):
-            raise CompileError(f"error   : {source} is machine code for {cubin.target}")
-    texts = {input_.source: input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"}
-    shared = {
-        input_.source: cubins[input_.source].symbols
-        if input_.source in cubins
-        else ptx_format.symbols(texts[input_.source])
-        for input_ in job.inputs
-        if input_.source in cubins or input_.source in texts
-    }
+    texts: dict[str, str] = {}
+    shared: dict[str, Symbols] = {}
+    for input_ in job.inputs:
+        if input_.kind == "cubin":
+            cubin = read_cubin(input_.content)
+            if unsupported(cubin.target, capability) or doubt(cubin.target, capability):
+                raise CompileError(f"error   : {input_.source} is machine code for {cubin.target}")
+            shared[input_.source] = cubin.symbols
+        elif input_.kind == "ptx":
+            texts[input_.source] = input_.content.decode()
+            shared[input_.source] = ptx_format.symbols(texts[input_.source])
     duplicates = [
         duplicate_message(symbol, other, first)
         for symbol, (first, *others) in duplicate_definitions(shared).items()
@@ -163,23 +163,25 @@ _RENAMED = re.compile(r"(.+)\$\d+")
 """Matches the name that nvJitLink gives a `static` function or variable of LTO-IR that another source has too."""
 
 
-def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
-    """Return what is known without the variables that two sources have for themselves, which no name can tell apart.
+def _shared_name(symbol: str) -> str | None:
+    """Return the name that a symbol of the linked code has in two sources; None if only one has it."""
+    match = _RENAMED.fullmatch(symbol)
+    return None if match is None else match[1]
 
-    Raises CompileError for such kernels.
-    """
 
-    def shared_name(symbol: str) -> str | None:
-        match = _RENAMED.fullmatch(symbol)
-        return None if match is None else match[1]
-
-    for name in filter(None, map(shared_name, known.kernels)):
+def _check_kernels(job: LinkJob, known: Compiled) -> None:
+    """Raise CompileError for a kernel that two sources have for themselves, which no name can tell apart."""
+    for name in filter(None, map(_shared_name, known.kernels)):
         if name in known.kernels:
             sources = [input_.source for input_ in job.inputs if input_.kind == "ltoir"]
             if len(sources) == 2:
                 raise CompileError(duplicate_message(name, sources[1], sources[0]))
             raise CompileError(f"error   : Multiple definition of '{name}' in two of {', '.join(sources)}")
-    ambiguous = set(filter(None, (shared_name(variable.symbol) for variable in known.variables)))
+
+
+def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
+    """Return what is known without the variables that two sources have for themselves, which no name can tell apart."""
+    ambiguous = set(filter(None, (_shared_name(variable.symbol) for variable in known.variables)))
     texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
     shared = (ptx_format.symbols(text) for text in texts)
     local = Counter(
@@ -191,7 +193,7 @@ def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
     ambiguous |= {symbol for symbol, count in local.items() if count > 1}
     if not ambiguous:
         return known
-    kept = (each for each in known.variables if not {each.symbol, shared_name(each.symbol)} & ambiguous)
+    kept = (each for each in known.variables if not {each.symbol, _shared_name(each.symbol)} & ambiguous)
     names = ", ".join(sorted(signature(symbol).name for symbol in ambiguous))
     reason = "several sources have a static variable of that name"
     note = f"{job.module}: note: programs cannot use {names} by name: {reason}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import system_folders
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
-from cuda_wheel.builder.toolchain.find import device_runtime_build
+from cuda_wheel.builder.toolchain.headers import device_runtime_build
 from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
@@ -175,16 +175,13 @@ class _ModulePlanner:
         return self._job(source, arch, form, cubin=False, ptx=form == "ptx", ptx_version=ptx_version)
 
     def _job(self, source: Source, arch: str, form: Form, cubin: bool, ptx: bool, ptx_version: str) -> Job:
-        settings, nvvm = self.module.settings, self.nvvm
-        is_cuda = source.kind == "cuda"
+        settings = self.module.settings
+        system_dirs = self._system_dirs if source.kind == "cuda" else ()
         # `#include "x"` looks in the including file's folder first, as in every C++ compiler. NVRTC receives the source
         # as a string and knows no such folder.
         folders = dict.fromkeys([posixpath.dirname(source.path) or ".", *settings.include_dirs])
-        return Job(
-            library=self.toolchain.libraries[0] if is_cuda or nvvm is None else nvvm.library,
-            libdevice="" if is_cuda or nvvm is None else nvvm.libdevice,
-            nvvm=nvvm.release if source.kind == "nvvm" and nvvm is not None else "",
-            nvvm_build=nvvm.build if source.kind == "nvvm" and nvvm is not None else "",
+        job = Job(
+            library=self.toolchain.libraries[0],
             root=str(self.root),
             source=source.path,
             text=source.content,
@@ -194,17 +191,28 @@ class _ModulePlanner:
             cubin=cubin,
             ptx=ptx,
             options=self._options,
-            include_dirs=self.toolchain.include_folders(folders, self._system_dirs if is_cuda else ()),
+            include_dirs=self.toolchain.include_folders(folders, system_dirs),
             instantiate=_instantiations(self.module, source),
-            instances=settings.instances if is_cuda else (),
-            lineinfo=settings.lineinfo and is_cuda,
+            lineinfo=False,
             ptx_version=ptx_version,
-            host_code=settings.host_code if is_cuda else "whole",
-            system_dirs=self._system_dirs if is_cuda else (),
-            missing_headers=settings.missing_headers if is_cuda else (),
+            system_dirs=system_dirs,
             describes=arch == self.targets[0].arch,
-            arch_list=self._arch_list if is_cuda else "",
         )
+        if source.kind == "cuda":
+            return replace(
+                job,
+                instances=settings.instances,
+                lineinfo=settings.lineinfo,
+                host_code=settings.host_code,
+                missing_headers=settings.missing_headers,
+                arch_list=self._arch_list,
+            )
+        if self.nvvm is None:
+            return job
+        job = replace(job, library=self.nvvm.library, libdevice=self.nvvm.libdevice)
+        if source.kind == "nvvm":
+            job = replace(job, nvvm=self.nvvm.release, nvvm_build=self.nvvm.build)
+        return job
 
     @cached_property
     def _system_dirs(self) -> tuple[str, ...]:
@@ -274,10 +282,10 @@ def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
         )
 
 
-def modules_by_job(plan: Plan) -> dict[Job, list[ModulePlan]]:
-    """Return the modules that need each job of a plan."""
+def modules_by_job(plans: Iterable[ModulePlan]) -> dict[Job, list[ModulePlan]]:
+    """Return the modules that need each job."""
     modules: dict[Job, list[ModulePlan]] = {}
-    for module in plan.modules:
+    for module in plans:
         for job in module.jobs:
             modules.setdefault(job, []).append(module)
     return modules

@@ -124,5 +124,5 @@ def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> lis
     files = list(files)
     names = [module.name for module in select(config, root, files)]
     packages, tables = attaching_packages(files), tuned_paths(names, files)
-    loader = loader_files(config, names, known_parts(names, packages, tables))
+    loader = loader_files(config, names, known_parts(config, names, packages, tables, files))
     return output_paths(names, packages) + list(loader) + tables

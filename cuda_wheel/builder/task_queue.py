@@ -1,4 +1,4 @@
-"""Run calls in workers, handle each result in the build's own thread, and estimate the time that the rest takes."""
+"""Handle the results of calls in workers in the build's own thread, and estimate the time that the rest takes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.compile.precompiled_headers import HeaderGroup
 from cuda_wheel.builder.schedule import time_needed
 from cuda_wheel.builder.timing import Timed
-from cuda_wheel.builder.workers.executor import Call, Executor
 
 __all__ = ["Handler", "TaskQueue"]
 
@@ -31,8 +29,7 @@ class _Pending(NamedTuple):
 class TaskQueue:
     """The calls that workers run or that wait for a worker."""
 
-    def __init__(self, workers: Executor) -> None:
-        self._workers = workers
+    def __init__(self) -> None:
         self._pending: dict[Future[Timed[Any]], _Pending] = {}
         self._errors = _EstimateErrors()
         # Futures put themselves here when done. `concurrent.futures.wait` would examine all of them at each call.
@@ -41,32 +38,16 @@ class TaskQueue:
     def __len__(self) -> int:
         return len(self._pending)
 
-    def submit(
-        self,
-        function: Callable[[Any], Any],
-        argument: object,
-        handler: Handler,
-        seconds: float,
-        following: float = 0.0,
-        options: tuple[str, ...] | None = None,
-        group: HeaderGroup | None = None,
-        guessed: str = "",
+    def add(
+        self, future: Future[Timed[Any]], handler: Handler, seconds: float, guessed: str = ""
     ) -> Future[Timed[Any]]:
-        """Run `function(argument)` in a worker, and then `handler` in this thread.
+        """Let `handler` handle the result of a call in this thread, and return the call's future.
 
-        The call is expected to take `seconds`, and what waits for it takes `following` seconds more: the longest goes
-        first. One worker runs calls of the same `options` only, and prefers those of one `group`. `guessed` names the
-        sources if `seconds` is a guess from their size.
+        The call is expected to take `seconds`. `guessed` names the sources if that is a guess from their size.
         """
-        call = Call(function, argument, options, seconds + following, group, timed=True)
-        future: Future[Timed[Any]] = self._workers.enqueue(call)
         self._pending[future] = _Pending(handler, seconds, guessed)
         future.add_done_callback(self._done.put)
         return future
-
-    def stop(self, call: Future[Timed[Any]]) -> None:
-        """Cancel or end a call whose result nobody needs. Its handler may still get an error."""
-        self._workers.stop(call)
 
     def handle_done(self) -> None:
         """Handle the results that are there, without waiting."""
@@ -80,12 +61,12 @@ class TaskQueue:
         if future.cancelled():
             return
         if call.guessed and future.exception() is None:
-            times = future.result()  # with the time for precompiling headers: other calls take some too
+            times = future.result().times  # with the time for precompiling headers: other calls take some too
             self._errors.call_done(call.guessed, call.seconds, times.ended - times.began)
         call.handler(future)
 
-    def seconds_left(self, further: Iterable[float]) -> float | None:
-        """Return the seconds that all pending calls, and further ones of these durations, need with all workers.
+    def seconds_left(self, further: Iterable[float], workers: int) -> float | None:
+        """Return the seconds that all pending calls, and further ones of these durations, need with so many workers.
 
         Guesses are corrected by how long other calls took; None while nothing is known that could correct them.
         """
@@ -97,7 +78,7 @@ class TaskQueue:
             if factor is None:
                 return None
             seconds.append(call.seconds * factor)
-        return time_needed(seconds, self._workers.count)
+        return time_needed(seconds, workers)
 
 
 class _EstimateErrors:

@@ -57,7 +57,8 @@ class Times:
     """When and where a call ran, in seconds since 1970."""
 
     worker: str
-    """The machine and process. Calls with the same worker ran one after the other."""
+    """The machine and process. Calls with the same worker ran one after the other. Empty for the process of the build
+    itself, which reads the cache."""
     began: float
     ended: float
     phases: tuple[Span, ...]
@@ -73,10 +74,11 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Timed(Times, Generic[T]):
+class Timed(Generic[T]):
     """The result of a call, and its times."""
 
     value: T
+    times: Times
 
 
 class TimedError(Exception):
@@ -105,12 +107,7 @@ class Step:
     target: str
     """Such as "sm_80"; empty for a bundle, which contains all targets."""
     how: How
-    worker: str
-    """The worker as in `Times`; empty for the process of the build itself, which reads the cache."""
-    began: float
-    ended: float
-    phases: tuple[Span, ...] = ()
-    start: Span | None = None
+    times: Times
 
 
 class CallClock:

@@ -1,4 +1,4 @@
-"""Print JSON, and text that cannot control the terminal."""
+"""Arguments that several commands have; print JSON, and text that cannot control the terminal."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.project import build_files, preview_files
-from cuda_wheel.builder.report.progress import ProgressReporter
 from cuda_wheel.builder.report.quantities import count_text, seconds_text
+from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import wheel_layout
 from cuda_wheel.builder.wheel.outputs import move

@@ -5,10 +5,18 @@ from __future__ import annotations
 import argparse
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cuda_wheel.builder.manifest_writer.coverage import Cell, Coverage, cells_text, cover, missing, not_required
+from cuda_wheel.builder.manifest_writer.coverage import (
+    Cell,
+    Coverage,
+    Requirement,
+    cells_text,
+    cover,
+    missing,
+    not_required,
+)
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json, printable
 from cuda_wheel.cli.tables import Column, Line, StyledText, Table, print_report
@@ -60,22 +68,26 @@ def run(options: argparse.Namespace) -> int:
     """Show the coverage; with a requirement, the exit status is 1 if something required is missing."""
     coverages = cover(manifest for found in find_modules(options.path) for manifest in found.manifests)
     requirement = options.require or parse_requirement("")
-    missing_cells = [(coverage, missing(coverage, requirement)) for coverage in coverages]
     for path, picture in ((options.svg, coverage_to_svg), (options.html, coverage_to_html)):
         if path is not None:
             path.write_text(picture(coverages, heading(options.path), requirement), encoding="utf-8")
+    missing_cells = [missing(coverage, requirement) for coverage in coverages]
     if options.json:
-        print_json(
-            [coverage_to_json(coverage) | {"missing": cells_to_json(cells)} for coverage, cells in missing_cells]
-        )
+        lists = zip(coverages, missing_cells, strict=True)
+        print_json([coverage_to_json(coverage) | {"missing": cells_to_json(cells)} for coverage, cells in lists])
     else:
         print_report([heading(options.path), "", *_coverage_report(coverages)])
-        for coverage in coverages:
-            for number, line in enumerate(gap_lines(coverage, requirement)):
-                _print_wrapped(line, "  " if number else "")
+        _print_gaps(coverages, requirement)
         if options.require and (pairs := not_required(requirement)):
             _print_wrapped(f"not required, because the drivers do not support the GPUs: {cells_text(pairs)}")
-    return int(options.require is not None and any(cells for _, cells in missing_cells))
+    return int(options.require is not None and any(missing_cells))
+
+
+def _print_gaps(coverages: Iterable[Coverage], requirement: Requirement) -> None:
+    """Print what the modules lack of a requirement, and what would help."""
+    for coverage in coverages:
+        for number, line in enumerate(gap_lines(coverage, requirement)):
+            _print_wrapped(line, "  " if number else "")
 
 
 def _print_wrapped(line: str, indent: str = "") -> None:

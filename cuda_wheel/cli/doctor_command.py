@@ -14,9 +14,7 @@ from cuda_wheel.runtime.manifest import dotted
 __all__ = ["add_arguments", "run"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the command."""
-    add_json_option(parser)
+add_arguments = add_json_option  # the only argument
 
 
 def run(options: argparse.Namespace) -> int:

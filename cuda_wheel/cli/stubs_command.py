@@ -13,7 +13,7 @@ from pathlib import Path
 
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.project import build_files
-from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import WheelFile, wheel_layout
 from cuda_wheel.builder.wheel.outputs import write

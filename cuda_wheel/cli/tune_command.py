@@ -15,7 +15,8 @@ from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.cli.tables import Column, Line, Table, print_report
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.files import package_folders
-from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX, Row, parse_table, problem_text
+from cuda_wheel.runtime.manifest import TABLE_SUFFIX
+from cuda_wheel.runtime.parts.tuned_tables import Row, parse_table, problem_text
 from cuda_wheel.tuning.tunable import Tunable
 from cuda_wheel.tuning.tuner import Bench, Measured, merged, table_text, tune
 

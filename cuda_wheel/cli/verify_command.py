@@ -7,17 +7,14 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, print_json, printable
 from cuda_wheel.inspect.archive import file_digests
 from cuda_wheel.inspect.differences import manifest_differences
 from cuda_wheel.inspect.modules import FoundModule, find_modules, tuned_differences
-from cuda_wheel.inspect.rebuild import read_sbom, sbom_differences
+from cuda_wheel.inspect.rebuild import Comparison, read_sbom, rebuild, sbom_differences
 from cuda_wheel.inspect.wheel_checks import installed_differences, record_differences
-
-if TYPE_CHECKING:
-    from cuda_wheel.inspect.rebuild import Comparison
 
 __all__ = ["add_arguments", "run"]
 
@@ -61,8 +58,6 @@ def run(options: argparse.Namespace) -> int:
     }
     passed = not any(lines for _, lines in (*by_module, *by_list.items()))
     if wheel is not None and options.rebuild:
-        from cuda_wheel.inspect.rebuild import rebuild  # imports most of the build side
-
         comparison = rebuild(wheel, options.rebuild, not options.no_build_isolation).allowing(options.allow)
         document["rebuild"] = {"identical": comparison.is_identical, **vars(comparison)}
         passed = passed and comparison.is_identical

@@ -18,15 +18,16 @@ from typing import TextIO
 from cuda_wheel.builder.config.pyproject import CMakeCall, read_config, read_pyproject
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.project import build_module
-from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import SBOM, Layout, WheelFile
 from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, loader_files, stub_file, write
 from cuda_wheel.builder.wheel.sbom import merged
 from cuda_wheel.builder.wheel.stubs import attaches
 from cuda_wheel.builder.wheel.tuned_tables import tuned_file
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX
 
 __all__ = ["build_module_files", "escaped_path", "wheel_layout", "write_sbom", "write_stub"]
 

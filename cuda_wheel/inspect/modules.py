@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cuda_wheel.builder.cxx.demangling import signature
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.report.quantities import count_text
 from cuda_wheel.builder.wheel.tuned_tables import check_rows
 from cuda_wheel.inspect.archive import open_wheel, read_member
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
-from cuda_wheel.runtime.manifest import LARGEST, MANIFEST_SUFFIX, KernelInfo, Manifest, Parameter, all_manifests
+from cuda_wheel.runtime.manifest import LARGEST, MANIFEST_SUFFIX, TABLE_SUFFIX, KernelInfo, Manifest, Parameter
 from cuda_wheel.runtime.parts.formats import ptx
-from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX, Row, parse_table
+from cuda_wheel.runtime.parts.tuned_tables import Row, parse_table
 
 __all__ = ["FoundModule", "exported_lines", "find_modules", "symbol_lines", "tuned_differences", "tuned_lines"]
 

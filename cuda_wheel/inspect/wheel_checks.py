@@ -187,13 +187,35 @@ def _zip64(extra: bytes, label: str) -> bytes:
 
 def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]:
     """Return where a file ends in the archive, and what is wrong with it, one line each."""
-    lines = [f"{label}: {reason}" for reason in _reasons_against_name(entry)]
     _, flags, method, _, _, crc, compressed, size, name_size, extra_size = _read(
         file, entry.offset, _LOCAL, "header of the file"
     )
     name, extra = file.read(name_size), file.read(extra_size)
     start = entry.offset + _LOCAL.size + name_size + extra_size
     wide = _zip64(extra, "its header")
+    compressed, size = _local_sizes(compressed, size, wide)
+    known = [(entry.crc, entry.compressed, entry.size)]
+    if entry.flags & _STREAMED:  # the sizes follow the data
+        known.append((0, 0, 0))
+    reasons = [*_reasons_against_name(entry)]
+    if (name, flags, method) != (entry.name, entry.flags, entry.method) or (crc, compressed, size) not in known:
+        reasons.append("its header and the central directory disagree")
+    if flags & _ENCRYPTED or method not in (_STORED, _DEFLATED):
+        raise _LayoutError("it is encrypted, or compressed in a way that not every installer reads")
+    if flags & _STREAMED and method == _STORED and entry.compressed:
+        reasons.append("nothing says where its data ends before the central directory")
+    reasons += _reasons_against_data(file, start, entry)
+    end = start + entry.compressed
+    if flags & _STREAMED:
+        end = _after_descriptor(file, end, entry, bool(wide))
+    return end, [f"{label}: {reason}" for reason in reasons]
+
+
+def _local_sizes(compressed: int, size: int, wide: bytes) -> tuple[int, int]:
+    """Return a file's sizes in the archive and unpacked, in bytes, by its own header.
+
+    `wide` is the content of the header's extra field for large sizes. Raises _LayoutError if it does not fit.
+    """
     if wide and len(wide) not in (8, 16):
         raise _LayoutError("its header has zip64 sizes of a wrong length")
     if 0xFFFFFFFF in (size, compressed):
@@ -204,19 +226,7 @@ def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]
         compressed = numbers.pop(0) if compressed == 0xFFFFFFFF else compressed
     elif wide not in (b"", struct.pack("<QQ", size, compressed)):
         raise _LayoutError("its header has two different sizes")
-    if entry.flags & _STREAMED:  # the sizes follow the data
-        known = (crc, compressed, size) in ((0, 0, 0), (entry.crc, entry.compressed, entry.size))
-    else:
-        known = (crc, compressed, size) == (entry.crc, entry.compressed, entry.size)
-    if (name, flags, method) != (entry.name, entry.flags, entry.method) or not known:
-        lines.append(f"{label}: its header and the central directory disagree")
-    if flags & _ENCRYPTED or method not in (_STORED, _DEFLATED):
-        raise _LayoutError("it is encrypted, or compressed in a way that not every installer reads")
-    if flags & _STREAMED and method == _STORED and entry.compressed:
-        lines.append(f"{label}: nothing says where its data ends before the central directory")
-    lines += [f"{label}: {reason}" for reason in _reasons_against_data(file, start, entry)]
-    end = start + entry.compressed
-    return (_after_descriptor(file, end, entry, bool(wide)) if flags & _STREAMED else end), lines
+    return compressed, size
 
 
 def _reasons_against_name(entry: _Entry) -> Iterator[str]:
@@ -232,37 +242,50 @@ def _reasons_against_name(entry: _Entry) -> Iterator[str]:
 
 def _reasons_against_data(file: BinaryIO, start: int, entry: _Entry) -> Iterator[str]:
     """Yield why programs may unpack other content: the compressed data must end where the sizes say."""
-    file.seek(start)
-    stream = zlib.decompressobj(-zlib.MAX_WBITS) if entry.method == _DEFLATED else None
-    left, size, crc = entry.compressed, 0, 0
+    size, crc = 0, 0
     try:
-        while left:
-            block = file.read(min(left, _BLOCK))
-            if not block:
-                yield "its data is cut short"
-                return
-            left -= len(block)
-            while block:
-                if stream is not None and stream.eof:
-                    break
-                content = block if stream is None else stream.decompress(block, _BLOCK)
-                block = b"" if stream is None else stream.unconsumed_tail
-                size, crc = size + len(content), zlib.crc32(content, crc)
-                if size > entry.size:
-                    yield "it has more content than the central directory says"
-                    return
-            if stream is not None and stream.eof and (left or stream.unused_data):
-                yield f"{left + len(stream.unused_data)} bytes after its compressed data belong to no file"
-                return
-        while stream is not None and not stream.eof and (content := stream.decompress(stream.unconsumed_tail, _BLOCK)):
+        for content in _unpacked(file, start, entry):
             size, crc = size + len(content), zlib.crc32(content, crc)
+            if size > entry.size:
+                yield "it has more content than the central directory says"
+                return
+    except _LayoutError as error:
+        yield str(error)
     except zlib.error as error:
         yield f"its data is damaged: {error}"
+    else:
+        if (size, crc) != (entry.size, entry.crc):
+            yield "its content differs from the size or the checksum in the central directory"
+
+
+def _unpacked(file: BinaryIO, start: int, entry: _Entry) -> Iterator[bytes]:
+    """Yield the content of a file whose data begins at byte `start`, at most _BLOCK bytes at a time.
+
+    Raises _LayoutError if the data ends before or after its size in the archive, and zlib.error if it is damaged.
+    """
+    file.seek(start)
+    stream = zlib.decompressobj(-zlib.MAX_WBITS) if entry.method == _DEFLATED else None
+    left = entry.compressed
+    while left:
+        block = file.read(min(left, _BLOCK))
+        if not block:
+            raise _LayoutError("its data is cut short")
+        left -= len(block)
+        if stream is None:
+            yield block
+            continue
+        while block and not stream.eof:
+            yield stream.decompress(block, _BLOCK)
+            block = stream.unconsumed_tail
+        if stream.eof and (left or stream.unused_data):
+            count = left + len(stream.unused_data)
+            raise _LayoutError(f"{count} bytes after its compressed data belong to no file")
+    if stream is None:
         return
-    if stream is not None and not stream.eof:
-        yield "its compressed data does not end"
-    elif (size, crc) != (entry.size, entry.crc):
-        yield "its content differs from the size or the checksum in the central directory"
+    while not stream.eof and (content := stream.decompress(stream.unconsumed_tail, _BLOCK)):
+        yield content
+    if not stream.eof:
+        raise _LayoutError("its compressed data does not end")
 
 
 def _after_descriptor(file: BinaryIO, end: int, entry: _Entry, is_wide: bool) -> int:

@@ -21,7 +21,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -435,18 +435,11 @@ def _register_handlers(jax: Any) -> None:
             "was tested with JAX 0.5.0 to 0.12.0"
         )
     for platform in PLATFORMS:
-        pointer = ctypes.cast(handler(partial(_run, platform), version), ctypes.c_void_p)
+        found = handler(lambda api, frame, platform=platform: PLATFORMS[platform](api, frame), version)  # type: ignore[misc]
+        pointer = ctypes.cast(found, ctypes.c_void_p)
         jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(pointer), platform=platform, api_version=1)
     # JAX's own functions for exit were registered before, so run later.
     atexit.register(_finish, jax)
-
-
-def _run(platform: str, api: Api, frame: CallFrame) -> None:
-    PLATFORMS[platform](api, frame)
-
-
-def _run_on_gpu(api: Api, frame: CallFrame) -> None:
-    _gpu_launches().run(api, frame)
 
 
 @cache
@@ -459,7 +452,10 @@ def _refuse_cpu(api: Api, frame: CallFrame) -> NoReturn:
     raise ArgumentError(f"{operator} takes arrays on a GPU of CUDA, but this program runs on the CPU")
 
 
-PLATFORMS: dict[str, Callable[[Api, CallFrame], None]] = {"CUDA": _run_on_gpu, "cpu": _refuse_cpu}
+PLATFORMS: dict[str, Callable[[Api, CallFrame], None]] = {
+    "CUDA": lambda api, frame: _gpu_launches().run(api, frame),  # finds the driver in the first call
+    "cpu": _refuse_cpu,
+}
 """What runs a program's launches, by JAX's names of platforms. Tests let host memory take the place of a GPU's."""
 
 

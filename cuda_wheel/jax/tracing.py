@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from cuda_wheel.jax.call_frames import DATA_TYPES
 from cuda_wheel.operators.declarations import Bound, KernelIdentity, KernelInstances, OperatorArguments, has_blocks
-from cuda_wheel.runtime.arguments import host_bytes
-from cuda_wheel.runtime.configurations import dimensions, whole_number
+from cuda_wheel.runtime.arguments import dimensions, whole_number
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import KernelInfo
+from cuda_wheel.runtime.parts.buffers import host_bytes
 
 __all__ = ["ArrayType", "Launch", "TracedOperator", "base_name", "plain", "unique_name"]
 
@@ -145,18 +145,7 @@ class TracedOperator:
         for name, value in self._roles.values.items():
             known[name] = self._computed(f"the value {name}", value, known)
         inputs = {each.name: known[each.name] for each in self._roles.tensors if known[each.name] is not None}
-        results: dict[str, Any] = {}
-        aliases: list[tuple[int, int]] = []
-        for name, output in self._roles.outputs.items():
-            made = known[(output.names or ())[0]] if output.value is None else _called(output, known)
-            if output.value is not None and isinstance(made, self._jax.Array):  # the kernel adds to what is in it
-                aliases.append((len(inputs), len(results)))
-                inputs[name] = made
-            results[name] = known[name] = self._jax.ShapeDtypeStruct(self._type(name, made).shape, made.dtype)
-        for name in self._written:
-            if name in inputs:
-                aliases.append(([*inputs].index(name), len(results)))
-                results[name] = self._jax.ShapeDtypeStruct(inputs[name].shape, inputs[name].dtype)
+        results, aliases = self._results(inputs, known)
         settings = {name: self._computed(name, each, known) for name, each in self._launching.items()}
         grid = settings.pop("grid")
         if not has_blocks(self._name, grid):  # as for empty arrays
@@ -176,6 +165,26 @@ class TracedOperator:
             )
             found = self._call_handler(launch, [*inputs.values()], [*results.values()])
         return found[0] if len(found) == 1 else tuple(found)
+
+    def _results(self, inputs: dict[str, Any], known: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+        """Return the type of each array that the call returns, by name, and the aliases that `Launch` has.
+
+        The outputs are added to `known`. One whose function returns an array, to whose content the kernel adds, is
+        added to `inputs` too.
+        """
+        results: dict[str, Any] = {}
+        aliases: list[tuple[int, int]] = []
+        for name, output in self._roles.outputs.items():
+            made = known[(output.names or ())[0]] if output.value is None else _called(output, known)
+            if output.value is not None and isinstance(made, self._jax.Array):
+                aliases.append((len(inputs), len(results)))
+                inputs[name] = made
+            results[name] = known[name] = self._jax.ShapeDtypeStruct(self._type(name, made).shape, made.dtype)
+        for name in self._written:
+            if name in inputs:
+                aliases.append(([*inputs].index(name), len(results)))
+                results[name] = self._jax.ShapeDtypeStruct(inputs[name].shape, inputs[name].dtype)
+        return results, aliases
 
     def _info(self, selecting: list[str], dtypes: tuple[str, ...]) -> KernelInfo:
         info = self._kernels.infos.get(dtypes)

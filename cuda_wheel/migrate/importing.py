@@ -27,55 +27,73 @@ from cuda_wheel.migrate.module_tables import (
     try_module,
 )
 from cuda_wheel.migrate.pyproject_edit import Imported, read_text, relative_path
-from cuda_wheel.migrate.script_reader import ScriptCall, calls_in, known, parsed, readable
+from cuda_wheel.migrate.script_reader import ScriptCall, calls_in, known, parsed, readable, strings
 from cuda_wheel.migrate.seen_project import BUILD_EXTENSION, Extension, SeenProject, extensions_in, see_project
 from cuda_wheel.migrate.start import TABLE_PATH, read_project
 
 __all__ = ["Import", "KernelText", "changed_lines", "hoisted", "project_root", "read_import", "texts_in"]
 
 
-_TEXTS = {"RawModule": "code", "RawKernel": "code", "SourceModule": "source", "load_inline": "cuda_sources"}
-"""The functions of CuPy, PyCUDA and PyTorch that compile a text, and the argument that has it."""
+class _TextFunction(NamedTuple):
+    """A function that compiles a text at run time: the position (None: a keyword alone) and name of its arguments."""
+
+    text: tuple[int, str]
+    options: tuple[int | None, str]
+
+
+_TEXT_FUNCTIONS = {
+    "RawModule": _TextFunction((0, "code"), (None, "options")),
+    "RawKernel": _TextFunction((0, "code"), (2, "options")),
+    "SourceModule": _TextFunction((0, "source"), (2, "options")),
+    "load_inline": _TextFunction((2, "cuda_sources"), (None, "extra_cuda_cflags")),
+}
+"""Those of CuPy, PyCUDA and PyTorch, by name."""
 
 
 class KernelText(NamedTuple):
     """A text that a Python file compiles."""
 
     text: str | None
-    """What a file of it has; None if it is composed at run time."""
+    """Content of a file for the text; None if the text is composed at run time."""
     options: tuple[str, ...]
+    """The compiler's options, include folders among them."""
     instantiate: tuple[str, ...]
+    """C++ name expressions."""
     name: str
-    """Of a file and a module for it: that of its first kernel."""
+    """Name, without a suffix, of a file and a module for the text: that of its first kernel."""
     call: ScriptCall
 
 
 def texts_in(path: Path) -> list[KernelText]:
     """Return the texts that a Python file compiles, in their order. Raises ConfigError."""
-    return [_text(call, path) for call in calls_in(path, _TEXTS) if not call.keywords.get("path")]
+    return [_kernel_text(call, path) for call in calls_in(path, _TEXT_FUNCTIONS) if not call.keywords.get("path")]
 
 
 _INLINE_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
 """What load_inline writes before a text (torch.utils.cpp_extension)."""
 
 
-def _text(call: ScriptCall, path: Path) -> KernelText:
-    is_inline = call.function == "load_inline"
-    value = call.argument(2 if is_inline else 0, _TEXTS[call.function])
-    parts = [each for each in ([value] if isinstance(value, str) else known(value)) if isinstance(each, str)]
-    headers = _INLINE_HEADERS if is_inline and not call.keywords.get("no_implicit_headers") else ""
-    text = headers + "\n".join(parts).strip("\n") + "\n" if parts else None
-    has_options = call.function in ("RawKernel", "SourceModule")
-    given = call.argument(2 if has_options else 99, "options", "extra_cuda_cflags")
-    options = [each for each in known(given) if isinstance(each, str)]
+def _kernel_text(call: ScriptCall, path: Path) -> KernelText:
+    """Return the text that a call compiles; `path` is the Python file."""
+    text = _source_text(call)
+    options = strings(known(call.argument(*_TEXT_FUNCTIONS[call.function].options)))
     for name in ("include_dirs", "extra_include_paths"):
-        options += [f"-I{each}" for each in known(call.keywords.get(name)) if isinstance(each, str)]
+        options += [f"-I{each}" for each in strings(known(call.keywords.get(name)))]
     kernel = call.argument(1, "name") if call.function == "RawKernel" else None
-    names = [each.name for each in kernels_in(text or "")]
-    instances = [kernel] if isinstance(kernel, str) and "<" in kernel else known(call.keywords.get("name_expressions"))
-    if not isinstance(kernel, str) or "<" in kernel:
-        kernel = names[0] if names else path.stem
+    is_instance = isinstance(kernel, str) and "<" in kernel
+    instances = [kernel] if is_instance else known(call.keywords.get("name_expressions"))
+    if is_instance or not isinstance(kernel, str):
+        kernel = next((each.name for each in kernels_in(text or "")), path.stem)
     return KernelText(text, tuple(options), tuple(map(str, instances)), kernel, call)
+
+
+def _source_text(call: ScriptCall) -> str | None:
+    """Return the text that a call compiles as the content of a file; None if it is composed at run time."""
+    parts = strings(call.argument(*_TEXT_FUNCTIONS[call.function].text))
+    if not parts:
+        return None
+    has_headers = call.function == "load_inline" and not call.keywords.get("no_implicit_headers")
+    return (_INLINE_HEADERS if has_headers else "") + "\n".join(parts).strip("\n") + "\n"
 
 
 # --- the lines that change ----------------------------------------------------------------------------
@@ -111,7 +129,7 @@ class _ChangedLines(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
         name = self._names.get((node.lineno, node.col_offset))
-        if name is not None and self._function(node) in _TEXTS:
+        if name is not None and self._function(node) in _TEXT_FUNCTIONS:
             arguments = [ast.unparse(each) for each in node.args[1:2]]
             load = f'cuda_wheel.load("{name}")'
             is_kernel = self._function(node) == "RawKernel"
@@ -136,7 +154,7 @@ class _ChangedLines(ast.NodeVisitor):
         """Return whether an expression is a module or a kernel; None if it is neither."""
         if isinstance(node, ast.Call):
             function = self._function(node)
-            if (node.lineno, node.col_offset) in self._names and function in _TEXTS:
+            if (node.lineno, node.col_offset) in self._names and function in _TEXT_FUNCTIONS:
                 return "kernel" if function == "RawKernel" else "module"
             owner = node.func.value if isinstance(node.func, ast.Attribute) else None
             is_kernel = function == "get_function" and owner is not None and self._kind(owner) == "module"
@@ -216,19 +234,7 @@ def read_import(root: Path, files: Sequence[Path], package: str = "", options: S
 
     `options` are those that nvcc gets for the `.cu` files.
     """
-    extensions: list[tuple[Path, Extension]] = []
-    texts: list[tuple[Path, KernelText]] = []
-    for path in files:
-        if path.suffix == ".py":
-            extensions += [(path, each) for each in extensions_in(path)]
-            texts += [(path, each) for each in texts_in(path)]
-            if not any(path == other for other, _ in (*extensions, *texts)):
-                raise ConfigError(
-                    f"{path} has neither a CUDAExtension with .cu files, nor a RawModule, RawKernel, SourceModule, "
-                    "load or load_inline."
-                )
-        elif path.suffix != ".cu":
-            raise ConfigError(f"{path} is neither a .cu file nor a Python file.")
+    extensions, texts = _read_python_files(files)
     package = package or _extension_package(root, [extension for _, extension in extensions])
     done = Import(see_project(root, read_project(root)[0].content, package))
     sources = [_shown(path, root) for path in files if path.suffix == ".cu"]
@@ -248,6 +254,28 @@ def read_import(root: Path, files: Sequence[Path], package: str = "", options: S
     _add_texts(done, texts)
     _name_apart(done.modules)
     return done
+
+
+def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extension]], list[tuple[Path, KernelText]]]:
+    """Return the extensions and the texts of the Python files, each with its file.
+
+    Raises ConfigError for one that has neither, and for a file that is neither Python nor CUDA C++.
+    """
+    extensions: list[tuple[Path, Extension]] = []
+    texts: list[tuple[Path, KernelText]] = []
+    for path in files:
+        if path.suffix == ".py":
+            own_extensions, own_texts = extensions_in(path), texts_in(path)
+            if not own_extensions and not own_texts:
+                raise ConfigError(
+                    f"{path} has neither a CUDAExtension with .cu files, nor a RawModule, RawKernel, SourceModule, "
+                    "load or load_inline."
+                )
+            extensions += [(path, each) for each in own_extensions]
+            texts += [(path, each) for each in own_texts]
+        elif path.suffix != ".cu":
+            raise ConfigError(f"{path} is neither a .cu file nor a Python file.")
+    return extensions, texts
 
 
 def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
@@ -341,17 +369,20 @@ def hoisted(
     """
     if TABLE_PATH[-1] in content.get("tool", {}) or project.backend == "scikit_build_core.build":
         return {}, [dict(each) for each in modules]
-    common: dict[str, Any] = {}
-    if len(modules) > 1:
-        first, *others = modules
-        common = {
-            key: value
-            for key, value in first.items()
-            if key not in _OWN and all(json.dumps(each.get(key)) == json.dumps(value) for each in others)
-        }
+    common = _common_settings(modules) if len(modules) > 1 else {}
     own = [{key: value for key, value in each.items() if key not in common} for each in modules]
     listed = {path for each in modules for path in each["sources"]}
     named = listed.intersection(project.inside)
     if named and not listed.issuperset(project.inside):  # the others in the package would be compiled too
         common = {"sources": sorted(named), **common}
     return common, own
+
+
+def _common_settings(modules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the keys that have the same value in the tables of all modules, without those that only modules have."""
+    first, *others = modules
+    return {
+        key: value
+        for key, value in first.items()
+        if key not in _OWN and all(json.dumps(each.get(key)) == json.dumps(value) for each in others)
+    }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from cuda_wheel.builder.config.compiler_options import defined_macros, read_options, takes_value
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.coverage import gaps
 from cuda_wheel.builder.manifest_writer.missing_kernels import plain_name, suggested_instances
 from cuda_wheel.builder.messages.hint_rules import header_pattern
@@ -29,7 +30,7 @@ from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 from cuda_wheel.migrate.pyproject_edit import relative_path
 from cuda_wheel.migrate.seen_project import Extension, SeenProject, project_files
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, KernelInfo, all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, KernelInfo
 
 __all__ = [
     "ModuleTrial",
@@ -144,20 +145,26 @@ def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = (
     if keys.pop("architectures", None):
         notes.append("the options that name architectures: by default a wheel is for every GPU (key architectures)")
     defines, others, named = _macros(arguments)
+    include_dirs = _project_folders(root, (*folders, *named), notes)
+    if keys.get("std") in ("c++11", "c++14", "c++17"):  # PyTorch's headers, Thrust and CUB of today need the default
+        del keys["std"]
+    others = list(dict.fromkeys(others))
+    table = {"include-dirs": include_dirs, "defines": defines, "options": others, **keys}
+    if any(re.fullmatch(r"-(dc|rdc=true)|--(device-c|relocatable-device-code=true)", option) for option in options):
+        table["link"] = "lto"
+    return {key: value for key, value in table.items() if value not in ([], {})}, list(dict.fromkeys(notes))
+
+
+def _project_folders(root: Path, folders: Iterable[str], notes: list[str]) -> list[str]:
+    """Return the include folders that are in the project, relative to `root`; `notes` gets a line for each other."""
     inside: dict[str, None] = {}
-    for folder in (*folders, *named):
+    for folder in folders:
         place = below(os.path.abspath(os.path.join(root, folder)), str(root))
         if place is None or not (root / place).is_dir():
             notes.append(f"include folder {folder}: not a folder of the project")
         else:
             inside[place.replace(os.sep, "/")] = None
-    if keys.get("std") in ("c++11", "c++14", "c++17"):  # PyTorch's headers, Thrust and CUB of today need the default
-        del keys["std"]
-    others = list(dict.fromkeys(others))
-    table = {"include-dirs": list(inside), "defines": defines, "options": others, **keys}
-    if any(re.fullmatch(r"-(dc|rdc=true)|--(device-c|relocatable-device-code=true)", option) for option in options):
-        table["link"] = "lto"
-    return {key: value for key, value in table.items() if value not in ([], {})}, list(dict.fromkeys(notes))
+    return list(inside)
 
 
 def _architectures(options: Sequence[str]) -> tuple[str, ...]:
@@ -219,6 +226,10 @@ def _number(value: str) -> str | int:
 # --- include folders --------------------------------------------------------------------------------
 
 
+_MOST_INCLUDED = 2000
+"""Files of a project that are searched for includes."""
+
+
 def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
     """Return the folders of the project in which includes of sources are found that are not found without them.
 
@@ -227,19 +238,10 @@ def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) ->
     headers: list[str] | None = None
     found: list[str] = []
     reached, waiting = set(sources), list(sources)
-    while waiting and len(reached) < 2000:
+    while waiting and len(reached) < _MOST_INCLUDED:
         path = waiting.pop()
-        try:
-            named = list(includes((root / path).read_bytes()))
-        except OSError:  # the compile reports it
-            continue
-        for each in named:
-            name = each.name
-            if not name or each.is_test or (not each.quoted and (INCLUDE / name).exists()):
-                continue  # <math.h> is the system's, also where the project has a file of that name
-            places = (os.path.normpath(os.path.join(start, name)) for start in (os.path.dirname(path), *known, *found))
-            inside = (place for place in places if not place.startswith(".."))
-            place = next((place for place in inside if (root / place).is_file()), None)
+        for name in _included_names(root / path):
+            place = _included_file(root, name, (os.path.dirname(path), *known, *found))
             if place is None:
                 headers = project_files(root, (".h", ".cuh", ".hpp", ".cu", ".inl")) if headers is None else headers
                 matches = [header for header in headers if f"/{header}".endswith(f"/{name}")]
@@ -251,6 +253,26 @@ def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) ->
                 reached.add(place)
                 waiting.append(place)
     return found
+
+
+def _included_names(path: Path) -> list[str]:
+    """Return the headers that a file includes, as it names them, without those that only the system has."""
+    try:
+        named = list(includes(path.read_bytes()))
+    except OSError:  # the compile reports it
+        return []
+    # <math.h> is the system's, also where the project has a file of that name.
+    return [
+        each.name
+        for each in named
+        if each.name and not each.is_test and (each.quoted or not (INCLUDE / each.name).exists())
+    ]
+
+
+def _included_file(root: Path, name: str, folders: Iterable[str]) -> str | None:
+    """Return the path, relative to `root`, of the file of the project that an include finds in these folders."""
+    paths = (os.path.normpath(os.path.join(folder, name)) for folder in folders)
+    return next((path for path in paths if not path.startswith("..") and (root / path).is_file()), None)
 
 
 @dataclass
@@ -272,6 +294,8 @@ class ModuleTrial:
 
 
 class _CollectedWarnings(SilentReporter):
+    """Keeps the warnings of a build; a build calls the method."""
+
     def __init__(self) -> None:
         self.texts: list[str] = []
 
@@ -333,25 +357,29 @@ def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
     last, `missing-headers`. For other errors: leave out what only host code needs, with the instances that it launches.
     """
     table = trial.module.table
-    known = table.get("include-dirs", [])
-    names = list(dict.fromkeys(MISSING_HEADER.findall(trial.error)))
-    if names:
-        if found := missing_folders(root, table["sources"], known):
-            return {**table, "include-dirs": [*known, *found]}
-        if folders := [folder for folder in map(partial(library_folder, root), names) if folder]:
-            listed = table.get("system-include-dirs", [])
-            new = [folder for folder in dict.fromkeys(folders) if folder not in listed]
-            return {**table, "system-include-dirs": [*listed, *new]} if new else None
-        if any(name.endswith(_DEVICE_CODE) for name in names):
-            return None
-        listed = table.get("missing-headers", [])
-        new = [pattern for pattern in dict.fromkeys(map(header_pattern, names)) if pattern not in listed]
-        return {**table, "missing-headers": [*listed, *new]} if new else None
+    if names := list(dict.fromkeys(MISSING_HEADER.findall(trial.error))):
+        return _table_with_headers(root, table, names)
     if "host-code" not in table:
         return {**table, "host-code": "leave-out"}
-    given = table.get("instantiate", [])
-    launched = [name for name in trial.unnamed_instances if name not in given]
-    return {**table, "instantiate": [*given, *launched]} if launched else None
+    return _extended(table, "instantiate", trial.unnamed_instances)
+
+
+def _table_with_headers(root: Path, table: Table, names: Sequence[str]) -> Table | None:
+    """Return a module's table with one more setting by which these headers may be found."""
+    if found := missing_folders(root, table["sources"], table.get("include-dirs", [])):
+        return {**table, "include-dirs": [*table.get("include-dirs", []), *found]}
+    if folders := list(filter(None, map(partial(library_folder, root), names))):
+        return _extended(table, "system-include-dirs", folders)
+    if any(name.endswith(_DEVICE_CODE) for name in names):
+        return None
+    return _extended(table, "missing-headers", map(header_pattern, names))
+
+
+def _extended(table: Table, key: str, items: Iterable[str]) -> Table | None:
+    """Return a module's table with more items in a list; None if the list has all of them."""
+    listed = table.get(key, [])
+    new = [each for each in dict.fromkeys(items) if each not in listed]
+    return {**table, key: [*listed, *new]} if new else None
 
 
 _DEVICE_CODE = (".cuh", ".cu", ".inl", ".inc")

@@ -372,10 +372,7 @@ def needless(
 ) -> tuple[list[str], list[str], list[str]]:
     """Return which of `build-system.requires` no build needs any more, why the others for C++ stay, and what to remove
     by hand."""
-    listed = [each for each in content.get("build-system", {}).get("requires", ()) if isinstance(each, str)]
-    own = [each for each in listed if requirement_name(each) in _FOR_CPP]
-    if project.backend == "scikit_build_core.build":
-        own = [each for each in own if requirement_name(each) != "ninja"]  # CMake may use it
+    own = _cpp_requirements(project, content)
     if not own:
         return [], [], []
     reason = _still_compiles(project, content, imported)
@@ -384,6 +381,14 @@ def needless(
     removed = [each for each in own if not (requirement_name(each) == "torch" and imported.pytorch)]
     kept = [f"build-system.requires: {each}: {_reads(imported.pytorch)}" for each in own if each not in removed]
     return removed, kept, list(_imports(project.root, {requirement_name(each) for each in removed}))
+
+
+def _cpp_requirements(project: SeenProject, content: Mapping[str, Any]) -> list[str]:
+    """Return those of `build-system.requires` that only builds of C++ extensions need."""
+    listed = [each for each in content.get("build-system", {}).get("requires", ()) if isinstance(each, str)]
+    # CMake may use ninja.
+    others = {"ninja"} if project.backend == "scikit_build_core.build" else set()
+    return [each for each in listed if requirement_name(each) in {*_FOR_CPP} - others]
 
 
 def _reads(modules: Sequence[str]) -> str:

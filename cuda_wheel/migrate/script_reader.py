@@ -33,6 +33,7 @@ __all__ = [
     "known",
     "parsed",
     "readable",
+    "strings",
     "summed",
 ]
 
@@ -53,6 +54,12 @@ UNKNOWN = _Unknown()
 def known(value: Any) -> list[Any]:
     """Return the items of a list that the text determines; none for what is no list."""
     return [each for each in value if each is not UNKNOWN] if isinstance(value, (list, tuple, set)) else []
+
+
+def strings(value: Any) -> list[str]:
+    """Return a string or path as a list, or the strings and paths of a list."""
+    listed = [value] if isinstance(value, str) else known(value)
+    return [os.fspath(each) for each in listed if isinstance(each, (str, os.PathLike))]
 
 
 MACHINE = {
@@ -195,14 +202,7 @@ _CHANGING = frozenset({"append", "extend", "insert", "update"})
 def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
     """Return the result of a method of a known value. Relative paths start in `folder`."""
     if isinstance(owner, Path):
-        if name in ("resolve", "absolute", "expanduser"):
-            return owner
-        if name in ("glob", "rglob"):
-            below = "**" if name == "rglob" else ""
-            found = attempt(lambda: _globbed(os.path.join(folder, owner, below, arguments[0]), folder, True))
-            return UNKNOWN if found is UNKNOWN else [Path(each) for each in found]
-        known_names = ("exists", "is_dir", "is_file", "as_posix")
-        return attempt(lambda: getattr(owner, name)()) if name in known_names else UNKNOWN
+        return _call_path_method(owner, name, arguments, folder)
     if name in _CHANGING and isinstance(owner, (list, dict)) and len(owner) < _MOST_ITEMS:
         return attempt(lambda: getattr(owner, name)(*arguments, **keywords))
     if name == "copy" and isinstance(owner, (list, dict)):
@@ -213,6 +213,18 @@ def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mappi
         return UNKNOWN
     result = attempt(lambda: getattr(owner, name)(*arguments))
     return list(result) if name in ("keys", "values", "items") and result is not UNKNOWN else result
+
+
+def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: str) -> Any:
+    """Return the result of a method of a path."""
+    if name in ("resolve", "absolute", "expanduser"):
+        return owner
+    if name in ("glob", "rglob"):
+        below = "**" if name == "rglob" else ""
+        found = attempt(lambda: _globbed(os.path.join(folder, owner, below, arguments[0]), folder, True))
+        return UNKNOWN if found is UNKNOWN else [Path(each) for each in found]
+    known_names = ("exists", "is_dir", "is_file", "as_posix")
+    return attempt(lambda: getattr(owner, name)()) if name in known_names else UNKNOWN
 
 
 def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:
@@ -237,11 +249,11 @@ class ScriptCall(NamedTuple):
     keywords: Mapping[str, Any]
     node: ast.Call
 
-    def argument(self, position: int, *names: str) -> Any:
-        """Return an argument by its position or by one of its names; None if it is missing."""
-        if position < len(self.arguments):
+    def argument(self, position: int | None, name: str) -> Any:
+        """Return an argument by its position or name; None if it is missing. `position` is None for a keyword alone."""
+        if position is not None and position < len(self.arguments):
             return self.arguments[position]
-        return next((self.keywords[name] for name in names if name in self.keywords), None)
+        return self.keywords.get(name)
 
 
 def calls_in(path: Path, functions: Iterable[str]) -> list[ScriptCall]:
@@ -316,46 +328,54 @@ class _ScriptReader:
     # --- statements -----------------------------------------------------------------------------------
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
+        """Follow statements: each by the method that has the name of its syntax node."""
         for statement in statements:
             self._steps += 1
             if self._steps > _MOST_STEPS:
                 return
-            self._statement(statement)
+            getattr(self, f"_{type(statement).__name__.lower()}", self._compound)(statement)
 
-    def _statement(self, node: ast.stmt) -> None:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            self._defined[node.name] = node
-        elif isinstance(node, ast.Return):
-            value = None if node.value is None else self._value(node.value)
-            if self._active:
-                raise _Return(value)
-        elif isinstance(node, ast.Assign):
-            value = self._value(node.value)
-            for target in node.targets:
-                self._assign(target, value)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            self._assign(node.target, self._value(node.value))
-        elif isinstance(node, ast.AugAssign):
-            self._assign(node.target, summed(self._value(node.target), self._value(node.value)))
-        elif isinstance(node, ast.If):
-            self._branch(node)
-        elif isinstance(node, ast.For):
-            values = self._value(node.iter)
-            for value in list(values) if isinstance(values, (list, tuple, set, dict)) else [UNKNOWN]:
-                self._assign(node.target, value)
-                self._block(node.body)
-        elif isinstance(node, ast.Expr):
-            self._value(node.value)
-        else:  # with, try, while, class
-            for name in ("items", "body", "handlers", "orelse", "finalbody"):
-                parts = getattr(node, name, ())
-                for item in (each for each in parts if isinstance(each, ast.withitem)):
-                    self._value(item.context_expr)
-                    if item.optional_vars is not None:
-                        self._assign(item.optional_vars, UNKNOWN)
-                self._block([each for each in parts if isinstance(each, ast.stmt)])
+    def _functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._defined[node.name] = node
 
-    def _branch(self, node: ast.If) -> None:
+    _asyncfunctiondef = _functiondef
+
+    def _return(self, node: ast.Return) -> None:
+        value = None if node.value is None else self._value(node.value)
+        if self._active:
+            raise _Return(value)
+
+    def _assign(self, node: ast.Assign) -> None:
+        value = self._value(node.value)
+        for target in node.targets:
+            self._set_target(target, value)
+
+    def _annassign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self._set_target(node.target, self._value(node.value))
+
+    def _augassign(self, node: ast.AugAssign) -> None:
+        self._set_target(node.target, summed(self._value(node.target), self._value(node.value)))
+
+    def _expr(self, node: ast.Expr) -> None:
+        self._value(node.value)
+
+    def _for(self, node: ast.For) -> None:
+        values = self._value(node.iter)
+        for value in list(values) if isinstance(values, (list, tuple, set, dict)) else [UNKNOWN]:
+            self._set_target(node.target, value)
+            self._block(node.body)
+
+    def _compound(self, node: ast.stmt) -> None:
+        """Follow all blocks of a statement that has no method here: with, try, while, class."""
+        for item in getattr(node, "items", ()):
+            self._value(item.context_expr)
+            if item.optional_vars is not None:
+                self._set_target(item.optional_vars, UNKNOWN)
+        for name in ("body", "handlers", "orelse", "finalbody"):
+            self._block([each for each in getattr(node, name, ()) if isinstance(each, ast.stmt)])
+
+    def _if(self, node: ast.If) -> None:
         test = self._value(node.test)
         taken, other = (node.orelse, node.body) if not test and test is not UNKNOWN else (node.body, node.orelse)
         if test is not UNKNOWN and not self._every_branch:
@@ -368,12 +388,13 @@ class _ScriptReader:
                 if returned.value is not UNKNOWN and block is taken:
                     raise
 
-    def _assign(self, target: ast.expr, value: Any) -> None:
+    def _set_target(self, target: ast.expr, value: Any) -> None:
+        """Set what the left side of an assignment names."""
         if isinstance(target, (ast.Tuple, ast.List)):
             values = list(value) if isinstance(value, (list, tuple)) else []
             values += [UNKNOWN] * (len(target.elts) - len(values))
             for each, part in zip(target.elts, values, strict=False):
-                self._assign(each, part)
+                self._set_target(each, part)
         elif isinstance(target, ast.Subscript):
             owner, key = self._value(target.value), self._value(target.slice)
             if isinstance(owner, dict) and isinstance(key, str):
@@ -497,7 +518,7 @@ class _ScriptReader:
             return UNKNOWN
         found = []
         for value in values:
-            self._assign(generator.target, value)
+            self._set_target(generator.target, value)
             tests = [self._value(test) for test in generator.ifs]
             if all(test or test is UNKNOWN for test in tests):
                 found.append(self._value(node.elt))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.header_dependencies import sources_included_by_others
-from cuda_wheel.migrate.script_reader import UNKNOWN, ScriptCall, calls_in, known
+from cuda_wheel.migrate.script_reader import UNKNOWN, ScriptCall, calls_in, known, strings
 
 __all__ = [
     "BACK_ENDS",
@@ -70,7 +70,7 @@ def extensions_in(path: Path) -> list[Extension]:
 
 def _extension(call: ScriptCall, folder: Path) -> Extension | None:
     listed = call.argument(1, "sources")
-    sources = [path for each in _texts(listed) for path in _paths(each, folder) if path.endswith(".cu")]
+    sources = [path for each in strings(listed) for path in _paths(each, folder) if path.endswith(".cu")]
     if not sources:
         return None
     name = call.argument(0, "name")
@@ -81,14 +81,14 @@ def _extension(call: ScriptCall, folder: Path) -> Extension | None:
         options = options.get("nvcc") if isinstance(options, dict) else options
         macros = call.keywords.get("define_macros")
     defines = [f"-D{each[0]}" + (f"={each[1]}" if each[1] is not None else "") for each in _pairs(macros)]
-    own = [*defines, *_texts(options)]
+    own = [*defines, *strings(options)]
     arguments = {"sources": listed, "include_dirs": folders, "define_macros": macros, "nvcc's options": options}
     name = name if isinstance(name, str) else _stem(sources[0])
     named = (f"-DTORCH_EXTENSION_NAME={name.rpartition('.')[2]}", "-DTORCH_API_INCLUDE_EXTENSION_H")
     return Extension(
         name,
         tuple(dict.fromkeys(sources)),
-        tuple(os.path.abspath(os.path.join(folder, each)) for each in _texts(folders)),
+        tuple(os.path.abspath(os.path.join(folder, each)) for each in strings(folders)),
         (*BUILD_EXTENSION, *own, *named),
         call.keywords.get("dlink") is True,
         call.node.lineno,
@@ -99,13 +99,6 @@ def _extension(call: ScriptCall, folder: Path) -> Extension | None:
 def _stem(path: str) -> str:
     """Return the name of a file without folders and suffixes."""
     return os.path.basename(path).partition(".")[0]
-
-
-def _texts(value: Any) -> list[str]:
-    """Return the strings and paths of a list."""
-    if isinstance(value, str):
-        return [value]
-    return [os.fspath(each) for each in known(value) if isinstance(each, (str, os.PathLike))]
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
@@ -257,13 +250,18 @@ def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -
         )
     if backend == "setuptools.build_meta" and (root / "__init__.py").is_file():
         return name, "."  # the package's own folder has the setup.py
+    _check_single_file(root, name)
+    return name, f"src/{name}"
+
+
+def _check_single_file(root: Path, name: str) -> None:
+    """Raise ConfigError if the project is a Python module in a single file, beside which no kernels can lie."""
     for module in (f"{name}.py", f"src/{name}.py"):
         if (root / module).is_file():
             raise ConfigError(
                 f"{root / module} is a module in a single file, and kernels lie in a package: move it to "
                 f"{module.removesuffix('.py')}/__init__.py. Nothing was written."
             )
-    return name, f"src/{name}"
 
 
 def _scripted_name(root: Path) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -174,24 +174,22 @@ def start(
     """
     edit, before = read_project(root)
     done = Start(see_project(root, edit.content, package))
-    _require(edit, done, imported)
-    if done.project.backend == "hatchling.build":
+    project = done.project
+    _require_toolchain(edit, done, imported)
+    _require_loader(edit, done)
+    if project.backend == "hatchling.build":
         _enable_hook(edit, done)
-    done.advice += unlisted_package(done.project, edit.content)
-    init = f"{done.project.folder}/__init__.py"
-    if modules is None and not done.project.sources:
+    done.advice += unlisted_package(project, edit.content)
+    files: dict[str, str] = {}
+    if modules is None and not project.sources:
         files = _first_kernel(edit, done)
-    else:
-        files = {} if (root / init).exists() else {init: ATTACH}
+    elif not (root / project.folder / "__init__.py").exists():
+        files = {f"{project.folder}/__init__.py": ATTACH}
     if modules is None:
         modules = [] if edit.get(TABLE_PATH) else _unnamed_modules(done)
-        pattern = f"{done.project.folder}/**/*.cu"
-        shared = {"sources": [pattern]} if done.project.inside or not done.project.sources else {}
-    if done.project.backend == "scikit_build_core.build":
-        listed = {path for module in modules for path in module["sources"]}
-        inside = [path for path in (*done.project.inside, *files) if path.endswith(".cu") and path not in listed]
-        own = [{"name": done.project.module_name(path), "sources": [path]} for path in inside]
-        _extend_lists(edit, done, [*own, *modules])
+        shared = {"sources": [f"{project.folder}/**/*.cu"]} if project.inside or not project.sources else {}
+    if project.backend == "scikit_build_core.build":
+        _extend_lists(edit, done, [*_modules_in_package(project, files, modules), *modules])
     else:
         _add_tables(edit, done, shared or {}, modules)
     after = edit.text()
@@ -223,8 +221,8 @@ def unlisted_package(project: SeenProject, content: Mapping[str, Any]) -> list[s
     ]
 
 
-def _require(edit: PyprojectEdit, done: Start, imported: Imported | None) -> None:
-    """Require the toolchain for builds, and the loader for users."""
+def _require_toolchain(edit: PyprojectEdit, done: Start, imported: Imported | None) -> None:
+    """Require the toolchain for builds, and after an import nothing for C++."""
     extra = chosen_extra(edit.content, imported or Imported())
     toolchain = f"cuda-wheel[{extra.name}]"
     requires = ("build-system", "requires")
@@ -239,6 +237,10 @@ def _require(edit: PyprojectEdit, done: Start, imported: Imported | None) -> Non
         edit.add_item(requires, toolchain)
     if imported:
         _require_no_cpp(edit, done, imported)
+
+
+def _require_loader(edit: PyprojectEdit, done: Start) -> None:
+    """Require cuda-wheel where the project runs, unless the wheel has a copy of the loader."""
     dependencies = ("project", "dependencies")
     if edit.get((*TABLE_PATH, "loader")) == "vendor":
         done.kept.append('loader = "vendor": the wheel has the loader, and needs no dependency')
@@ -337,31 +339,47 @@ def _first_kernel(edit: PyprojectEdit, done: Start) -> dict[str, str]:
     return {f"{folder}/saxpy.cu": KERNEL, f"{folder}/__init__.py": ATTACH, init: package_init(kernels)}
 
 
-def _extend_lists(edit: PyprojectEdit, done: Start, modules: Sequence[Mapping[str, Any]]) -> None:
-    """Add a call of CMake for each module, and what a wheel without compiled code sets for scikit-build-core."""
-    path = done.project.root / "CMakeLists.txt"
-    before = read_text(path)
+def _modules_in_package(
+    project: SeenProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return a table for each source in the package, and for each new one, that `modules` do not list.
+
+    CMake compiles what its lists name, where the other back ends search the package.
+    """
+    listed = {path for module in modules for path in module["sources"]}
+    paths = (path for path in (*project.inside, *files) if path.endswith(".cu") and path not in listed)
+    return [{"name": project.module_name(path), "sources": [path]} for path in paths]
+
+
+def _set_wheel_contents(edit: PyprojectEdit, done: Start, lists: str | None) -> None:
+    """Set for scikit-build-core what a wheel without compiled code needs; `lists` is the project's CMakeLists.txt."""
     settings = ("tool", "scikit-build")
-    if before is None and edit.get(settings) is None:
+    if lists is None and edit.get(settings) is None:
         edit.add_table((*settings, "wheel"), {"platlib": False, "exclude": ["**.cu", "**.cuh"]})
     elif not any("*.cu" in each.replace("**", "*") for each in edit.get((*settings, "wheel", "exclude")) or ()):
         done.advice.append(
             'to keep the sources out of the wheel, set wheel.exclude = ["**.cu", "**.cuh"] for scikit-build'
         )
-    if (
-        before is not None
-        and re.search(r"LANGUAGES\s+NONE", before)
-        and edit.get((*settings, "wheel", "platlib")) is None
-    ):
+    has_no_language = lists is not None and re.search(r"LANGUAGES\s+NONE", lists)
+    if has_no_language and edit.get((*settings, "wheel", "platlib")) is None:
         done.advice.append("for one wheel for all (py3-none-any), set wheel.platlib = false for scikit-build")
-    if before is not None and (calls := re.findall(r"cuda_wheel_add_module\(\s*TARGET\s+([\w-]+)", before)):
+
+
+def _extend_lists(edit: PyprojectEdit, done: Start, modules: Sequence[Mapping[str, Any]]) -> None:
+    """Add a call of CMake for each module, and what a wheel without compiled code sets for scikit-build-core."""
+    path = done.project.root / "CMakeLists.txt"
+    before = read_text(path)
+    _set_wheel_contents(edit, done, before)
+    calls = re.findall(r"cuda_wheel_add_module\(\s*TARGET\s+([\w-]+)", before or "")
+    if calls:
         done.kept.append(f"CMakeLists.txt: cuda_wheel_add_module for {', '.join(calls)}")
         modules = [each for each in modules if each["name"].rpartition(".")[2] not in calls]
     if not modules:
         return
-    name = edit.get(("project", "name")) or done.project.package
-    after = LISTS.format(name=name) if before is None else before.replace("\r\n", "\n").rstrip("\n") + "\n"
-    if before is not None and "CudaWheel" not in before:
-        after += "\nfind_package(CudaWheel REQUIRED)\n"
+    if before is None:
+        after = LISTS.format(name=edit.get(("project", "name")) or done.project.package)
+    else:
+        after = before.replace("\r\n", "\n").rstrip("\n") + "\n"
+        after += "" if "CudaWheel" in before else "\nfind_package(CudaWheel REQUIRED)\n"
     after += "".join(map(cmake_call, modules))
     done.changes.append(FileChange(path, before, after.replace("\n", "\r\n") if "\r\n" in (before or "") else after))

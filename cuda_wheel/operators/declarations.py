@@ -9,8 +9,8 @@ from keyword import iskeyword
 from operator import index
 from typing import Any, NamedTuple
 
+from cuda_wheel.runtime.arguments import dimensions, is_sequence, whole_number
 from cuda_wheel.runtime.arrays import argument_type, element_types, long_size, pointee
-from cuda_wheel.runtime.configurations import dimensions, is_sequence, whole_number
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
 from cuda_wheel.runtime.files import files_and_manifest
 from cuda_wheel.runtime.loading import load
@@ -203,39 +203,47 @@ def operator_arguments(
     _check_names(operator, kernels, names, given)
     inputs = []
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
-        cpp = parameter.cpp_or_ptx_type
-        if name in outputs and not (type_ == "Pointer" and written):
-            raise ArgumentError(f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it")
-        if name in outputs or name in values:
-            continue
-        if type_ not in ("Pointer", "Integer", "Real", "bool") or (not parameter.cpp and name not in read_only):
-            raise ArgumentError(
-                f"{operator}: {name} is {cpp} in {kernels.name}, which does not tell what to pass: compute it in values"
-            )
-        if name in defaults and (defaults[name] is None) != (type_ == "Pointer"):
-            raise ArgumentError(
-                f"{operator}: the default of a pointer is None, that of a number is not: {name} is {cpp}"
-            )
-        is_written = written and name not in read_only
-        default = _default(operator, name, type_, defaults[name]) if name in defaults else None
-        inputs.append(InputArgument(name, type_, is_written, name in defaults, default))
-    if len([each for each in inputs if each.type == "Pointer" and not each.has_default]) < max(kernels.count, 1):
-        raise ArgumentError(f"{operator}: kernel names the element types of more arrays than the operator always takes")
+        if name in outputs:
+            if (type_, written) != ("Pointer", True):
+                cpp = parameter.cpp_or_ptx_type
+                raise ArgumentError(
+                    f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it"
+                )
+        elif name not in values:
+            _check_input(operator, kernels.name, parameter, name, type_, name in read_only)
+            default = _default(operator, parameter, name, type_, defaults[name]) if name in defaults else None
+            inputs.append(InputArgument(name, type_, written and name not in read_only, name in defaults, default))
     inputs.sort(key=lambda each: each.has_default)  # as in Python, arguments with defaults come last
+    arrays = [each.name for each in inputs if each.type == "Pointer" and not each.has_default]
+    if len(arrays) < max(kernels.count, 1):
+        raise ArgumentError(f"{operator}: kernel names the element types of more arrays than the operator always takes")
+    bound_values = _bound_values(operator, outputs, values, inputs)
+    known = {*(each.name for each in inputs), *bound_values}
+    bound_outputs = {name: _output(operator, name, output, known, arrays) for name, output in outputs.items()}
+    return OperatorArguments(names, tuple(inputs), bound_outputs, bound_values)
+
+
+def _bound_values(
+    operator: str, outputs: Mapping[str, Any], values: Mapping[str, Any], inputs: Iterable[InputArgument]
+) -> dict[str, Bound]:
+    """Return what computes each value: a constant, or a function of inputs and of the values before it."""
     known = {each.name for each in inputs}
-    bound_values = {}
+    found = {}
     for name, value in values.items():
         if name in outputs:
             raise ArgumentError(f"{operator}: {name} is in outputs and in values")
-        bound_values[name] = bound(f"{operator}: the value {name}", value, known)
-        known = {*known, name}
-    arrays = {each.name for each in inputs if each.type == "Pointer" and not each.has_default}
-    return OperatorArguments(
-        names,
-        tuple(inputs),
-        {name: _output(operator, name, output, known, arrays) for name, output in outputs.items()},
-        bound_values,
-    )
+        found[name] = bound(f"{operator}: the value {name}", value, known)
+        known.add(name)
+    return found
+
+
+def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, type_: str, is_read_only: bool) -> None:
+    """Raise ArgumentError if the type of a kernel's parameter does not say what an operator's argument of it is."""
+    if type_ not in ("Pointer", "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
+        raise ArgumentError(
+            f"{operator}: {name} is {parameter.cpp_or_ptx_type} in {kernel}, which does not tell what to pass: compute "
+            "it in values"
+        )
 
 
 def _check_names(
@@ -263,8 +271,13 @@ def _check_names(
             raise ArgumentError(f"{operator}: defaults names {name!r}, which is no argument of the operator")
 
 
-def _default(operator: str, name: str, type_: str, value: Any) -> Any:
+def _default(operator: str, parameter: Parameter, name: str, type_: str, value: Any) -> Any:
     """Return the default of an argument: None or a number of Python. Raises ArgumentError for one of another type."""
+    if (value is None) != (type_ == "Pointer"):
+        raise ArgumentError(
+            f"{operator}: the default of a pointer is None, that of a number is not: {name} is "
+            f"{parameter.cpp_or_ptx_type}"
+        )
     if type_ == "Pointer":
         return None
     try:
@@ -346,7 +359,9 @@ def bound(what: str, value: Any, known: Iterable[str]) -> Bound:
     return Bound(value, names)
 
 
-def _output(operator: str, name: str, output: str | Callable[..., Any], known: set[str], arrays: set[str]) -> Bound:
+def _output(
+    operator: str, name: str, output: str | Callable[..., Any], known: set[str], arrays: Sequence[str]
+) -> Bound:
     """Return how an output is made: like one of the arrays, or by a function of known names."""
     if not isinstance(output, str):
         made = bound(f"{operator}: the output {name}", output, known)

@@ -7,12 +7,11 @@ Importing this package imports nothing else; the first use of a public name impo
 
 The core finds, checks, chooses, loads and launches a kernel:
 
-- `errors`, `manifest`, `rules`, `digest`: the errors, the records, and the pure rules that choose an image
+- `errors`, `manifest`, `rules`: the errors, the records, and the pure rules that choose an image
 - `files`: find and read a module's manifest and images
 - `driver`: call the CUDA driver
 - `loading`, `module`: `load`, its result, and the modules that are loaded already
-- `launching`, `arguments`, `arrays`, `streams`, `configurations`: imported when a kernel is launched or bound, or its
-  attributes or occupancy are asked for
+- `launching`, `generated`, `arguments`, `arrays`, `arrays_in_use`, `streams`: imported when a kernel is launched
 - `jit`: imported when PTX is compiled on this machine, by the driver
 - `explanations`: imported when something fails, and the message needs details
 
@@ -22,8 +21,6 @@ that a vendored copy lacks is an error which says how to add it.
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
-    from .configurations import Attributes as Attributes
-    from .configurations import Occupancy as Occupancy
     from .errors import ArgumentError as ArgumentError
     from .errors import CudaWheelError as CudaWheelError
     from .errors import DriverError as DriverError
@@ -44,6 +41,8 @@ if TYPE_CHECKING:
     from .parts.linking.link import link as link
     from .parts.linking.load_code import load_code as load_code
     from .parts.linking.prepared_link import Linked as Linked
+    from .parts.occupancy import Attributes as Attributes
+    from .parts.occupancy import Occupancy as Occupancy
     from .parts.tensor_maps import TensorMap as TensorMap
     from .parts.tensor_maps import tensor_map as tensor_map
     from .parts.tuned_tables import Choice as Choice
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
 _FILES = {
     "ArgumentError": "errors",
-    "Attributes": "configurations",
+    "Attributes": "parts.occupancy",
     "Choice": "parts.tuned_tables",
     "CudaWheelError": "errors",
     "DriverError": "errors",
@@ -68,7 +67,7 @@ _FILES = {
     "Linked": "parts.linking.prepared_link",
     "Module": "module",
     "NoImageError": "errors",
-    "Occupancy": "configurations",
+    "Occupancy": "parts.occupancy",
     "TensorMap": "parts.tensor_maps",
     "UnknownGlobalError": "errors",
     "UnknownKernelError": "errors",

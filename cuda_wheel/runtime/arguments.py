@@ -1,9 +1,8 @@
-"""Convert Python numbers to kernel arguments."""
+"""Convert Python numbers to kernel arguments, and to the sizes of grids and blocks."""
 
-import re
+import operator
 import struct
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from .errors import ArgumentError
@@ -19,21 +18,19 @@ __all__ = [
     "FloatConverter",
     "IntegerConverter",
     "Kept",
-    "RawScalarConverter",
-    "UnknownSignConverter",
-    "any_integer",
-    "device_bytes",
-    "host_bytes",
-    "integer_of_unknown_sign",
+    "dimensions",
+    "exports",
     "is_array",
     "is_of",
     "is_on_gpu",
+    "is_sequence",
     "item_size",
     "plain_number",
     "refuse_interface",
     "refuse_lazy",
     "type_name",
     "value_text",
+    "whole_number",
 ]
 
 
@@ -46,25 +43,9 @@ def is_on_gpu(value: Any) -> bool:
     return hasattr(value, "__cuda_array_interface__")
 
 
-def device_bytes(array: Any) -> tuple[int, int]:
-    """Return the address and the size in bytes of an array on the GPU.
-
-    Raises ArgumentError if it is not contiguous, or if its memory holds other numbers than the array means.
-    """
-    try:
-        refuse_lazy(array)
-        interface = array.__cuda_array_interface__
-        refuse_interface(interface)
-    except TypeError as error:
-        raise ArgumentError(f"the {type_name(type(array))} {error}") from None
-    shape = interface["shape"]
-    strides = interface.get("strides") or [None] * len(shape)
-    size = item_size(interface["typestr"])
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if stride not in (None, size) and length > 1 and 0 not in shape:
-            raise ArgumentError(f"the {type_name(type(array))} is not contiguous")
-        size *= length
-    return int(interface["data"][0] or 0), size
+def exports(kind: type) -> bool:
+    """Return whether arrays of a type export themselves by DLPack."""
+    return hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__")
 
 
 def is_array(kind: type) -> bool:
@@ -72,25 +53,6 @@ def is_array(kind: type) -> bool:
     # hasattr would find the length of an IntEnum class itself, whose values are numbers.
     names = ("__len__", "__cuda_array_interface__", "__dlpack__")
     return any(name in base.__dict__ for base in kind.__mro__ for name in names)
-
-
-def host_bytes(data: Any) -> memoryview:
-    """Return a view of a contiguous buffer in host memory; raise ArgumentError for anything else."""
-    try:
-        view = memoryview(data)
-    except (TypeError, ValueError, BufferError) as error:
-        raise ArgumentError(f"{type_name(type(data))} is not a buffer in host memory ({error})") from None
-    if view.format == "O":
-        raise ArgumentError(f"the {type_name(type(data))} holds Python objects, not their content")
-    if is_of(type(data), "numpy", "MaskedArray"):
-        raise ArgumentError("the numpy.MaskedArray may have masked elements: pass its filled() or its data")
-    if re.search("[>!]", re.sub(":[^:]*:", "", view.format)):  # without the names of a record's fields
-        raise ArgumentError(f"the {type_name(type(data))} {BIG_ENDIAN}")
-    if not view.c_contiguous:
-        raise ArgumentError(
-            f"the {type_name(type(data))} is not contiguous: numpy.ascontiguousarray makes a contiguous copy"
-        )
-    return view
 
 
 def refuse_interface(interface: Mapping[str, Any]) -> None:
@@ -174,9 +136,6 @@ that has to wait for the launch because the kernel may write to the array, None 
 class Converter:
     """Converts a number without checks: an integer is cut to the declared width."""
 
-    stub_type = "Any"
-    """The type of the argument for type checkers; see `cuda_wheel.runtime.module`."""
-
     def __init__(self, format: str) -> None:
         self.format = format
         """The argument's format for `struct`."""
@@ -188,15 +147,6 @@ class Converter:
         `name` is part of the names in `namespace`, so that each parameter has its own.
         """
         return value if self.format in "fd" else f"int({value}) & {(1 << 8 * _SIZES[self.format]) - 1}"
-
-    def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        """Return the expression for a bound launch, which needs to be right only for values of the type of `sample`;
-        "" if each launch has to go the way of `Kernel.launch`.
-
-        For other values it may raise any exception. It may use the names of the checked expression of `value`, and
-        those of `bound_function`. `device` is the expression of the launch's GPU.
-        """
-        return self.expression(value, value)
 
     def namespace(self, name: str) -> dict[str, Any]:
         """Return the values of the names that the expression uses."""
@@ -214,6 +164,9 @@ class NumberConverter(Converter):
     checks, and whose values struct converts without loss, is added; the last one is compared first, which is faster.
     """
 
+    struct_converts = True
+    """Whether struct converts each number of Python right that it does not refuse."""
+
     def __init__(self, format: str, takes: str, *quick_types: type) -> None:
         super().__init__(format)
         self._takes = takes
@@ -225,12 +178,6 @@ class NumberConverter(Converter):
 
     def namespace(self, name: str) -> dict[str, Any]:
         return {f"last_{name}": None, f"quick_{name}": self._quick_types, f"convert_{name}": self.convert}
-
-    def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        kind, checked = type(sample), self.expression(value, value)
-        # struct alone would take an array of one element, the real part of a complex number, and all for true or false.
-        is_quick = kind is bool or (kind in (int, float) and self.format != "?")
-        return f"{value} if type({value}) is {kind.__name__} else {checked}" if is_quick else checked
 
     def convert(self, value: Any) -> Any:
         """Return what struct writes for a value; raise TypeError or OverflowError if the parameter cannot hold it."""
@@ -254,90 +201,11 @@ class NumberConverter(Converter):
 
 
 class IntegerConverter(NumberConverter):
-    stub_type = "Integer"
-
     def __init__(self, format: str) -> None:
         super().__init__(format, "an integer", int)
 
 
-class UnknownSignConverter(IntegerConverter):
-    """Converts an integer whose signedness is unknown.
-
-    It accepts the numbers that fit both a signed and an unsigned parameter. The type of a NumPy integer of the
-    parameter's size says which the caller means, so that all of its numbers are accepted.
-    """
-
-    def __init__(self, size: int) -> None:
-        super().__init__(UNSIGNED_FORMATS[size])
-        self._size = size
-
-    def expression(self, value: str, name: str) -> str:
-        # Such parameters are frequent, and a call would take longer than this expression.
-        fits = f"type({value}) is int and 0 <= {value} < {1 << 8 * self._size - 1}"
-        return f"{value} if {fits} else convert_{name}({value})"
-
-    def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        return self.expression(value, value)  # struct would write numbers that fit an unsigned parameter only
-
-    def _converted(self, number: Any) -> int:
-        return integer_of_unknown_sign(number, self._size)
-
-
-def integer_of_unknown_sign(number: Any, size: int) -> int:
-    """Return the unsigned integer with the bytes of a number, for a parameter of `size` bytes; raise TypeError or
-    OverflowError where that is not certain."""
-    integer: int = number.__index__()
-    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
-        raise OverflowError
-    is_typed = is_of(type(number), "numpy", "integer") and number.dtype.itemsize == size
-    if not is_typed and not 0 <= integer < 1 << 8 * size - 1:
-        signed, type_ = ("a signed", "int") if integer < 0 else ("an unsigned", "uint")
-        raise TypeError(
-            f"{value_text(number)} fits {signed} parameter only, and whether this one is signed is not known: pass "
-            f"numpy.{type_}{8 * size}({integer})"
-        )
-    return integer & (1 << 8 * size) - 1
-
-
-class RawScalarConverter(IntegerConverter):
-    """Converts a scalar for a parameter of machine code, of which only the size is known.
-
-    It accepts an integer, signed or not, a scalar of NumPy or ctypes of that size, and a float where the size is 4
-    bytes.
-    """
-
-    stub_type = "Struct"
-
-    def __init__(self, size: int) -> None:
-        super().__init__(UNSIGNED_FORMATS[size])
-        self._size = size
-
-    def expression(self, value: str, name: str) -> str:
-        return f"convert_{name}({value})"
-
-    def convert(self, value: Any) -> int:
-        value = plain_number(value)
-        if type(value) is float and self._size == 4:
-            return int.from_bytes(struct.pack("<f", value), "little")
-        content = _scalar_bytes(value)
-        if content is None:
-            return any_integer(super().convert(value), self._size)
-        if len(content) != self._size:
-            raise TypeError(f"takes {self._size} bytes, not the {len(content)} of {type_name(type(value))}")
-        return int.from_bytes(content, "little")
-
-
-def any_integer(number: Any, size: int) -> int:
-    """Return the unsigned integer with the bytes of a number in `size` bytes, signed or not; raise OverflowError."""
-    integer: int = number.__index__()
-    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
-        raise OverflowError
-    return integer & (1 << 8 * size) - 1
-
-
 class FloatConverter(NumberConverter):
-    stub_type = "Real"
-
     def __init__(self, format: str) -> None:
         super().__init__(format, "a number", float, int)
 
@@ -360,14 +228,13 @@ class FloatConverter(NumberConverter):
 
 
 class BFloat16Converter(FloatConverter):
+    struct_converts = False  # it would write an integer as the bits
+
     def __init__(self) -> None:
         super().__init__("H")
 
     def expression(self, value: str, name: str) -> str:
         return f"convert_{name}({value})"
-
-    def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        return self.expression(value, value)  # struct would write an integer as the bits
 
     def convert(self, value: Any) -> int:
         """Return the upper half of the number's 32 bits, rounded to nearest, ties to even."""
@@ -387,8 +254,6 @@ class BFloat16Converter(FloatConverter):
 
 
 class BoolConverter(NumberConverter):
-    stub_type = "bool"
-
     def __init__(self) -> None:
         super().__init__("?", "True or False", bool)
 
@@ -399,15 +264,6 @@ class BoolConverter(NumberConverter):
         return bool(number)
 
 
-def _scalar_bytes(value: Any) -> bytes | None:
-    """Return the bytes of a NumPy or ctypes scalar, or of a bytes object; None for a Python number or an array."""
-    kind = type(value)
-    if kind in (bytes, bytearray) or not is_array(kind):
-        with suppress(TypeError, BufferError):
-            return memoryview(value).tobytes()
-    return None
-
-
 def value_text(value: Any) -> str:
     """Return a value for an error message: on one line, cut after 100 characters."""
     try:
@@ -415,3 +271,33 @@ def value_text(value: Any) -> str:
     except Exception:  # Python refuses to print an integer of thousands of digits
         return f"this {type_name(type(value))}"
     return text if len(text) <= 100 else f"{text[:100]}…"
+
+
+# --- the sizes of a launch -----------------------------------------------------------------------------
+
+
+def dimensions(value: Any, what: str) -> tuple[int, int, int]:
+    """Return a size of one to three numbers as three; `what` names it in the ArgumentError for anything else."""
+    sizes = list(value) if is_sequence(value) else [value]
+    if not 1 <= len(sizes) <= 3:
+        raise ArgumentError(f"{what} must be one to three numbers, not {value!r}")
+    x, y, z = [whole_number(size, what, 1) for size in sizes] + [1] * (3 - len(sizes))
+    return x, y, z
+
+
+def is_sequence(value: Any) -> bool:
+    """Return whether a size is given as several numbers; an array of no dimensions is one number."""
+    return hasattr(value, "__len__") and getattr(value, "shape", None) != ()
+
+
+def whole_number(value: Any, what: str, least: int) -> int:
+    """Return an integer of at least `least` and less than 2^31; raise ArgumentError for anything else."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{what} takes integers, not {value!r}") from None
+    if number < least:
+        raise ArgumentError(f"{what} takes integers of {least} and more, not {value!r}")
+    if number >= 1 << 31:
+        raise ArgumentError(f"{what}: {value_text(value)} is too large")
+    return number

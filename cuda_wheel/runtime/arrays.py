@@ -4,49 +4,39 @@ Arrays are those of CuPy, PyTorch and cuda.core, and any with the CUDA array int
 """
 
 import re
-import struct
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
-from . import dlpack
 from .arguments import (
     BIG_ENDIAN,
     FLOAT_FORMATS,
     LONG_TYPE_NAMES,
     UNSIGNED_FORMATS,
-    BFloat16Converter,
-    BoolConverter,
     Converter,
-    FloatConverter,
-    IntegerConverter,
     Kept,
-    RawScalarConverter,
-    UnknownSignConverter,
-    any_integer,
-    integer_of_unknown_sign,
+    exports,
     is_array,
     is_of,
     is_on_gpu,
     item_size,
-    plain_number,
     refuse_interface,
     refuse_lazy,
     type_name,
 )
-from .arrays_in_use import export_for, wait_for
+from .arrays_in_use import NO_WAIT, ON_GPU, PLACES, export_for, memory_of, wait_for
 from .driver import cuda_driver, device_with_context, memory_attribute
-from .errors import need
 from .manifest import Manifest, Parameter
 from .streams import producer_stream
 
 __all__ = [
     "PointerConverter",
-    "RawWordConverter",
+    "Reader",
     "argument_type",
-    "converter_for",
-    "device_of",
+    "device_of_first",
     "element_types",
+    "is_machine_word",
+    "is_untyped",
     "long_size",
     "pointee",
 ]
@@ -156,7 +146,7 @@ def alignment(element: str, long_size: int | None) -> int:
 Reader = Callable[[Any, int | None, int, Kept], int]
 """Returns the address of an argument, and lets the launch's stream wait for the work that computes it.
 
-It takes the argument, the number of the GPU of the launch, None where there is one GPU, the stream, `dlpack.NO_WAIT` if
+It takes the argument, the number of the GPU of the launch, None where there is one GPU, the stream, `NO_WAIT` if
 nothing is launched, and the list to which it adds what the launch has to keep. Raises TypeError where the parameter
 does not accept the argument, or where that is on another GPU."""
 
@@ -167,24 +157,22 @@ class PointerConverter(dict[type, Reader], Converter):
     It is a mapping from the type of an argument to the reader for it, which is chosen when the type is first met.
     """
 
-    stub_type = "Pointer"
-
     def __init__(self, cpp: str, check: bool, long_size: int | None = None) -> None:
         dict.__init__(self)
         Converter.__init__(self, "Q")
         self._check = check
         element, self._const = pointee(cpp)
         self._dtypes = element_types(element, long_size) if check else None
-        self._alignment = alignment(element, long_size) if check else 1
+        self.alignment = alignment(element, long_size) if check else 1
 
     def expression(self, value: str, name: str) -> str:
         address = self._address(value, name)
-        return address if self._alignment == 1 else self._aligned(address, value, name)
+        return address if self.alignment == 1 else self.aligned(address, value, name)
 
-    def _aligned(self, address: str, value: str, name: str) -> str:
+    def aligned(self, address: str, value: str, name: str) -> str:
         """Return the expression of an address that is checked to be a multiple of the alignment."""
         at = f"at_{value}"
-        return f"({at} if not ({at} := {address}) & {self._alignment - 1} else misaligned_{name}({at}))"
+        return f"({at} if not ({at} := {address}) & {self.alignment - 1} else misaligned_{name}({at}))"
 
     def _address(self, value: str, name: str) -> str:
         """Return the expression of the address, whose alignment is not checked."""
@@ -199,45 +187,13 @@ class PointerConverter(dict[type, Reader], Converter):
         torch = f"({value}.data_ptr() or {read}) if {is_known}"
         return f"{value} if {kind} is int else {cupy} else {torch} else {read}"
 
-    def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        address = self._bound_address(value, sample, device)
-        return self._aligned(address, value, value) if address and self._alignment > 1 else address
-
-    def address_expression(self, value: str) -> str:
-        """Return the expression of an address, for operators; it may raise any exception for other values."""
-        return value if self._alignment == 1 else self._aligned(value, value, value)
-
-    def _bound_address(self, value: str, sample: Any, device: str) -> str:
-        """Return the expression of the address of an array like `sample`; "" if that is not read so quickly.
-
-        Most calls pass the bound array itself, which was checked. PyTorch changes the memory of a tensor in place, as
-        for `module.cpu()` and `module.half()`: its address is compared.
-        """
-        kind = type(sample)
-        if kind is int:
-            return f"{value} if type({value}) is int else refuse()"
-        if kind is type(None):
-            return f"0 if {value} is None else refuse()"
-        like = f"type({value}) is type_{value} and {value}.dtype is dtype_{value}"
-        here = "" if device == "None" else f" and {device} == {{}}"
-        if is_of(kind, "cupy", "ndarray"):
-            like += here.format(f"{value}.data.device_id")
-            return f"{value}.data.ptr if {value} is bound_{value} or {like} else refuse()"
-        # The conjugate bit and the negative bit are each tensor's; the conjugate bit only complex ones have.
-        if not is_of(kind, "torch", "Tensor") or not sample.is_cuda or sample.dtype.is_complex:
-            return ""
-        at = f"at_{value}"
-        same = f"{value} is bound_{value} and ({at} := {value}.data_ptr()) == address_{value}"
-        like += f" and {value}.is_cuda and not {value}.is_neg()" + here.format(f"{value}.get_device()")
-        return f"{at} if {same} else ({value}.data_ptr() or refuse()) if {like} else refuse()"
-
     def namespace(self, name: str) -> dict[str, Any]:
         names = {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
-        return names if self._alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
+        return names if self.alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
 
     def _refuse_address(self, address: int) -> None:
         raise TypeError(
-            f"is at {address:#x}, which is not a multiple of the {self._alignment} bytes that its type needs"
+            f"is at {address:#x}, which is not a multiple of the {self.alignment} bytes that its type needs"
         )
 
     def _remember(self, library: str, array: Any) -> None:
@@ -261,7 +217,7 @@ class PointerConverter(dict[type, Reader], Converter):
             return self._read_cuda_core_buffer
         if getattr(kind, "is_module_variable", False):  # its array interface says bytes, whatever its type
             return lambda variable, device, stream, kept: int(variable.address)
-        if dlpack.exports(kind):  # first: JAX's array interface has no stream, and lacks bfloat16 and 8-bit floats
+        if exports(kind):  # first: JAX's array interface has no stream, and lacks bfloat16 and 8-bit floats
             return self._read_dlpack
         if hasattr(kind, "__cuda_array_interface__"):
             return self._read_array_interface
@@ -355,16 +311,16 @@ class PointerConverter(dict[type, Reader], Converter):
             if found not in (None, device):
                 self._refuse_device(found, device)
         producer = producer_stream(array, interface)
-        if producer is not None and stream != dlpack.NO_WAIT:
+        if producer is not None and stream != NO_WAIT:
             wait_for(stream, producer)
         kept.append((array, None if self._const else producer))
         return int(address or 0)
 
     def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
-        kind, number = dlpack.device_of(array)
-        if kind not in dlpack.PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
+        kind, number = memory_of(array)
+        if kind not in PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
             return self._read_array_interface(array, device, stream, kept)
-        if kind == dlpack.ON_GPU and device is not None and number != device:
+        if kind == ON_GPU and device is not None and number != device:
             self._refuse_device(number, device)
         try:
             exported = export_for(array, stream)
@@ -398,50 +354,7 @@ class PointerConverter(dict[type, Reader], Converter):
             raise TypeError(f"is an array on GPU {device}, but the launch is on GPU {launch_device}")
 
 
-class RawWordConverter(PointerConverter):
-    """Converts an argument of 8 bytes whose C++ type is unknown: an address, or an integer that is certain to have the
-    same bytes with and without a sign.
-
-    With `accept_floats`, as for a parameter of machine code, a float too, and any integer.
-    """
-
-    def __init__(self, check: bool, accept_floats: bool) -> None:
-        super().__init__("void*", check)
-        self._accept_floats = accept_floats
-
-    def _reader_for(self, kind: type) -> Reader:
-        if self._accept_floats and issubclass(kind, float):  # NumPy's float64 is a subclass
-            return _read_double
-        if hasattr(kind, "__index__") and not is_array(kind):
-            return _read_any_integer if self._accept_floats or not self._check else _read_integer
-        if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") or is_of(kind, "numpy", "ndarray"):
-            return self._read_plain_number
-        return super()._reader_for(kind)
-
-    def expression(self, value: str, name: str) -> str:
-        fits = f"type_{value} is int and 0 <= {value} < {1 << 63}"
-        return f"{value} if {fits} else read_{name}[type_{value}]({value}, device, stream, kept)"
-
-    def _read_plain_number(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
-        number = plain_number(value)
-        if number is value:  # an array with dimensions
-            return self._read_instance(value, device, stream, kept)
-        return self[type(number)](number, device, stream, kept)
-
-
-def _read_double(value: Any, device: int | None, stream: int, kept: Kept) -> int:
-    return int.from_bytes(struct.pack("<d", value), "little")
-
-
-def _read_integer(value: Any, device: int | None, stream: int, kept: Kept) -> int:
-    return integer_of_unknown_sign(value, 8)
-
-
-def _read_any_integer(value: Any, device: int | None, stream: int, kept: Kept) -> int:
-    return any_integer(value, 8)
-
-
-def device_of(values: tuple[Any, ...]) -> int | None:
+def device_of_first(values: tuple[Any, ...]) -> int | None:
     """Make the primary context of the first array's GPU current, in a thread without a context, and return its number;
     None without such an array.
 
@@ -450,7 +363,7 @@ def device_of(values: tuple[Any, ...]) -> int | None:
     for value in values:
         with suppress(Exception):  # what is wrong with an argument is reported later
             kind, number = value.__dlpack_device__()
-            if kind == dlpack.ON_GPU:
+            if kind == ON_GPU:
                 return device_with_context(number)
     return None
 
@@ -476,9 +389,40 @@ _INTEGER_SIZES = {"char": (1,), "signed char": (1,), "short": (2,), "int": (4,),
 """Sizes in bytes. A `long` has 4 bytes in code that was built on Windows, and 8 in other code."""
 
 
-def argument_type(parameter: Parameter) -> str:
-    """Return the type that stubs give a parameter: "Pointer", "Integer", "Real", "bool" or "Struct"."""
-    return converter_for(parameter, True).stub_type
+def argument_type(parameter: Parameter) -> Literal["Pointer", "Integer", "Real", "bool", "Struct"]:
+    """Return the type that stubs give a parameter."""
+    ptx_type, size, cpp = parameter.type, parameter.size, parameter.cpp
+    if cpp.endswith(("*", "&")):
+        return "Pointer"
+    # Before the PTX type: with __grid_constant__, a number is an array of bytes in PTX.
+    if cpp in ("__half", "__nv_bfloat16") or _FLOAT_SIZES.get(cpp) == size:
+        return "Real"
+    if (cpp, size) == ("bool", 1):
+        return "bool"
+    if _is_integer(parameter):
+        return "Integer"
+    if ptx_type == "b8" or size not in UNSIGNED_FORMATS or is_machine_word(parameter):
+        return "Struct"
+    if ptx_type in FLOAT_FORMATS:
+        return "Real"
+    return "Pointer" if size == 8 and not cpp else "Integer"
+
+
+def is_untyped(parameter: Parameter) -> bool:
+    """Return whether the C++ type of a number or address is not known, or does not tell whether a number has a sign."""
+    kind, cpp = argument_type(parameter), parameter.cpp
+    if kind == "Integer":  # the sign of a char depends on the machine that the code was built on
+        return cpp == "char" or not _is_integer(parameter)
+    return (kind == "Pointer" and not cpp) or (kind == "Struct" and is_machine_word(parameter))
+
+
+def is_machine_word(parameter: Parameter) -> bool:
+    """Return whether a parameter is one of machine code, of which only the size is known: 1, 2 or 4 bytes."""
+    return parameter.type == f"b{8 * parameter.size}" and parameter.size in (1, 2, 4) and not parameter.cpp
+
+
+def _is_integer(parameter: Parameter) -> bool:
+    return parameter.size in _INTEGER_SIZES.get(parameter.cpp.removeprefix("unsigned "), ())
 
 
 def long_size(manifest: Manifest) -> int | None:
@@ -487,48 +431,3 @@ def long_size(manifest: Manifest) -> int | None:
         return manifest.long_size
     parameters = (parameter for kernel in manifest.kernels for parameter in kernel.parameters)
     return next((each.size for each in parameters if each.cpp in ("long", "unsigned long")), None)
-
-
-def converter_for(parameter: Parameter, check: bool, long_size: int | None = None) -> Converter:
-    """Return the converter of a parameter's arguments, with or without checks.
-
-    `long_size` is the number of bytes of a `long` in the kernel's code, None if it is not known.
-    """
-    ptx_type, size, cpp = parameter.type, parameter.size, parameter.cpp
-    if cpp.endswith(("*", "&")):
-        return PointerConverter(cpp, check, long_size)
-    if cpp == "__half":
-        return FloatConverter("e")
-    if cpp == "__nv_bfloat16":
-        return BFloat16Converter()
-    # Before the PTX type: with __grid_constant__, a number is an array of bytes in PTX.
-    is_float = _FLOAT_SIZES.get(cpp) == size
-    if is_float or size in _INTEGER_SIZES.get(cpp.removeprefix("unsigned "), ()) or (cpp, size) == ("bool", 1):
-        return _number_converter(size, cpp, is_float, check)
-    if ptx_type == f"b{8 * size}" and size in (1, 2, 4) and not cpp:
-        return RawScalarConverter(size)
-    if ptx_type == "b8" or size not in UNSIGNED_FORMATS:
-        need("structs")
-        from .parts.structs import StructConverter  # only for kernels that take structs
-
-        return StructConverter(size, cpp)
-    if ptx_type in FLOAT_FORMATS:
-        format = FLOAT_FORMATS[ptx_type]
-        return FloatConverter(format) if check else Converter(format)
-    if size == 8 and not cpp:
-        return RawWordConverter(check, ptx_type == "b64")
-    return UnknownSignConverter(size) if check else Converter(UNSIGNED_FORMATS[size])
-
-
-def _number_converter(size: int, cpp: str, is_float: bool, check: bool) -> Converter:
-    """Return the converter of a number by its size in bytes and its C++ type."""
-    format = cpp[0] if is_float else UNSIGNED_FORMATS[size]  # "f" and "d"
-    if not check:
-        return Converter(format)
-    if is_float:
-        return FloatConverter(format)
-    if cpp == "bool":
-        return BoolConverter()
-    if cpp == "char":  # its sign depends on the machine that the code was built on
-        return UnknownSignConverter(size)
-    return IntegerConverter(format if cpp.startswith("unsigned ") else format.lower())

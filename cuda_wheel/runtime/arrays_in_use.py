@@ -1,4 +1,6 @@
-"""Wait for arrays that their libraries still compute, and keep those that they may free before a launch has ended.
+"""Read arrays by DLPack, wait for those that their libraries still compute, and keep those that they may free.
+
+Source: DLPack, "Python Specification" and "C API"; Python array API standard, `array.__dlpack__`.
 
 A launch with arrays of PyTorch and CuPy runs on the current stream of their library, and their allocators hand out
 freed memory in the order of that stream. For other arrays, a launch waits for the work that computes them, and keeps
@@ -6,17 +8,156 @@ them until it has ended. The GPU waits, not the host; nothing here runs in a thr
 """
 
 import atexit
+import ctypes
 import gc
+import struct
 from collections import deque
 from threading import Lock
 from typing import Any, NamedTuple
 
 from .arguments import Kept
-from .dlpack import NO_WAIT, Exported, export
 from .driver import check_result, cuda_driver, device_with_context, is_forked
 from .streams import LEGACY, is_capturing, relaxed_capture, same_stream
 
-__all__ = ["LIMIT", "export_for", "keep", "release", "wait_for"]
+__all__ = [
+    "LIMIT",
+    "NO_WAIT",
+    "ON_GPU",
+    "PLACES",
+    "Exported",
+    "export",
+    "export_for",
+    "keep",
+    "memory_of",
+    "release",
+    "wait_for",
+]
+
+# --- DLPack --------------------------------------------------------------------------------------
+
+ON_GPU, PINNED, MANAGED = 2, 3, 13
+"""kDLCUDA, kDLCUDAHost and kDLCUDAManaged."""
+
+PLACES = (ON_GPU, PINNED, MANAGED)
+"""Where kernels can read arrays."""
+
+NO_WAIT = -1
+"""The stream of a consumer that asks the producer not to wait."""
+
+_NEWEST = (1, 1)
+"""The version of DLPack to ask for: the first with 8-bit floats. Later ones of the same major version read alike."""
+
+_READ_ONLY, _COPIED = 1, 2
+"""DLPACK_FLAG_BITMASK_READ_ONLY and DLPACK_FLAG_BITMASK_IS_COPIED."""
+
+_NUMBERS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
+"""The kinds of numbers of every size, by DLDataTypeCode."""
+
+_OTHERS = {
+    (6, 8): "bool",
+    (7, 8): "float8_e3m4",
+    (8, 8): "float8_e4m3",
+    (9, 8): "float8_e4m3b11fnuz",
+    (10, 8): "float8_e4m3fn",
+    (11, 8): "float8_e4m3fnuz",
+    (12, 8): "float8_e5m2",
+    (13, 8): "float8_e5m2fnuz",
+    (14, 8): "float8_e8m0fnu",
+}
+"""The other element types, as ml_dtypes names them, by DLDataTypeCode and bits."""
+
+
+class Exported(NamedTuple):
+    """An array that its library exported. Its memory is valid while the capsule lives."""
+
+    capsule: Any
+    address: int
+    dtype: str
+    """As NumPy and ml_dtypes name it."""
+    bits: int
+    """Of an element."""
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    """In elements; None for an array in C order."""
+    read_only: bool
+
+
+def memory_of(array: Any) -> tuple[int, int]:
+    """Return the kind of memory that an array is in, as DLPack numbers them, and the device. Raises TypeError for an
+    array of JAX that was deleted."""
+    is_deleted = getattr(array, "is_deleted", None)
+    if is_deleted is not None and is_deleted():  # JAX itself may only say that something "has no len()"
+        raise TypeError("is an array that was deleted or donated")
+    kind, number = array.__dlpack_device__()
+    return kind, number
+
+
+def export(array: Any, stream: int | None) -> Exported:
+    """Return an array as its library exports it for work on a stream: its library makes the stream wait for the array.
+
+    `stream` is 1 for the legacy default stream, `NO_WAIT`, or None for the library's own choice. Raises TypeError if
+    the array is not in memory of a GPU, or is exported as a copy or in a form that a kernel cannot read; and what the
+    library raises.
+    """
+    place, _ = memory_of(array)
+    if place not in PLACES:
+        raise TypeError("is an array in host memory: copy it to the GPU")
+    options: dict[str, Any] = {} if place == PINNED else {"stream": stream}
+    try:
+        capsule = array.__dlpack__(max_version=_NEWEST, copy=False, **options)
+    except TypeError:  # a library that has fewer arguments: before DLPack 1.0, or with that only the version
+        try:
+            capsule = array.__dlpack__(max_version=_NEWEST, **options)
+        except TypeError:
+            capsule = array.__dlpack__(**options)
+    name = _capsule_function("PyCapsule_GetName", ctypes.c_char_p)(capsule)
+    pointer = _capsule_function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_char_p)(capsule, name)
+    flags = 0
+    if name == b"dltensor_versioned":  # version, context, deleter and flags come before the DLTensor
+        major, minor, flags = struct.unpack("<II16xQ", ctypes.string_at(pointer, 32))
+        if major != _NEWEST[0]:
+            raise TypeError(f"is exported by DLPack {major}.{minor}, which is not known here")
+        pointer += 32
+    if flags & _COPIED:
+        raise TypeError("is exported as a copy, not as the memory that it has")
+    content = ctypes.string_at(pointer, 48)
+    address, _, _, ndim, code, bits, lanes, shape_at, strides_at, offset = struct.unpack("<QiiiBBHQQQ", content)
+    if lanes != 1:
+        raise TypeError(f"has vectors of {lanes} numbers as elements")
+    shape = _numbers(shape_at, ndim)
+    if not address and 0 not in shape:
+        raise TypeError("is an array without memory")
+    dtype = f"{_NUMBERS[code]}{bits}" if code in _NUMBERS else _OTHERS.get((code, bits), f"DLPack's type {code}")
+    strides = _numbers(strides_at, ndim) if strides_at else None
+    return Exported(capsule, address + offset, dtype, bits, shape, strides, bool(flags & _READ_ONLY))
+
+
+def _numbers(address: int, count: int) -> tuple[int, ...]:
+    return struct.unpack(f"<{count}q", ctypes.string_at(address, 8 * count)) if count else ()
+
+
+def _capsule_function(name: str, result: Any, *further: Any) -> Any:
+    """Return a function of Python's C API that takes a capsule."""
+    # The function object in ctypes.pythonapi is shared, and other code may set its types: use a private one.
+    return ctypes.PYFUNCTYPE(result, ctypes.py_object, *further)((name, ctypes.pythonapi))
+
+
+def export_for(array: Any, stream: int) -> Exported:
+    """Return an array as its library exports it by DLPack, after letting a stream wait for the work that computes it.
+
+    Nothing is waited for if a graph is captured on the stream, or if it is `NO_WAIT`: a producer would make the
+    graph depend on work outside of it. Only JAX's arrays are, by the host. Raises what `export` raises.
+    """
+    if stream != NO_WAIT and not is_capturing(stream):
+        return export(array, stream or LEGACY)
+    if not hasattr(array, "block_until_ready"):
+        return export(array, NO_WAIT)
+    with relaxed_capture():
+        array.block_until_ready()
+        return export(array, None)  # JAX takes the number for a stream
+
+
+# --- waiting and keeping ---------------------------------------------------------------------------
 
 LIMIT = 1000
 """The number of launches to keep arrays for. The next one waits for the oldest."""
@@ -56,21 +197,6 @@ def wait_for(stream: int, producer: int) -> None:
     event, context = _recorded(producer)
     check_result(driver.cuStreamWaitEvent(stream, event, 0), doing)
     _free_events[context].append(event)  # the wait is for this record, whatever is recorded later
-
-
-def export_for(array: Any, stream: int) -> Exported:
-    """Return an array as its library exports it by DLPack, after letting a stream wait for the work that computes it.
-
-    Nothing is waited for if a graph is captured on the stream, or if it is `dlpack.NO_WAIT`: a producer would make the
-    graph depend on work outside of it. Only JAX's arrays are, by the host. Raises what `dlpack.export` raises.
-    """
-    if stream != NO_WAIT and not is_capturing(stream):
-        return export(array, stream or LEGACY)
-    if not hasattr(array, "block_until_ready"):
-        return export(array, NO_WAIT)
-    with relaxed_capture():
-        array.block_until_ready()
-        return export(array, None)  # JAX takes the number for a stream
 
 
 def keep(arrays: Kept, stream: int) -> None:

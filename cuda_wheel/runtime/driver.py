@@ -12,6 +12,19 @@ from typing import Any
 from .errors import DriverError
 from .manifest import Version
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class HasHandle(Protocol):
+        """What the driver needs of a `Kernel`."""
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def handle(self) -> int: ...
+
+
 __all__ = [
     "check_result",
     "cuda_driver",
@@ -23,8 +36,10 @@ __all__ = [
     "device_with_context",
     "driver_function",
     "is_forked",
+    "kernel_attribute",
     "load_library",
     "memory_attribute",
+    "set_kernel_attribute",
 ]
 
 
@@ -175,6 +190,23 @@ def device_attribute(name: str, device: int) -> int:
     driver = cuda_driver()
     which = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
     return int(check_result(driver.cuDeviceGetAttribute(which, device), f"getting {name}"))
+
+
+def kernel_attribute(name: str, kernel: "HasHandle") -> int:
+    """Return the CU_FUNC_ATTRIBUTE_`name` of a kernel on the current context's GPU, else on GPU 0; raises
+    DriverError."""
+    driver = cuda_driver()
+    which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+    result = driver.cuKernelGetAttribute(which, kernel.handle, current_device() or 0)
+    return int(check_result(result, f"getting {name} of {kernel.name}"))
+
+
+def set_kernel_attribute(name: str, kernel: "HasHandle", value: int) -> None:
+    """Set the CU_FUNC_ATTRIBUTE_`name` of a kernel on the current context's GPU, else on GPU 0; raises DriverError."""
+    driver = cuda_driver()
+    which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+    result = driver.cuKernelSetAttribute(which, value, kernel.handle, current_device() or 0)
+    check_result(result, f"setting {name} of {kernel.name}")
 
 
 def driver_function(name: str, *argument_types: Any) -> Any:

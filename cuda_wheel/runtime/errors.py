@@ -67,16 +67,22 @@ def describe_error(error: Exception) -> str:
 
 PARTS = {
     "attach": "attach: kernels as attributes of their package",
+    "bind": "Kernel.bind",
     "formats": "checks of images without SHA-256: CUDA_WHEEL_VERIFY=off",
     "importers": "packages that are not in folders: zip archives, frozen applications",
     "instance-names": 'template instances in another spelling: module["gemm<c10::Half, 16u>"] for gemm<__half, 16>',
+    "launch-attributes": "launches with cooperative, cluster, programmatic, priority and other attributes",
     "linking": "linking on the user's machine: load(..., link=[...]), link, load_code",
+    "many-kernels": "modules with so many kernels that each is read when it is asked for",
     "nvjitlink": "nvJitLink for PTX that is too new for the driver",
+    "occupancy": "Kernel.attributes, Kernel.occupancy, Kernel.suggest_block",
     "structs": "kernel parameters that are structs, vectors or complex numbers; Parameter.dtype",
+    "suggestions": "errors for unknown names and for manifests of other versions that say what may be meant",
     "tensor-maps": "tensor_map",
     "tuned-tables": "tuned: choices from a table of cuda-wheel tune",
+    "untyped-parameters": "kernel parameters whose C++ type is not known or does not tell the sign",
     "variables": "variables: Module.globals",
-    "variants": "the error that lists the variants, for one that a module lacks",
+    "variants": "variants of a module, and the error that lists them for one that a module lacks",
 }
 """What each part of the loader is for. A part is the file or folder of its name in `parts`. `cuda_wheel` has all parts;
 a vendored copy has those that its wheel's modules need, and those that `loader-parts` names."""

@@ -1,23 +1,18 @@
 """Compose the long messages of load errors; imported only when something fails."""
 
 import os
-from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
-from .errors import ImageError
-from .manifest import MANIFEST_SUFFIX, Manifest, Version, dotted
+from .errors import ImageError, has
+from .manifest import Manifest, Version, dotted
 from .rules import Resolution, doubt, unsupported
 
 __all__ = [
     "FORKED",
     "damaged_image",
     "driver_failure",
-    "module_not_found",
     "no_image_message",
-    "not_compiled",
     "not_initialised",
-    "unknown_name",
 ]
 
 
@@ -45,55 +40,14 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str
         # nvJitLink compiles PTX by itself; the package index has it for these releases.
         if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in suitable):
             return "Update the NVIDIA driver."
+        if not has("nvjitlink"):
+            added = 'loader-parts = ["nvjitlink"] in [tool.cuda-wheel]'
+            return f"Update the NVIDIA driver. Or the wheel's authors add {added}: then nvJitLink can compile the PTX."
         return (
             f"Update the NVIDIA driver, or install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]."
         )
     arch = f"{capability[0]}{capability[1]}"
     return f'The wheel\'s authors can add "{arch}-real", or a lower "-virtual" target, to architectures.'
-
-
-def module_not_found(name: str, folders: Sequence[str]) -> ImageError:
-    """Return the error for a module without a manifest in the folders of its package."""
-    package, _, stem = name.rpartition(".")
-    places = ", ".join(os.path.join(folder, stem + MANIFEST_SUFFIX) for folder in folders)
-    places = places or f"{stem}{MANIFEST_SUFFIX} through the importer of {package}"
-    message = f"{name} has no images: looked for {places}."
-    files = [file for folder in folders if os.path.isdir(folder) for file in os.listdir(folder)]
-    stems = {file.removesuffix(end) for file in files for end in (MANIFEST_SUFFIX, ".cu") if file.endswith(end)}
-    similar = get_close_matches(stem, stems - {stem}, n=3)
-    if similar:
-        message += f" Did you mean {', '.join(similar)}?"
-    if stem + ".cu" in files:
-        message += not_compiled(f"{stem}.cu")
-    return ImageError(message)
-
-
-def not_compiled(source: str) -> str:
-    """Return what helps if a source is installed, and not the module that it should have become."""
-    return (
-        f" {source} is there, but was not compiled: the build of the wheel did not run cuda-wheel. Enable it in "
-        "pyproject.toml, and build and install the wheel again: for hatchling, add the table "
-        "[tool.hatch.build.targets.wheel.hooks.cuda]; for setuptools, add the table [tool.cuda-wheel]; for both, add "
-        "cuda-wheel to build-system.requires. With CMake, call cuda_wheel_add_module."
-    )
-
-
-def unknown_name(module: str, what: str, name: object, found: Sequence[Any], names: Sequence[str]) -> str:
-    """Return the message for a name that is not the name of exactly one kernel or variable (`what`) of a module.
-
-    `found` are those that share the name, `names` all there are.
-    """
-    if not isinstance(name, str):
-        return f"{module}: the name of a {what} must be a string, not {name!r}"
-    if found:
-        symbols = ", ".join(info.symbol for info in found)
-        return f"{module} has several {what}s {name!r}; use the symbol instead: {symbols}"
-    if not names:
-        return f"{module} has no {what} {name!r}; it has no {what}s"
-    similar = get_close_matches(name, names, n=3)
-    if similar:
-        return f"{module} has no {what} {name!r}; did you mean {', '.join(similar)}?"
-    return f"{module} has no {what} {name!r}; it has {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
 
 
 def damaged_image(manifest: "Manifest", where: str, damage: str) -> ImageError:

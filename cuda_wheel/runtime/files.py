@@ -6,9 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from .digest import sha256_of
 from .errors import ImageError, UnknownVariantError, describe_error, has, need
-from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, same_macros
+from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, checked, same_macros, sha256_of
 
 __all__ = [
     "ModuleFiles",
@@ -19,10 +18,6 @@ __all__ = [
     "package_folders",
     "read_image",
 ]
-
-
-_manifest_files: dict[tuple[Any, ...], ManifestFile] = {}
-"""Path and state of a file -> the manifest in it, of modules with variants: hundreds of variants take one read."""
 
 
 class ModuleFiles:
@@ -65,33 +60,23 @@ class ModuleFiles:
         Raises ImageError, and UnknownVariantError if there is no such variant.
         """
         wanted = same_macros(macros)
-        found = self._read_once(file) if wanted else self.manifest_file(file, must_verify())
-        if wanted not in found.variants:
-            if not has("variants"):
-                raise UnknownVariantError(f"{found.name} has no variant with the macros {dict(macros)}")
-            from .parts.variants import unknown_variant  # only for an error
+        if wanted and self.folder is not None and has("variants"):
+            from .parts.variants import read_once  # only for a variant
 
-            variants = (tuple(sorted(each["macros"].items())) for each in found.variants.values() if each["macros"])
-            raise unknown_variant(found.name, macros, variants)
+            check, path = must_verify(), os.path.join(self.folder, file)
+            found = read_once(path, check, lambda: self.manifest_file(file, check))
+        else:
+            found = self.manifest_file(file, must_verify())
+        record = found.variants.get(wanted)
+        if record is None:
+            raise _unknown_variant(found, macros)
         self.digest = f"{found.digest} {wanted!r}" if wanted else found.digest
-        return found.manifest(wanted)
+        if checked(self.where, lambda: len(record["kernels"]["blocks"]) == 1):
+            return found.manifest(wanted)
+        need("many-kernels")
+        from .parts.many_kernels import manifest_with_many  # only for a module with many kernels
 
-    def _read_once(self, file: str) -> ManifestFile:
-        check = must_verify()
-        if self.folder is None:
-            return self.manifest_file(file, check)
-        path = os.path.join(self.folder, file)
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            raise ImageError(f"{path} cannot be read: {error.strerror or error}") from error
-        key = (path, status.st_mtime_ns, status.st_size, status.st_ino, check)
-        if key not in _manifest_files:
-            found = self.manifest_file(file, check)
-            for other in [other for other in _manifest_files if other[0] == path]:  # an earlier state of the file
-                _manifest_files.pop(other, None)
-            _manifest_files[key] = found
-        return _manifest_files[key]
+        return manifest_with_many(found, wanted)
 
     def _open(self, file: str) -> Any:
         if self.folder is not None:
@@ -101,6 +86,15 @@ class ModuleFiles:
         from .parts.importers import open_file  # only for a package that is not in a folder
 
         return open_file(self.package, file)
+
+
+def _unknown_variant(file: ManifestFile, macros: Mapping[str, Any]) -> UnknownVariantError:
+    if not has("variants"):
+        return UnknownVariantError(f"{file.name} has no variant with the macros {dict(macros)}")
+    from .parts.variants import unknown_variant  # only for an error
+
+    variants = [tuple(sorted(each["macros"].items())) for each in file.variants.values() if each["macros"]]
+    return unknown_variant(file.name, macros, variants)
 
 
 def files_and_manifest(
@@ -149,9 +143,11 @@ def find_files(
 
         contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu)
     if contents is None:
-        from .explanations import module_not_found  # only for an error
+        if not has("suggestions"):
+            raise ImageError(f"{name} has no images: looked for {manifest} in {', '.join(folders) or package}")
+        from .parts.suggestions import module_not_found  # only for an error
 
-        raise module_not_found(name, folders)
+        raise ImageError(module_not_found(name, folders, MANIFEST_SUFFIX))
     return ModuleFiles(f"{name}, compiled on load", None, contents=contents)
 
 

@@ -10,22 +10,149 @@ import ctypes
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .arguments import Converter, value_text
-from .arrays import converter_for, device_of, long_size
-from .configurations import Configuration, admit_cluster, allow_block, check_configuration, is_sequence
-from .driver import check_result, cuda_driver, current_device, device_count, device_with_context, driver_function
-from .errors import ArgumentError, DriverError, ImageError
-from .generated import LaunchFunctions, Missing, Slot, converted
+from .arguments import (
+    UNSIGNED_FORMATS,
+    BFloat16Converter,
+    BoolConverter,
+    Converter,
+    FloatConverter,
+    IntegerConverter,
+    Kept,
+    dimensions,
+    is_sequence,
+    value_text,
+    whole_number,
+)
+from .arrays import PointerConverter, argument_type, device_of_first, is_untyped, long_size
+from .driver import (
+    check_result,
+    cuda_driver,
+    current_device,
+    device_attribute,
+    device_count,
+    device_with_context,
+    driver_function,
+    kernel_attribute,
+    set_kernel_attribute,
+)
+from .errors import ArgumentError, DriverError, ImageError, need
+from .generated import LaunchFunctions, Missing, converted
 from .manifest import Parameter
-from .streams import CurrentStreams, by_arrays, is_address, named_stream, stream_address, wrong_address
+from .streams import CurrentStreams, by_arrays, is_address, named_stream, wrong_address
 
 if TYPE_CHECKING:
-    from .configurations import LoadedKernel
+    from typing import Protocol
 
-__all__ = ["Launcher", "launcher_of"]
+    from .driver import HasHandle
+    from .manifest import KernelInfo, Manifest
+    from .parts.launch_attributes import AttributeValues
+
+    class LoadedModule(Protocol):
+        """What a launch needs of a `Module`."""
+
+        @property
+        def manifest(self) -> Manifest: ...
+        def check_loaded(self) -> None: ...
+        def on_unload(self, callback: Callable[[], object]) -> None: ...
+
+    class LoadedKernel(HasHandle, Protocol):
+        """What a launch needs of a `Kernel`."""
+
+        @property
+        def info(self) -> KernelInfo: ...
+        @property
+        def module(self) -> LoadedModule: ...
+        @property
+        def launch(self) -> Callable[..., None]: ...
+
+
+__all__ = ["Configuration", "Launcher", "Slot", "allow_block", "converter_for", "launcher_of"]
+
+
+class Configuration(NamedTuple):
+    """The configuration of a launch, in the driver's terms; two that are equal launch equally."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_memory: int
+    attributes: "AttributeValues | None" = None
+
+    @classmethod
+    def of(cls, grid: Any, block: Any, shared_memory: Any, attributes: Mapping[str, Any]) -> "Configuration":
+        """Return the configuration that these arguments of `Kernel.launch` mean.
+
+        Raises TypeError for an attribute that there is not; ArgumentError for a wrong value.
+        """
+        values = None
+        if attributes:
+            need("launch-attributes")
+            from .parts.launch_attributes import AttributeValues  # few launches have any
+
+            values = AttributeValues.of(attributes)
+        shared_memory = whole_number(shared_memory, "shared_memory", 0)
+        return cls(dimensions(grid, "grid"), dimensions(block, "block"), shared_memory, values)
+
+    def check(self, kernel: "LoadedKernel") -> None:
+        """Raise ArgumentError if the kernel cannot have this configuration; opt in to large blocks and clusters."""
+        # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+        limits = (("grid", self.grid, ((1 << 31) - 1, 65535, 65535)), ("block", self.block, (1024, 1024, 64)))
+        for what, sizes, most in limits:
+            if any(size > limit for size, limit in zip(sizes, most, strict=True)):
+                raise ArgumentError(f"{kernel.name}: a {what} of {sizes} is too large: the maximum is {most}")
+        allow_block(kernel, prod(self.block), self.shared_memory)
+        if self.attributes is not None:
+            self.attributes.check(kernel, self.grid)
+
+
+class Slot:
+    """The memory of one launch with one configuration. One launch at a time uses it; concurrent ones use several."""
+
+    __slots__ = ("buffer", "call", "configuration", "kept", "stream", "stream_field")
+
+    def __init__(
+        self, buffer: Any, stream_field: memoryview, call: tuple[Any, ...], configuration: Configuration
+    ) -> None:
+        self.buffer = buffer
+        """A ctypes buffer: the arguments, the CUlaunchConfig, its attributes, and the pointers to the arguments."""
+        self.stream_field = stream_field
+        """The stream in the CUlaunchConfig, as an array of one number."""
+        self.stream = 0
+        """The address of the stream that was last written to `stream_field`."""
+        self.call = call
+        """The arguments of cuLaunchKernelEx, ready for ctypes."""
+        self.configuration = configuration
+        """What `buffer` was filled for."""
+        self.kept: Kept = []
+        """What the launch has to keep until it has ended; empty between launches."""
+
+
+def allow_block(kernel: "HasHandle", threads: int, shared_memory: int) -> None:
+    """Check that the current GPU can run a block of so many threads and bytes of dynamic shared memory.
+
+    Above the driver's default limit, opt in to the largest shared memory that the GPU has. Raises ArgumentError if the
+    block is too large.
+    """
+    max_threads = kernel_attribute("MAX_THREADS_PER_BLOCK", kernel)
+    if threads > max_threads:
+        raise ArgumentError(
+            f"{kernel.name}: a block of {threads} threads is too large: {max_threads} is the most on this GPU, because "
+            "of the kernel's registers or __launch_bounds__"
+        )
+    if shared_memory <= 0:
+        return
+    static = kernel_attribute("SHARED_SIZE_BYTES", kernel)
+    available = device_attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", current_device() or 0) - static
+    if shared_memory > available:
+        raise ArgumentError(
+            f"{kernel.name}: {shared_memory} bytes of shared memory are too much: this GPU has {available} per "
+            "block" + (f" beside the kernel's own {static} bytes" if static else "")
+        )
+    # Source: CUDA C++ Programming Guide, "Shared Memory": above 48 KiB a kernel needs an explicit opt-in.
+    if shared_memory > kernel_attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES", kernel):
+        set_kernel_attribute("MAX_DYNAMIC_SHARED_SIZE_BYTES", kernel, available)
 
 
 def launcher_of(kernel: "LoadedKernel") -> "Launcher":
@@ -46,17 +173,17 @@ class Launcher:
         parameters = kernel.info.parameters
         self._kernel = kernel
         size = long_size(kernel.module.manifest)
-        self._checked = [converter_for(parameter, True, size) for parameter in parameters]
+        self.checked = [converter_for(parameter, True, size) for parameter in parameters]
         self._unchecked = [converter_for(parameter, False, size) for parameter in parameters]
-        layout = struct.Struct(_layout(parameters, self._checked))
+        layout = struct.Struct(_layout(parameters, self.checked))
         self._size = layout.size
         self._pools: dict[tuple[Any, ...], list[Slot]] = {}
         self._launch_kernel = driver_function("cuLaunchKernelEx")
-        self._current_streams = CurrentStreams()
+        self.current_streams = CurrentStreams()
         self._several = device_count() > 1
         steps = {
             "pools": self._pools,
-            "prepare": self._prepare,
+            "prepare": self.prepare,
             "pack_into": layout.pack_into,
             "pack_into_as_is": struct.Struct(_layout(parameters, self._unchecked)).pack_into,
             "argument_error": self._argument_error,
@@ -64,59 +191,26 @@ class Launcher:
             "retry": self._retry,
             "find_stream": self._find_stream,
         }
-        self._functions = LaunchFunctions(kernel.name, self._checked, self._unchecked, self._several, steps)
-        namespace = self._functions.namespace
+        self.functions = LaunchFunctions(kernel.name, self.checked, self._unchecked, self._several, steps)
+        namespace = self.functions.namespace
         kernel.module.on_unload(lambda: namespace.update(loaded=False))
-        self._handle = _ctypes_pointer(kernel.handle)  # after the line above: raises if the module is unloaded
-        self.launch = self._functions.launch()
+        self._handle = ctypes.c_void_p.from_param(
+            kernel.handle
+        )  # after the line above: raises if the module is unloaded
+        self.launch = self.functions.launch()
         """Takes what `Kernel.launch` takes."""
         self.launch.__doc__ = type(kernel).launch.__doc__
-
-    def bind(
-        self, grid: Any, block: Any, args: Sequence[Any], stream: Any, shared_memory: Any, attributes: Mapping[str, Any]
-    ) -> Callable[..., None]:
-        """Return a function that launches with this configuration; see `Kernel.bind`."""
-        address = None if stream is None else stream_address(stream)
-        wrong = self._wrong_argument(args, self._checked)
-        if wrong is not None:
-            raise wrong
-        slots, slot = self._prepare(grid, block, shared_memory, attributes)
-        slots.append(slot)
-        configuration = slot.configuration
-
-        def new_slot() -> Slot:
-            slot = self._new_slot(configuration)
-            slot.stream_field[0] = slot.stream = address or 0
-            return slot
-
-        def launch_any(*args: Any) -> None:
-            try:
-                # The stream as it was given, which this function so keeps alive.
-                self.launch(grid, block, *args, stream=stream, shared_memory=shared_memory, **attributes)
-            except Exception as error:
-                raise error from None  # without the error of the bound function
-
-        find = self._current_streams[tuple(type(args[index]) for index in self._functions.pointers)]
-        return self._functions.bound(args, new_slot, None if find is by_arrays else find, launch_any, address)
-
-    @cached_property
-    def launch_addresses(self) -> Callable[..., None]:
-        """Takes grid, block, the address of a stream, and the kernel's arguments, all arrays as addresses.
-
-        It is for operators, which check their arrays themselves, and whose numbers were of right types before.
-        """
-        return self._functions.by_address()
 
     def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
         """Return the stream of a launch with these arguments, and keep the rule of their types for the next launch."""
         kinds = tuple(map(type, arrays))
-        find = self._current_streams[kinds]
+        find = self.current_streams[kinds]
         if find is by_arrays:
             return named_stream(arrays)
-        self._functions.namespace["stream_rule"] = (*kinds, find)
+        self.functions.namespace["stream_rule"] = (*kinds, find)
         return find(device) if find else 0
 
-    def _prepare(
+    def prepare(
         self, grid: Any, block: Any, shared_memory: Any, attributes: Mapping[str, Any]
     ) -> tuple[list[Slot], Slot]:
         """Return the pool of a configuration, and a slot that is not in it."""
@@ -124,7 +218,7 @@ class Launcher:
             configuration = Configuration.of(grid, block, shared_memory, attributes)
             slots = self._pools.get(configuration)
             if slots is None:
-                check_configuration(self._kernel, configuration)
+                configuration.check(self._kernel)
         except Exception as error:
             raise error from None  # without the KeyError of the launch function
         if slots is None:
@@ -134,24 +228,25 @@ class Launcher:
         # The key that the next launch will look up. A list cannot be a key; a tensor's or an event's key would be its
         # identity, while its content may change. These come here each time.
         if all(type(value) in (bool, int, str, tuple, type(None)) for value in attributes.values()):
+            cluster = configuration.attributes and configuration.attributes.cluster
             values = [
-                _lookup_form(value, configuration.cluster) if name == "cluster" else value
-                for name, value in attributes.items()
+                _lookup_form(value, cluster) if name == "cluster" else value for name, value in attributes.items()
             ]
             grid, block = _lookup_form(grid, configuration.grid), _lookup_form(block, configuration.block)
             self._pools[(grid, block, configuration.shared_memory, *attributes, *values)] = slots
         with suppress(IndexError):
             return slots, slots.pop()
-        return slots, self._new_slot(configuration)
+        return slots, self.new_slot(configuration)
 
-    def _new_slot(self, configuration: Configuration) -> Slot:
+    def new_slot(self, configuration: Configuration) -> Slot:
         """Return a slot in which all but the arguments and the stream is filled in.
 
         The driver gets a pointer to each argument and not their buffer as a whole (`extra`): machine code may have
         other offsets than the source. The parameters of sm_90 start at address 0x210 and those of sm_80 at 0x160, so
         that all of them move if one is aligned to more, such as a CUtensorMap. Source: CUDA Driver API, CUlaunchConfig.
         """
-        attributes, offsets = configuration.attributes, [each.offset for each in self._kernel.info.parameters]
+        attributes = b"" if configuration.attributes is None else configuration.attributes.array
+        offsets = [each.offset for each in self._kernel.info.parameters]
         config_at = -(-self._size // 16) * 16
         attributes_at = config_at + 56
         pointers_at = attributes_at + len(attributes)
@@ -170,8 +265,8 @@ class Launcher:
         struct.pack_into(f"{len(attributes)}s", buffer, attributes_at, attributes)
         struct.pack_into(f"<{len(offsets)}Q", buffer, pointers_at, *(start + offset for offset in offsets))
         stream_field = memoryview(buffer).cast("B")[config_at + 32 : config_at + 40].cast("Q")
-        pointers = _ctypes_pointer(start + pointers_at) if offsets else None
-        call = _ctypes_pointer(start + config_at), self._handle, pointers, None
+        pointers = ctypes.c_void_p.from_param(start + pointers_at) if offsets else None
+        call = ctypes.c_void_p.from_param(start + config_at), self._handle, pointers, None
         return Slot(buffer, stream_field, call, configuration)
 
     def _retry(self, code: int, slot: Slot, args: tuple[Any, ...]) -> None:
@@ -180,15 +275,15 @@ class Launcher:
         driver = cuda_driver()
         self._kernel.module.check_loaded()
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
-            if device_of(args) is None:
+            if device_of_first(args) is None:
                 device_with_context()
             code = self._launch_kernel(*call)
         # Another GPU may be current than in _prepare.
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and configuration.shared_memory:
             allow_block(self._kernel, 1, configuration.shared_memory)
             code = self._launch_kernel(*call)
-        if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and configuration.cluster is not None:
-            admit_cluster(self._kernel, configuration.cluster)
+        if code == int(driver.CUresult.CUDA_ERROR_INVALID_CLUSTER_SIZE) and configuration.attributes is not None:
+            configuration.attributes.admit_cluster(self._kernel)
             code = self._launch_kernel(*call)
         try:
             result = driver.CUresult(code)
@@ -201,12 +296,12 @@ class Launcher:
         if stream is not None and not is_address(stream):
             return wrong_address(stream)
         given = [value for value in args if not isinstance(value, Missing)]
-        wrong = self._wrong_argument(given, self._checked if check else self._unchecked)
+        wrong = self.wrong_argument(given, self.checked if check else self._unchecked)
         if wrong is not None:
             return wrong
         return ArgumentError(f"{self._kernel.info.name}: {error}") if isinstance(error, ArgumentError) else error
 
-    def _wrong_argument(self, args: Sequence[Any], converters: Sequence[Converter]) -> Exception | None:
+    def wrong_argument(self, args: Sequence[Any], converters: Sequence[Converter]) -> Exception | None:
         """Return the error that says which argument is wrong, and why; None if these converters accept all."""
         info = self._kernel.info
         if len(args) != len(info.parameters):
@@ -223,6 +318,36 @@ class Launcher:
                 text = f"{value_text(value)} is out of range" if out_of_range else str(reason) or repr(reason)
                 return ArgumentError(f"{info.name}, argument {index + 1} ({parameter.cpp_or_ptx_type}): {text}")
         return None
+
+
+def converter_for(parameter: Parameter, check: bool, long_size: int | None = None) -> Converter:
+    """Return the converter of a parameter's arguments, with or without checks.
+
+    `long_size` is the number of bytes of a `long` in the kernel's code, None if it is not known.
+    """
+    kind, size, cpp = argument_type(parameter), parameter.size, parameter.cpp
+    if is_untyped(parameter):
+        need("untyped-parameters")
+        from .parts.untyped_parameters import untyped_converter  # few kernels have such parameters
+
+        return untyped_converter(parameter, check)
+    if kind == "Pointer":
+        return PointerConverter(cpp, check, long_size)
+    if kind == "Struct":
+        need("structs")
+        from .parts.structs import StructConverter  # only for kernels that take structs
+
+        return StructConverter(size, cpp)
+    if cpp == "__nv_bfloat16":
+        return BFloat16Converter()
+    format = {2: "e", 4: "f", 8: "d"}[size] if kind == "Real" else UNSIGNED_FORMATS[size]
+    if not check and cpp != "__half":
+        return Converter(format)
+    if kind == "Real":
+        return FloatConverter(format)
+    if kind == "bool":
+        return BoolConverter()
+    return IntegerConverter(format if cpp.startswith("unsigned ") else format.lower())
 
 
 def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) -> str:
@@ -248,7 +373,3 @@ def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
     if size is None or isinstance(given, tuple):
         return size and size[: len(given)]
     return size if is_sequence(given) else size[0]
-
-
-def _ctypes_pointer(address: int) -> Any:
-    return ctypes.c_void_p.from_param(address)

@@ -1,42 +1,23 @@
-"""Describe a module (targets, images, kernels, variables, structs, variants), and read the description from a manifest.
+"""Describe a module (targets, images, kernels, variables, structs, variants), and read that from its manifest.
 
-A manifest is one JSON object of UTF-8, in lines:
-
-    {"format": 4, "cuda_wheel": "0.1.0", "size": 812, "sha256": "...", "module":
-    {...}
-    , "kernels": [
-    [...],
-    [...]
-    ]}
-
-- The first line has the format number, the version of cuda-wheel that wrote the file, the bytes of the second line, and
-  the SHA-256 of the first three lines, computed with that value empty.
-- The second line, the head, describes the module without its kernels: "blocks" has the size and SHA-256 of each line of
-  kernels, and "variants" the variants. A module without variants is one with a single variant that has no macros. A
-  variant has what differs from the other variants; what is the same for all stands once, beside "variants".
-- Each other line, a block, is a list of kernels, with each one's place among the variant's kernels ("index") and its
-  resources in each image. A variant with few kernels has one block. Of a variant with many, a kernel is in the block
-  that the hash of its short name tells, so that a program reads only those that it asks for.
-
-`docs/reference/manifest.schema.json` is the JSON schema; `cuda_wheel.builder.manifest_writer.text` writes manifests.
-This file imports nothing that needs a GPU.
+`docs/reference/manifest.schema.json` is the JSON schema. `cuda_wheel.builder.manifest_writer.text` writes manifests and
+describes how they are laid out in lines. This file imports nothing that needs a GPU.
 """
 
 import json
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import prod
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from .digest import sha256_of
-from .errors import ImageError, UnknownVariantError
+from .errors import ImageError, has, need
 
 __all__ = [
+    "BETWEEN",
+    "END",
     "FORMAT",
     "LARGEST",
     "MANIFEST_SUFFIX",
-    "PARAMETERS",
-    "RESERVED",
+    "TABLE_SUFFIX",
     "Carried",
     "Compression",
     "External",
@@ -44,7 +25,6 @@ __all__ = [
     "GlobalInfo",
     "Image",
     "KernelInfo",
-    "Kernels",
     "Kind",
     "MacroValue",
     "Macros",
@@ -56,14 +36,19 @@ __all__ = [
     "Target",
     "Variant",
     "Version",
-    "all_manifests",
-    "block_number",
+    "checked",
+    "count",
+    "damaged",
     "dotted",
     "full_name",
+    "kernel_of",
     "macro_text",
+    "manifest_of_record",
     "parse_version",
-    "read_macros",
+    "resources_of",
     "same_macros",
+    "sha256_of",
+    "structs_of",
     "unscoped",
     "without_spaces",
 ]
@@ -73,15 +58,11 @@ FORMAT = 4
 
 MANIFEST_SUFFIX = ".fatbin.json"
 
+TABLE_SUFFIX = ".tuned.json"
+"""The end of the name of a module's table of tuned choices, which begins with the module's."""
+
 LARGEST = 64 << 20
 """The most bytes that a manifest may have. A kernel with seven targets takes about 1,000."""
-
-PARAMETERS = 32_764
-"""The most bytes that a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function
-Parameters"."""
-
-MOST_FIELDS = PARAMETERS
-"""The most fields that a struct may have, with those of its structs: as many as a kernel's parameters have bytes."""
 
 Kind = Literal["cubin", "ptx", "ltoir"]
 """Machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
@@ -123,9 +104,6 @@ Variant = tuple[tuple[str, MacroValue], ...]
 
 Macros = tuple[tuple[str, str], ...]
 """Macros as the compiler gets them, sorted by name. Equal macros mean the same variant."""
-
-RESERVED = ("device", "jit", "link", "name")
-"""The parameters of `load`, which no macro of a variant can be called."""
 
 
 def macro_text(value: MacroValue) -> str:
@@ -261,6 +239,7 @@ class Parameter(NamedTuple):
 
         The dtype of a pointer is that of an address, uint64. Raises ImportError without NumPy.
         """
+        need("structs")
         from .parts.dtypes import dtype  # only for programs that ask
 
         return dtype(self)
@@ -375,32 +354,35 @@ class Manifest(NamedTuple):
         """The CUDA release of the compiler."""
         return parse_version(self.toolchain["nvrtc"])
 
-    @classmethod
-    def from_json(cls, text: str | bytes, where: str, check: bool = True) -> "Manifest":
-        """Return the manifest that `text` holds, of a module without variants. `where` names its file in messages.
-
-        Raises ImageError if the text is not a manifest in this format or, unless `check` is False, if it is not what
-        its SHA-256s say. Whoever changes a manifest on purpose can change those too, so every value is checked. Raises
-        UnknownVariantError for a module with variants.
-        """
-        file = _file_of_text(text, where, check)
-        if () not in file.variants:
-            raise UnknownVariantError(f"{where} has variants: name the macros of one")
-        return file.manifest((), whole=True)
-
 
 # --- reading a manifest -----------------------------------------------------------------------------
 #
-# One reader for each record. They raise ValueError, LookupError, TypeError or AttributeError for bad input, which
-# `_checked` turns into one message.
+# A load trusts what has the right SHA-256, and checks no more than what could crash the process. Whoever looks at a
+# wheel without running it checks every value: `cuda_wheel.builder.manifest_reader`.
 
 USUAL_SIZE = 1 << 16
 """Bytes that are read at once. Most manifests, and nearly all heads, have fewer."""
 
+BETWEEN, END = b",\n", b"\n]}\n"
+"""What is between two blocks, and after the last one."""
+
 _START = f'{{"format": {FORMAT}, '.encode()
 _MIDDLE = b'\n, "kernels": [\n'
-_BETWEEN = b",\n"
-_END = b"\n]}\n"
+
+try:  # now: a process that loads kernels later then does not wait for it
+    _own_sha256: Any = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+except ImportError:  # this Python was built without it
+    _own_sha256 = None
+
+
+def sha256_of(content: bytes) -> str:
+    """Return the hexadecimal SHA-256 of `content`."""
+    # OpenSSL is faster per byte, but its import takes longer than the rest of a load, unless it is imported already.
+    if len(content) < 1 << 18 and _own_sha256 is not None and "hashlib" not in sys.modules:
+        return str(_own_sha256(content).hexdigest())
+    from hashlib import sha256
+
+    return sha256(content).hexdigest()
 
 
 class ManifestFile:
@@ -415,8 +397,12 @@ class ManifestFile:
     """The module's name."""
     digest: str
     """The SHA-256 of the file's head, which has those of all blocks: two manifests that differ have different ones."""
+    head: dict[str, Any]
+    """What describes the module, without its kernels."""
     variants: dict[Macros, dict[str, Any]]
     """What describes each variant, by its macros. A module without variants has one, without macros."""
+    blocks: list[tuple[int, int, str]]
+    """Offset, size in bytes and SHA-256 of each block."""
 
     def __init__(self, read: Callable[[int, int], bytes], where: str, check: bool = True) -> None:
         self.where = where
@@ -425,62 +411,58 @@ class ManifestFile:
         self._start = read(0, USUAL_SIZE)
         if not self._start.startswith(_START):
             raise _other_format(self._start, where)
-        _checked(where, self._read_head)
+        checked(where, self._read_head)
 
     def _read_head(self) -> None:
         first = self._start.partition(b"\n")[0]
         line = json.loads(first.decode() + "null}")
-        size, digest = _count(line["size"], 1), _sha256(line["sha256"])
+        size, digest = count(line["size"], 1), str(line["sha256"])
         end = len(first) + 1 + size
         place = end + len(_MIDDLE)
-        _check_size(place)
+        if place > LARGEST:
+            raise ValueError(f"it has {place} bytes, more than the {LARGEST} that a manifest may have")
         if place > len(self._start):
             self._start = self._read(0, place)
         text = self._start[:place]
         if len(text) < place:
             raise ValueError(f"it ends after {len(text)} bytes, before its kernels")
         self.digest = sha256_of(text.replace(digest.encode(), b"", 1))
-        if self._check and self.digest != digest:
-            raise _damaged(self.where)
-        if text[end:] != _MIDDLE:
-            raise ValueError(f"its kernels do not start at {place}")
+        if (self._check and self.digest != digest) or text[end:] != _MIDDLE:
+            raise damaged(self.where)
         head = json.loads(text[len(first) + 1 : end].decode())
-        self._blocks = []
+        self.blocks = []
         for size, digest in head["blocks"]:
-            self._blocks.append((place, _count(size, 1), _sha256(digest)))
-            place += size + len(_BETWEEN)
-        _check_size(place)
-        self.name, self._head = printable(head["name"]), head
-        self.variants = {same_macros(read_macros(record["macros"])): record for record in head["variants"]}
-        if not self.variants or len(self.variants) < len(head["variants"]):
-            raise ValueError("a variant appears twice, or there is none")
+            self.blocks.append((place, count(size, 1), digest))
+            place += size + len(BETWEEN)
+        self.name, self.head = head["name"], head
+        self.variants = {same_macros(record["macros"]): {**head, **record} for record in head["variants"]}
 
-    def manifest(self, macros: Macros, whole: bool = False) -> Manifest:
-        """Return the manifest of the variant with these macros.
+    def manifest(self, macros: Macros) -> Manifest:
+        """Return the manifest of the variant with these macros, and read all its kernels.
 
-        If there are many kernels, they are read when they are asked for, unless `whole`. Raises KeyError if there is no
-        such variant.
+        Raises KeyError if there is no such variant.
         """
         record = self.variants[macros]
-        return _checked(self.where, lambda: _manifest({**self._head, **record}, self, whole))
+        return checked(self.where, lambda: self._manifest(record))
 
-    def kernel_names(self) -> list[str] | None:
-        """Return the names of the module's kernels; None if it has variants. Checks only what it reads."""
-        if () not in self.variants:
-            return None
-        record = self.variants[()]
-        return _checked(self.where, lambda: [printable(row["name"]) for row in self.rows(record["kernels"]["blocks"])])
+    def _manifest(self, record: Mapping[str, Any]) -> Manifest:
+        rows, structs = self.all_rows(record), structs_of(record["structs"])
+        kernels = tuple(kernel_of(row, structs) for row in rows)
+        resources = [resources_of(record, at, rows) for at in range(len(record["images"]))]
+        return manifest_of_record(record, kernels, resources)
 
-    @property
-    def specialize(self) -> Carried | None:
-        """Where the module's sources are, if what was not foreseen may be compiled from them."""
-        return _checked(self.where, lambda: _optional(_carried, self._head["specialize"]))
+    def all_rows(self, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return all kernels of the variant that `record` describes, as JSON objects."""
+        rows, total = self.rows(record["kernels"]["blocks"]), record["kernels"]["count"]
+        if [row["index"] for row in rows] != list(range(total)):
+            raise ValueError(f"it has {len(rows)} kernels, not {total}, or some appear twice")
+        return rows
 
     def rows(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """Return the kernels in the blocks with these numbers, as JSON objects, in their order."""
         found: list[dict[str, Any]] = []
         for number in numbers:
-            place, size, digest = self._blocks[_count(number)]
+            place, size, digest = self.blocks[number]
             text = self._start[place : place + size]
             text = text if len(text) == size else self._read(place, size)
             if len(text) < size:
@@ -494,137 +476,9 @@ class ManifestFile:
             found += json.loads(text.decode())
         return sorted(found, key=lambda row: int(row["index"])) if len(numbers) > 1 else found
 
-    def check_end(self, text: bytes) -> None:
-        """Raise ImageError if `text`, that of the whole file, has anything but blocks after the head."""
-        places = [place + size for place, size, _ in self._blocks]
-        if places and len(text) < places[-1] + len(_END):
-            raise ImageError(f"{self.where} is not a cuda-wheel manifest: it ends after {len(text)} bytes")
-        between = all(text[place : place + len(_BETWEEN)] == _BETWEEN for place in places[:-1])
-        if not (places and between and text[places[-1] :] == _END):
-            raise _damaged(self.where)
 
-
-class Kernels(Sequence[KernelInfo]):
-    """The kernels of a variant, whose blocks are read when they are asked for; every use may raise ImageError.
-
-    `document` describes the variant.
-    """
-
-    def __init__(self, file: ManifestFile, document: Mapping[str, Any]) -> None:
-        self._file = file
-        self._document = document
-        self._count = _count(document["kernels"]["count"])
-        self._blocks: list[int] = document["kernels"]["blocks"]
-        self._targets = {image["target"] for image in document["images"]}
-        self._structs: Mapping[str, Struct] | None = None
-        self._near: dict[int, list[KernelInfo]] = {}
-        self._rows: list[dict[str, Any]] | None = None
-        self._made: dict[int, KernelInfo] = {}
-
-    @property
-    def are_few(self) -> bool:
-        """Whether all kernels are in one block."""
-        return len(self._blocks) == 1
-
-    def near(self, short_name: str) -> list[KernelInfo]:
-        """Return kernels among which are all that have a short name, or a full name with that short name."""
-        number = block_number(short_name, len(self._blocks))
-        if number not in self._near:
-            self._near[number] = _checked(
-                self._file.where, lambda: list(map(self._kernel, self._file.rows(self._blocks[number : number + 1])))
-            )
-        return self._near[number]
-
-    def resources(self, at: int) -> Mapping[str, Mapping[str, int]]:
-        """Return the resources of image number `at`, by kernel symbol."""
-        found = {row["symbol"]: row["resources"][at] for row in self._all_rows()}
-        used = {symbol: figures for symbol, figures in found.items() if figures is not None}
-        return _resources({**self._document["images"][at]["resources"], **used})
-
-    def _all_rows(self) -> list[dict[str, Any]]:
-        if self._rows is None:
-            rows = self._file.rows(self._blocks)
-            if [row["index"] for row in rows] != list(range(self._count)):
-                raise ValueError(f"it has {len(rows)} kernels, not {self._count}, or some appear twice")
-            self._rows = rows
-        return self._rows
-
-    def _kernel(self, row: Mapping[str, Any]) -> KernelInfo:
-        index = row["index"]
-        if index not in self._made:
-            if self._structs is None:
-                self._structs = _structs(dict(self._document["structs"]))
-            kernel = _kernel(row, self._structs)
-            if not self._targets.issuperset(kernel.absent):
-                raise ValueError(
-                    f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here"
-                )
-            self._made[index] = kernel
-        return self._made[index]
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[KernelInfo]:
-        return iter(_checked(self._file.where, lambda: list(map(self._kernel, self._all_rows()))))
-
-    @overload
-    def __getitem__(self, index: int) -> KernelInfo: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[KernelInfo, ...]: ...
-    def __getitem__(self, index: int | slice) -> KernelInfo | tuple[KernelInfo, ...]:
-        return tuple(self)[index]
-
-
-class _Resources(Mapping[str, Mapping[str, int]]):
-    """The resources of an image, all read when one is asked for."""
-
-    def __init__(self, kernels: Kernels, at: int) -> None:
-        self._kernels = kernels
-        self._at = at
-
-    def _all(self) -> Mapping[str, Mapping[str, int]]:
-        return _checked(self._kernels._file.where, lambda: self._kernels.resources(self._at))
-
-    def __getitem__(self, symbol: str) -> Mapping[str, int]:
-        return self._all()[symbol]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-
-def all_manifests(text: str | bytes, where: str) -> tuple[Manifest, ...]:
-    """Return the manifests of all variants in a module's file, or the one of a module without variants.
-
-    `where` names the file in messages. Raises ImageError as `Manifest.from_json` does, also if a variant appears twice
-    or if the fatbins of two variants overlap.
-    """
-    file = _file_of_text(text, where, True)
-    manifests = tuple(file.manifest(macros, whole=True) for macros in file.variants)
-    _checked(where, lambda: _check_variants(manifests))
-    return manifests
-
-
-def block_number(short_name: str, blocks: int) -> int:
-    """Return which of a variant's blocks has the kernels with a short name."""
-    if blocks == 1:
-        return 0
-    return int(sha256_of(short_name.encode(errors="surrogatepass"))[:12], 16) % blocks
-
-
-def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:
-    content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-    _checked(where, lambda: _check_size(len(content)))
-    file = ManifestFile(lambda offset, size: content[offset : offset + size], where, check)
-    file.check_end(content)
-    return file
-
-
-def _checked(where: str, read: Callable[[], T]) -> T:
-    """Return what `read` returns; raises ImageError where the readers below find bad input."""
+def checked(where: str, read: Callable[[], T]) -> T:
+    """Return what `read` returns; raises ImageError where it finds that the file `where` is no manifest."""
     try:
         return read()
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -633,12 +487,8 @@ def _checked(where: str, read: Callable[[], T]) -> T:
         raise ImageError(f"{where} is not a cuda-wheel manifest: {reason}") from error
 
 
-def _check_size(size: int) -> None:
-    if size > LARGEST:
-        raise ValueError(f"it has {size} bytes, more than the {LARGEST} that a manifest may have")
-
-
-def _damaged(where: str) -> ImageError:
+def damaged(where: str) -> ImageError:
+    """Return the error for a manifest that was changed."""
     return ImageError(
         f"{where} is damaged: its SHA-256 is not the one that it contains. Reinstall the package that holds it."
     )
@@ -646,254 +496,102 @@ def _damaged(where: str) -> ImageError:
 
 def _other_format(start: bytes, where: str) -> ImageError:
     """Return the error for a file that does not start as a manifest of this format."""
-    from re import MULTILINE, search  # only for an error
+    if not has("suggestions"):
+        return ImageError(f"{where} is not a cuda-wheel manifest in format {FORMAT}: it starts with {start[:40]!r}")
+    from .parts.suggestions import other_format  # only for an error
 
-    text = start.decode(errors="replace")
-    # Formats 1 and 2 had one key a line; all others have the number first.
-    number = search(r'(?:\A\{|^ )"format": (\d{1,9}),', text, MULTILINE)
-    if number is None or int(number[1]) in (0, FORMAT):
-        return ImageError(f"{where} is not a cuda-wheel manifest: it starts with {start[:40]!r}")
-    writer = search(r'\A[^\n]*"cuda_wheel": "([\w.+!-]{1,64})"', text)
-    version = f"cuda-wheel {writer[1]}" if writer else "a version of cuda-wheel before its first release"
-    if int(number[1]) < FORMAT:
-        help = "Build the package again with the installed version of cuda-wheel."
-    elif writer:
-        help = f"Install {version} or later to load it."
-    else:
-        version, help = "a later version of cuda-wheel", "Upgrade cuda-wheel to load it."
-    return ImageError(
-        f"{where} was written by {version}, in manifest format {number[1]}; this version reads format {FORMAT} only. "
-        f"{help}"
-    )
+    return ImageError(other_format(start, where, FORMAT))
 
 
-def _manifest(document: Mapping[str, Any], file: ManifestFile, whole: bool) -> Manifest:
-    """Return the manifest that a JSON object describes, the head of a file with what differs in one variant."""
-    fatbin, kernels = document["fatbin"], Kernels(file, document)
-    toolchain = {printable(key): printable(value) for key, value in document["toolchain"].items()}
-    parse_version(toolchain["nvrtc"])
-    whole = whole or kernels.are_few
-    images = _list_of(_image, document["images"])
-    manifest = Manifest(
-        name=file.name,
-        fatbin=_file_name(fatbin["file"]),
-        fatbin_size=_count(fatbin["size"], 1),
-        fatbin_sha256=_sha256(fatbin["sha256"]),
-        toolchain=toolchain,
-        sources=_list_of(printable, document["sources"]),
-        options=_list_of(printable, document["options"]),
-        host_code=_list_of(printable, document["host_code"]),
-        images=tuple(
-            image._replace(resources=kernels.resources(at) if whole else _Resources(kernels, at))
-            for at, image in enumerate(images)
-        ),
-        kernels=tuple(kernels) if whole else kernels,
-        globals=_list_of(_variable, document["globals"]),
-        extern=_list_of(_external, document["extern"]),
-        long_size=_optional(_count, document["long_size"]),
+def manifest_of_record(
+    record: Mapping[str, Any], kernels: Sequence[KernelInfo], resources: Sequence[Mapping[str, Mapping[str, int]]]
+) -> Manifest:
+    """Return the manifest that a JSON object describes, with these kernels and the resources of each image."""
+    fatbin = record["fatbin"]
+    return Manifest(
+        name=record["name"],
+        fatbin=fatbin["file"],
+        fatbin_size=count(fatbin["size"], 1),
+        fatbin_sha256=fatbin["sha256"],
+        toolchain=record["toolchain"],
+        sources=tuple(_list(record["sources"])),
+        options=tuple(_list(record["options"])),
+        host_code=tuple(_list(record["host_code"])),
+        images=tuple(map(_image, _list(record["images"]), resources)),
+        kernels=kernels,
+        globals=tuple(GlobalInfo(**each) for each in _list(record["globals"])),
+        extern=tuple(External(**each) for each in _list(record["extern"])),
+        long_size=record["long_size"],
         compression=fatbin["compression"],
-        variant=read_macros(document["macros"]),
-        fatbin_offset=_count(fatbin["offset"]),
-        specialize=_optional(_carried, document["specialize"]),
+        variant=tuple(sorted(record["macros"].items())),
+        fatbin_offset=count(fatbin["offset"]),
+        specialize=record["specialize"] and Carried(**record["specialize"]),
     )
-    _check_images(manifest)
-    if whole:
-        _check_unique("symbol", [info.symbol for info in manifest.kernels])
-    _check_unique("symbol", [info.symbol for info in manifest.globals])
-    return manifest
 
 
-def _carried(item: Mapping[str, Any]) -> Carried:
-    return Carried(_count(item["offset"]), _count(item["size"]), _sha256(item["sha256"]))
-
-
-def read_macros(macros: Mapping[str, Any]) -> Variant:
-    """Return the variant in a JSON object; raises ValueError or AttributeError for another one."""
-    for name, value in macros.items():
-        is_value = isinstance(value, int | float) or (isinstance(value, str) and value and value.isprintable())
-        if not (name.isidentifier() and name.isascii() and is_value):
-            raise ValueError(f"{name!r} with the value {value!r} is not a macro")
-    return tuple(sorted(macros.items()))
-
-
-def _check_variants(manifests: Sequence[Manifest]) -> None:
-    """Raise ValueError for manifests that are not those of the variants of one module."""
-    end = 0
-    for manifest in manifests:
-        if not manifest.variant and len(manifests) > 1:
-            raise ValueError("one of several variants has no macros")
-        if manifest.fatbin_offset < end or manifest.fatbin != manifests[0].fatbin:
-            raise ValueError(f"the fatbin of {manifest.full_name} does not follow the one before it")
-        end = manifest.fatbin_offset + manifest.fatbin_size
-
-
-def _image(item: dict[str, Any]) -> Image:
-    kind: Kind = item["kind"]
-    target = Target.parse(item["target"])
+def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) -> Image:
+    ptx, compiled, driver = (
+        item[key] and parse_version(item[key]) for key in ("ptx_version", "ptx_version_compiled", "driver")
+    )
+    offset, size = item["offset"], count(item["size"], 1)
+    offset = None if offset is None else count(offset)
+    kind, target = item["kind"], Target.parse(item["target"])
     if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
         raise ValueError(f"a {kind!r} image cannot have the target {target}")
-    ptx, compiled = (_optional(parse_version, item[key]) for key in ("ptx_version", "ptx_version_compiled"))
-    driver, source = parse_version(item["driver"]), _optional(printable, item["source"])
-    place = _optional(_count, item["offset"]), _count(item["size"], 1), _sha256(item["sha256"])
-    image = Image(kind, target, ptx, compiled, driver, *place, {}, source)
-    if (image.ptx_version is None) != (kind != "ptx"):
-        raise ValueError(f"{image} has the PTX version {image.ptx_version}")
-    if kind == "ltoir" and image.source is None:
-        raise ValueError(f"{image} has no source, but LTO-IR must be linked")
-    return image
+    return Image(kind, target, ptx, compiled, driver, offset, size, item["sha256"], resources, item["source"])
 
 
-def _resources(kernels: dict[str, dict[str, Any]]) -> Mapping[str, Mapping[str, int]]:
-    for symbol, figures in kernels.items():
-        printable(symbol)
-        if not "".join(figures).isprintable():
-            raise ValueError(f"{figures!r} has names that are not printable")
-        for figure in figures.values():
-            _count(figure)
-    return kernels
+def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return the resources of image number `at`, by symbol, from a variant's JSON object and its kernels'."""
+    used = {row["symbol"]: row["resources"][at] for row in rows}
+    return {**record["images"][at]["resources"], **{key: value for key, value in used.items() if value is not None}}
 
 
-def _structs(items: dict[str, Any]) -> dict[str, Struct]:
+def structs_of(items: Mapping[str, Any]) -> dict[str, Struct]:
     """Return a manifest's structs by their keys. A struct that contains itself is a KeyError."""
     found: dict[str, Struct] = {}
-    counts: dict[str, int] = {}
+    waiting = dict(items)
 
     def struct_of(key: str) -> Struct:
         if key not in found:
-            item = items.pop(key)
-            name, size = printable(item["name"]), _count(item["size"], 1)
-            found[key] = Struct(name, size, _list_of(lambda each: field_of(each, size), item["fields"]))
-            counts[key] = sum(counts[each["struct"]] if "struct" in each else 1 for each in item["fields"])
-            if counts[key] > MOST_FIELDS:  # whoever expands them would need too long
-                raise ValueError(f"the struct {name} has {counts[key]} fields with those of its structs")
+            item = waiting.pop(key)
+            found[key] = Struct(item["name"], item["size"], tuple(map(field_of, item["fields"])))
         return found[key]
 
-    def field_of(item: dict[str, Any], size: int) -> Field:
+    def field_of(item: Mapping[str, Any]) -> Field:
         struct = struct_of(item["struct"]) if "struct" in item else None
-        type_ = _number_type(item["type"]) if struct is None else struct.name
-        shape = _list_of(lambda count: _count(count, 1), item.get("shape", []))
-        if len(shape) > 32:  # NumPy's limit
-            raise ValueError(f"a field has {len(shape)} dimensions")
-        field = Field(printable(item["name"]), type_, _count(item["offset"], 0), shape, struct)
-        end = field.offset + (struct.size if struct else int(type_[1:] or 1)) * prod(shape)
-        if end > size:
-            raise ValueError(f"the field {field.name} ends at {end} in a struct of {size} bytes")
-        return field
+        type_ = item["type"] if struct is None else struct.name
+        return Field(item["name"], type_, item["offset"], tuple(item.get("shape", ())), struct)
 
-    while items:
-        struct_of(next(iter(items)))
+    while waiting:
+        struct_of(next(iter(waiting)))
     return found
 
 
-def _number_type(value: object) -> str:
-    if value not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
-        raise ValueError(f"{value!r} is not the type of a field")
-    return str(value)
-
-
-def _kernel(item: Mapping[str, Any], structs: Mapping[str, Struct]) -> KernelInfo:
-    parameters = _list_of(lambda each: _parameter(each, structs), item["parameters"])
-    end = 0
-    for each in parameters:
-        if not end <= each.offset <= each.offset + each.size <= PARAMETERS:
-            raise ValueError(f"a parameter of {each.size} bytes starts at {each.offset}, the one before ends at {end}")
-        end = each.offset + each.size
-    absent = _list_of(printable, item["absent"])
-    return KernelInfo(printable(item["name"]), _symbol(item["symbol"]), parameters, absent)
-
-
-def _parameter(item: dict[str, Any], structs: Mapping[str, Struct]) -> Parameter:
-    parameter = Parameter(
-        type=printable(item["type"]),
-        offset=_count(item["offset"]),
-        size=_count(item["size"], 1),
-        cpp="" if item["cpp"] == "" else printable(item["cpp"]),
-        name=printable(item["name"]) if "name" in item else "",
-        struct=structs[item["struct"]] if "struct" in item else None,
+def kernel_of(row: Mapping[str, Any], structs: Mapping[str, Struct]) -> KernelInfo:
+    """Return the kernel that a JSON object describes."""
+    parameters = tuple(
+        Parameter(
+            each["type"],
+            count(each["offset"]),
+            count(each["size"], 1),
+            each["cpp"],
+            each.get("name", ""),
+            structs[each["struct"]] if "struct" in each else None,
+        )
+        for each in _list(row["parameters"])
     )
-    if parameter.struct is not None and parameter.struct.size != parameter.size:
-        raise ValueError(f"a parameter of {parameter.size} bytes is a struct of {parameter.struct.size}")
-    return parameter
+    return KernelInfo(row["name"], row["symbol"], parameters, tuple(_list(row["absent"])))
 
 
-def _variable(item: dict[str, Any]) -> GlobalInfo:
-    space: Space = item["space"]
-    if space not in ("global", "constant", "managed"):
-        raise ValueError(f"a variable has the memory space {space!r}")
-    return GlobalInfo(printable(item["name"]), _symbol(item["symbol"]), space, _count(item["size"]))
-
-
-def _external(item: dict[str, Any]) -> External:
-    return External(printable(item["name"]), _symbol(item["symbol"]), printable(item["declaration"]))
-
-
-def _list_of(read: Callable[[Any], T], value: object) -> tuple[T, ...]:
+def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"{value!r} is not a list")
-    return tuple(map(read, value))
-
-
-def _optional(read: Callable[[Any], T], value: object) -> T | None:
-    return None if value is None else read(value)
-
-
-def printable(value: object) -> str:
-    # Names go to terminals and to the driver: no control characters, no lone surrogates.
-    if not isinstance(value, str) or not value or not value.isprintable():
-        raise ValueError(f"{value!r} is not a printable string")
     return value
 
 
-_SYMBOL_CHARACTERS = str.maketrans("$%.", "___")
-
-
-def _symbol(value: object) -> str:
-    """Return a symbol. Source: PTX ISA, "Identifiers"; other compilers write dots too."""
-    text = printable(value)
-    if not text.isascii() or not text.translate(_SYMBOL_CHARACTERS).isidentifier():
-        raise ValueError(f"{value!r} is not a symbol")
-    return text
-
-
-def _file_name(value: object) -> str:
-    text = printable(value)
-    if text != os.path.basename(text) or "\\" in text or text in (".", ".."):
-        raise ValueError(f"fatbin file {text!r} is not a file name without a folder")
-    return text
-
-
-def _sha256(value: object) -> str:
-    if not isinstance(value, str) or len(value) != 64 or value.strip("0123456789abcdef"):
-        raise ValueError(f"{value!r} is not a SHA-256")
-    return value
-
-
-def _count(value: object, least: int = 0) -> int:
+def count(value: object, least: int = 0) -> int:
+    """Return a number of bytes; raises ValueError for anything else."""
     if type(value) is not int or not least <= value < 1 << 48:
         raise ValueError(f"{value!r} is not a size in bytes, or not of at least {least}")
     return value
-
-
-def _check_images(manifest: Manifest) -> None:
-    """Raise ValueError if the images cannot be those of one fatbin."""
-    images = manifest.images
-    _check_unique("image", [(image.kind, image.target, image.source) for image in images])
-    places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}
-    if places and any(image.offset is None for image in images):
-        raise ValueError("some images have an offset in the fatbin, others have none")
-    if manifest.compression not in (("none",) if places or not images else ("lz4", "zstd")):
-        raise ValueError(f"the compression of {len(places)} images with an offset is {manifest.compression!r}")
-    end = 0
-    for start, size, _ in sorted(places):  # images with the same bytes have the same place
-        if start < end or start + size > manifest.fatbin_size:
-            raise ValueError(
-                f"an image of {size} bytes starts at {start}, where the one before ends at {end} and the fatbin at "
-                f"{manifest.fatbin_size}"
-            )
-        end = start + size
-
-
-def _check_unique(what: str, values: Sequence[object]) -> None:
-    if len(set(values)) < len(values):
-        repeated = next(each for each in values if values.count(each) > 1)
-        raise ValueError(f"the {what} {repeated!r} appears twice")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .driver import check_result, cuda_driver, is_forked
-from .errors import DriverError, UnknownGlobalError, UnknownKernelError, need
+from .errors import DriverError, UnknownGlobalError, UnknownKernelError, has, need
 from .manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Parameter, unscoped, without_spaces
 from .rules import How
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import TypeVarTuple, Unpack
 
-    from .configurations import Attributes, LaunchAttributes, Occupancy
     from .jit import Jit
+    from .parts.launch_attributes import LaunchAttributes
     from .parts.linking.prepared_link import Linked
+    from .parts.occupancy import Attributes, Occupancy
     from .parts.variables import Global
 
     Arguments = TypeVarTuple("Arguments", default=Unpack[tuple[Any, ...]])
@@ -103,7 +104,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         launches. `shared_memory` is dynamic shared memory in bytes; above 48 KiB the kernel's limit is raised.
 
         `attributes` are `cooperative`, `cluster` (in blocks), `cluster_scheduling`, `programmatic`, `priority`,
-        `memory_domain` and `completion_event`; see `launching.configurations.LaunchAttributes`.
+        `memory_domain` and `completion_event`; see `parts.launch_attributes.LaunchAttributes`.
 
         The launch uses the current context. If this thread has none, the primary context of the arrays' GPU, or of the
         only GPU, becomes current.
@@ -140,14 +141,16 @@ class Kernel(Generic[Unpack[Arguments]]):
 
         Without `stream`, each call finds its stream by the rule of `launch`. Raises what `launch` raises.
         """
-        from .launching import launcher_of  # as above
+        need("bind")
+        from .parts.bind import bind  # only for programs that bind
 
-        return launcher_of(self).bind(grid, block, args, stream, shared_memory, attributes)
+        return bind(self, grid, block, args, stream, shared_memory, attributes)
 
     @property
     def attributes(self) -> "Attributes":
         """The kernel's attributes, from the driver, on the current context's GPU, else on GPU 0."""
-        from .configurations import attributes  # only for programs that ask
+        need("occupancy")
+        from .parts.occupancy import attributes  # only for programs that ask
 
         return attributes(self)
 
@@ -157,7 +160,8 @@ class Kernel(Generic[Unpack[Arguments]]):
         Source: CUDA Driver API, cuOccupancyMaxActiveBlocksPerMultiprocessor. Raises ArgumentError for a block that
         cannot be launched.
         """
-        from .configurations import occupancy  # only for programs that ask
+        need("occupancy")
+        from .parts.occupancy import occupancy  # only for programs that ask
 
         return occupancy(self, block, shared_memory)
 
@@ -166,7 +170,8 @@ class Kernel(Generic[Unpack[Arguments]]):
 
         Source: CUDA Driver API, cuOccupancyMaxPotentialBlockSize.
         """
-        from .configurations import suggested_block  # only for programs that ask
+        need("occupancy")
+        from .parts.occupancy import suggested_block  # only for programs that ask
 
         return suggested_block(self, shared_memory)
 
@@ -256,7 +261,9 @@ class ByName(Mapping[str, T]):
     def _find(self, name: str) -> Any:
         found = self.matches(name)
         if len(found) != 1:
-            from .explanations import unknown_name  # only for an error
+            if not has("suggestions"):
+                raise self._missing(f"{self._module} has {'several' if found else 'no'} {self._what} {name!r}")
+            from .parts.suggestions import unknown_name  # only for an error
 
             raise self._missing(unknown_name(self._module, self._what, name, found, list(self)))
         return found[0]

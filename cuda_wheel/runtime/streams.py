@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from .arguments import is_array, is_of, value_text
-from .dlpack import exports
-from .driver import check_result, cuda_driver, current_device, device_count
+from .arguments import exports, is_array, is_of, value_text
+from .driver import check_result, cuda_driver
 from .errors import ArgumentError
 
 __all__ = [
@@ -20,14 +19,13 @@ __all__ = [
     "PER_THREAD",
     "CurrentStreams",
     "FindStream",
-    "array_stream",
     "block_stream",
     "by_arrays",
-    "event_address",
     "is_address",
     "is_capturing",
     "launch_stream",
     "named_stream",
+    "object_address",
     "producer_stream",
     "relaxed_capture",
     "same_stream",
@@ -77,7 +75,7 @@ def stream_address(stream: Any) -> int:
     anything else."""
     if isinstance(stream, str) and stream == "default":
         return 0
-    address = _read_address(stream, "cuda_stream")
+    address = object_address(stream, "cuda_stream")
     if address is None:
         raise ArgumentError(
             "stream must be an address, \"default\", or have __cuda_stream__, as CuPy's and PyTorch's streams do, not "
@@ -97,22 +95,7 @@ def wrong_address(number: int) -> ArgumentError:
     return ArgumentError(f"stream must be an address, not {value_text(number)}")
 
 
-def event_address(event: Any) -> int:
-    """Return the address of the CUevent of a library's event object; raise ArgumentError for anything else."""
-    address = _read_address(event, "cuda_event")
-    if address is None or not is_address(address):
-        raise ArgumentError(
-            "completion_event must be an event of PyTorch, CuPy, cuda.core or Numba, or an address, not "
-            f"{value_text(event)}"
-        )
-    if not address:
-        raise ArgumentError(
-            "completion_event has the address 0. PyTorch makes an event when it is first recorded: record it once"
-        )
-    return address
-
-
-def _read_address(value: Any, pytorchs_attribute: str) -> int | None:
+def object_address(value: Any, pytorchs_attribute: str) -> int | None:
     """Return the address in a stream or event object; None if it is none."""
     if isinstance(value, bool):
         return None
@@ -158,15 +141,6 @@ class CurrentStreams(dict[tuple[type, ...], FindStream | None]):
         else:
             self[types] = by_arrays if any(map(_may_name_stream, types)) else None
         return self[types]
-
-
-def array_stream(array: Any) -> int:
-    """Return the address of the stream of a launch with an array; 0, the default stream, if it has none."""
-    device = current_device() if device_count() > 1 else None
-    find = CurrentStreams()[(type(array),)]
-    if find is by_arrays:
-        return named_stream([array])
-    return find(device or 0) if find else 0
 
 
 def named_stream(arrays: Iterable[Any]) -> int:

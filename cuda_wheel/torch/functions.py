@@ -8,7 +8,7 @@ import inspect
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -24,8 +24,8 @@ from cuda_wheel.operators.declarations import (
 from cuda_wheel.runtime.driver import device_with_context
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import define
-from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.module import Kernel
+from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.runtime.streams import CurrentStreams
 
 __all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "Gradients", "OperatorFunctions", "is_writable", "schema"]
@@ -73,55 +73,44 @@ class Gradients:
 
     def __init__(self, operator: str, roles: OperatorArguments, backward: Callable[..., Any]) -> None:
         """Raises ArgumentError for an operator that PyTorch cannot differentiate, and for names it does not have."""
-        written = [each.name for each in roles.inputs if each.written]
-        if written or not roles.outputs:
-            raise ArgumentError(
-                f"{operator} cannot have a gradient, because it writes {' and '.join(written) or 'no output'}: PyTorch "
-                "differentiates operators that only return new tensors"
-            )
+        wanted = _backward_parameters(operator, roles, backward)
         self._operator = operator
         self._tensors = [each.name for each in roles.tensors]
         self._inputs = [each.name for each in roles.inputs]
-        values = [*self._inputs, *roles.outputs]
-        gradients = gradient_names(operator, roles)
-        # The operator that `backward` may be tells its arguments by its schema only.
-        schema = getattr(backward, "_schema", None)
-        given = backward if schema is None else _function_of([each.name for each in schema.arguments])
-        wanted = bound(f"{operator}: backward", given, {*values, *gradients}).names or ()
-        is_tensor = {*self._tensors, *roles.outputs}
-        kept = [name for name in wanted if name in is_tensor]
-        numbers = [name for name in wanted if name in self._inputs and name not in is_tensor]
-        constant = [output for output in roles.outputs if f"grad_{output}" not in wanted]
-        if len(constant) == len(gradients):
-            raise ArgumentError(f"{operator}: backward must be a function of {' or '.join(gradients)}")
         self._outputs = ", ".join(roles.outputs)
-        unwritable = [each for each in roles.inputs if not is_writable(each.default)]
-        self._defaults = {f"_default_{each.name}": each.default for each in unwritable}
+        tensors = {*self._tensors, *roles.outputs}
+        kept = [name for name in wanted if name in tensors]
+        numbers = [name for name in wanted if name in self._inputs and name not in tensors]
+        constant = [output for output in roles.outputs if f"grad_{output}" not in wanted]
+        self._defaults = {f"_default_{each.name}": each.default for each in roles.inputs}
         self._keeping = [
-            *(f"if {each.name} is None: {each.name} = _default_{each.name}" for each in unwritable),
+            *_setting_defaults(roles.inputs),
             f"_ctx.save_for_backward({', '.join(kept)})",
             *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
             *([f"_ctx.numbers = {', '.join(numbers)},"] if numbers else []),
         ]
+        """The lines that keep in ctx what the gradient needs."""
         lines = [f"{', '.join(self._inputs)}, = _inputs", f"{self._outputs} = _output", *self._keeping]
         self.keep = _define("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
         """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
-        results = [
-            f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None" for name in self._inputs
-        ]
         lines = [
             *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
             *([f"{', '.join(numbers)}, = _ctx.numbers"] if numbers else []),
             f"_results = _backward({', '.join(wanted)})",
             "if not _isinstance(_results, _several): _results = (_results,)",
             f"if _len(_results) != {len(self._tensors)}: _refuse(_len(_results))",
-            f"return {', '.join(results)},",
+            f"return {', '.join(map(self._gradient, self._inputs))},",
         ]
         # No argument of an operator begins with an underscore, so that these names stay what they are.
         names: dict[str, Any] = {"_backward": backward, "_refuse": self._refuse, "_len": len}
         names |= {"_isinstance": isinstance, "_several": (tuple, list)}
-        self.differentiate = _define("_differentiate", f"_ctx, {', '.join(gradients)}", lines, names, operator)
+        parameters = ", ".join(["_ctx", *gradient_names(operator, roles)])
+        self.differentiate = _define("_differentiate", parameters, lines, names, operator)
         """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
+
+    def _gradient(self, name: str) -> str:
+        """Return the expression of an input's gradient: a result of `backward` for a tensor, None for a number."""
+        return f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None"
 
     def _refuse(self, count: int) -> None:
         raise ArgumentError(
@@ -144,6 +133,35 @@ class Gradients:
         # Function.apply only adds what the transforms of torch.func need, which no plain tensor passes.
         apply: Callable[..., Any] = super(torch.autograd.Function, function).apply  # type: ignore[misc]
         return apply
+
+
+def _backward_parameters(operator: str, roles: OperatorArguments, backward: Callable[..., Any]) -> Sequence[str]:
+    """Return the names that `backward` takes: inputs, outputs, and gradients such as "grad_y".
+
+    Raises ArgumentError for an operator that PyTorch cannot differentiate, and for names that it does not have.
+    """
+    written = [each.name for each in roles.inputs if each.written]
+    if written or not roles.outputs:
+        raise ArgumentError(
+            f"{operator} cannot have a gradient, because it writes {' and '.join(written) or 'no output'}: PyTorch "
+            "differentiates operators that only return new tensors"
+        )
+    gradients = gradient_names(operator, roles)
+    # An operator, which `backward` may be, has no signature, but names its arguments in its schema.
+    schema = getattr(backward, "_schema", None)
+    given = backward if schema is None else _function_of([each.name for each in schema.arguments])
+    known = {*(each.name for each in roles.inputs), *roles.outputs, *gradients}
+    wanted = bound(f"{operator}: backward", given, known).names or ()
+    if not set(gradients) & set(wanted):
+        raise ArgumentError(f"{operator}: backward must be a function of {' or '.join(gradients)}")
+    return wanted
+
+
+def _setting_defaults(inputs: Iterable[InputArgument]) -> Iterator[str]:
+    """Yield the lines that set the defaults which no schema can have: PyTorch passes None in their place."""
+    for each in inputs:
+        if not is_writable(each.default):
+            yield f"if {each.name} is None: {each.name} = _default_{each.name}"
 
 
 def _define(
@@ -271,7 +289,7 @@ class OperatorFunctions:
 
     def _launch_of(self, kernel: Kernel) -> Callable[..., None]:
         """Return the function that launches the kernel with tensors that were checked before."""
-        return launcher_of(kernel).launch_addresses if self._by_address else kernel.launch
+        return launch_by_address(kernel) if self._by_address else kernel.launch
 
     def _on_its_gpu(self) -> list[str]:
         """Return the lines that make the GPU of the first tensor current.
@@ -367,9 +385,7 @@ class OperatorFunctions:
 
     def _refusals(self) -> Iterator[str]:
         """Yield the lines that set defaults which no schema can have, and refuse derivatives that would be lost."""
-        for each in self._arguments.inputs:
-            if not is_writable(each.default):
-                yield f"if {each.name} is None: {each.name} = _default_{each.name}"
+        yield from _setting_defaults(self._arguments.inputs)
         tensors = self._arguments.tensors
         yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(each.name for each in tensors)})"
         if any(each.written for each in tensors):

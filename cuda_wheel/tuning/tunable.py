@@ -43,6 +43,7 @@ class Tunable:
     rounds: int
 
     def __call__(self, problem: Problem) -> tuple[Callable[[Any], object], Any]:
+        """Call the function, which stays one for the program that declares it."""
         return self.function(problem)
 
     def candidates_for(self, problem: Problem) -> list[Candidate]:

@@ -15,7 +15,7 @@ from importlib import import_module
 from statistics import median
 from typing import Any, Protocol
 
-from cuda_wheel.runtime.arguments import device_bytes, host_bytes, is_on_gpu, type_name
+from cuda_wheel.runtime.arguments import is_on_gpu, type_name
 from cuda_wheel.runtime.driver import (
     check_result,
     cuda_driver,
@@ -26,6 +26,7 @@ from cuda_wheel.runtime.driver import (
 )
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, DriverError, describe_error
 from cuda_wheel.runtime.manifest import Version
+from cuda_wheel.runtime.parts.buffers import device_bytes, host_bytes
 from cuda_wheel.runtime.parts.tuned_tables import FORMAT, Choice, Problem, Row, problem_text
 from cuda_wheel.tuning.tunable import Tunable
 

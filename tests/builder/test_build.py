@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.manifest import Image, Manifest, dotted
 from tests.support.nvidia_tools import listed_cubins
@@ -26,7 +27,7 @@ def modules(folder: Path) -> list[tuple[Manifest, bytes]]:
     """Return the manifest and the fatbin of each module in a folder, which has at least one."""
     paths = sorted(folder.rglob("*.fatbin.json"))
     assert paths
-    return [(Manifest.from_json(path.read_bytes(), str(path)), path.with_suffix("").read_bytes()) for path in paths]
+    return [(manifest_of(path.read_bytes(), str(path)), path.with_suffix("").read_bytes()) for path in paths]
 
 
 def images(manifest: Manifest, fatbin: bytes, kind: str) -> list[tuple[Image, bytes]]:

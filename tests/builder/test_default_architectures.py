@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.config.architectures import settle
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.coverage import DRIVERS, cover
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.runtime.manifest import Manifest
@@ -65,7 +66,7 @@ def test_a_build_without_settings_reaches_every_gpu_and_prints_no_notice(
     text = (tmp_path / "out/demo/fill.fatbin.json").read_text()
     targets = [image["target"] for image in plain(text)["images"]]
     assert targets == ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120", "compute_75", "compute_100"]
-    (coverage,) = cover([Manifest.from_json(text, "demo.fill")])
+    (coverage,) = cover([manifest_of(text, "demo.fill")])
     assert {coverage.cells[gpu, driver] for gpu in REACHED for driver in DRIVERS} <= {"native", "jit", "unknown"}
 
 

@@ -18,7 +18,7 @@ from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.cache.job_results import JobResults
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer import coverage
 from cuda_wheel.builder.manifest_writer.text import manifest_text
@@ -28,8 +28,8 @@ from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime import digest, loading, rules
-from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
+from cuda_wheel.runtime import loading, rules
+from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target, sha256_of
 from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.listener import Listener
 from tests.support.processes import run
@@ -98,7 +98,7 @@ def test_a_build_releases_a_module_as_soon_as_it_is_built(
     at_once = []
 
     names = []
-    for module in execute(plan_of(tmp_path, toolchain), one_worker, SilentReporter(), None):
+    for module in PlanRunner(plan_of(tmp_path, toolchain), one_worker, SilentReporter(), None).run():
         at_once.append(sum(each() is not None for each in built))
         built.append(weakref.ref(module))
         names.append(module.name)
@@ -116,7 +116,7 @@ def test_a_failed_build_reports_all_errors_and_stores_no_more(
     broken: str, tmp_path: Path, toolchain: Toolchain, one_worker: Workers
 ) -> None:
     with pytest.raises(CompileError) as error:
-        list(execute(plan_of(tmp_path, toolchain, broken), one_worker, SilentReporter(), None))
+        list(PlanRunner(plan_of(tmp_path, toolchain, broken), one_worker, SilentReporter(), None).run())
     assert [f"{name}.cu does not compile" in str(error.value) for name in NAMES] == [name in broken for name in NAMES]
     assert Watched.most <= 4
     assert Watched.left == 0
@@ -129,7 +129,7 @@ def test_results_in_files_give_the_same_bytes(
     for limit in (JobResults.LIMIT, 0):
         monkeypatch.setattr(plan_runner, "JobResults", partial(JobResults, limit))
         plan = plan_of(tmp_path, toolchain)
-        built.append(contents(execute(plan, workers, SilentReporter(), None)))
+        built.append(contents(PlanRunner(plan, workers, SilentReporter(), None).run()))
     assert built[0] == built[1]
 
 
@@ -160,12 +160,12 @@ def test_what_workers_describe_is_what_this_process_describes(
         cache, again = Cache(str(tmp_path / f"cache-{packed_from}")), Listener()
         first = Listener()
         plan = plan_in(tmp_path / "good", toolchain)
-        built = contents(execute(plan, workers, first, CompileCache(cache, toolchain)))
-        cached = contents(execute(plan, workers, again, CompileCache(cache, toolchain)))
+        built = contents(PlanRunner(plan, workers, first, CompileCache(cache, toolchain)).run())
+        cached = contents(PlanRunner(plan, workers, again, CompileCache(cache, toolchain)).run())
         assert cached == built
         assert set(again.hows) == {"from the cache"} and again.warnings == first.warnings
         with pytest.raises(CompileError) as error:
-            list(execute(plan_in(tmp_path / "bad", toolchain), workers, SilentReporter(), None))
+            list(PlanRunner(plan_in(tmp_path / "bad", toolchain), workers, SilentReporter(), None).run())
         keys = sorted(os.path.relpath(path, cache.folder) for _, _, path in cache.entries())
         # Which target of c.cu fails first is by chance.
         texts = sorted(re.sub(r"not compile for sm_\d+", "not compile", str(error.value)).split("\n\n"))
@@ -181,7 +181,7 @@ def test_what_workers_describe_is_what_this_process_describes(
 def manifest(name: str) -> Manifest:
     targets = map(Target.parse, ("sm_80", "sm_90"))
     images = tuple(
-        Image("cubin", target, None, None, (12, 0), 0, 1, digest.sha256_of(name.encode()), {}) for target in targets
+        Image("cubin", target, None, None, (12, 0), 0, 1, sha256_of(name.encode()), {}) for target in targets
     )
     kernels = (KernelInfo(name, name, ()),)
     return Manifest(name, "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, (f"{name}.cu",), (), images, kernels)

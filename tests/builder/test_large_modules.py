@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.runtime.manifest import Manifest
 
 pytestmark = pytest.mark.one_toolchain
@@ -25,7 +26,7 @@ MACROS = """\
 def _built(cuda_wheel: Run, project, name: str) -> tuple[Manifest, bytes]:
     result = cuda_wheel("build", project, "-o", project / "out")
     assert result.returncode == 0, result.stdout
-    manifest = Manifest.from_json((project / f"out/demo/{name}.fatbin.json").read_bytes(), name)
+    manifest = manifest_of((project / f"out/demo/{name}.fatbin.json").read_bytes(), name)
     return manifest, (project / f"out/demo/{name}.fatbin").read_bytes()
 
 

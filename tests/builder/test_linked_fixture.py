@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
@@ -31,7 +32,7 @@ def linked(fixture_wheel) -> dict[str, tuple[Manifest, bytes]]:
     files = contents(fixture_wheel("linked"))
     return {
         name: (
-            Manifest.from_json(files[f"linked_demo/kernels/{name}.fatbin.json"], name),
+            manifest_of(files[f"linked_demo/kernels/{name}.fatbin.json"], name),
             files[f"linked_demo/kernels/{name}.fatbin"],
         )
         for name in WAYS

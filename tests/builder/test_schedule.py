@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.schedule import Durations, time_needed
-from cuda_wheel.builder.workers.executor import Call
+from cuda_wheel.builder.workers.executor import REPLACE_WORKER_SECONDS, Call, Queue
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.builder.workers.queue import REPLACE_WORKER_SECONDS, Queue
 from cuda_wheel.runtime.parts.user_cache import Cache
 
 pytestmark = pytest.mark.one_toolchain

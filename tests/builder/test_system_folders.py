@@ -15,6 +15,7 @@ from cuda_wheel.builder.compile_on_load.requests import compile_on_load
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.jobs import Job
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -23,7 +24,6 @@ from cuda_wheel.builder.toolchain.toolchain import HOST_LIBRARIES, Headers, Tool
 from cuda_wheel.builder.wheel.sdist import sdist_files
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.inspect import rebuild
-from cuda_wheel.runtime.manifest import Manifest
 from tests.support.projects import write_files
 
 SOURCE = """\
@@ -88,7 +88,7 @@ def test_a_library_outside_the_project_is_recorded_by_content_alone(built: Calla
     for content in files.values():
         assert b"here" not in content and str(tmp_path).encode() not in content
     assert b"system/tiles/tile.h" in files["demo/k.fatbin"]
-    manifest = Manifest.from_json(files["demo/k.fatbin.json"], "")
+    manifest = manifest_of(files["demo/k.fatbin.json"], "")
     assert re.fullmatch("sha256:[0-9a-f]{64}", manifest.toolchain["system-headers"])
     sbom = json.loads(files["demo.k.cdx.json" if "demo.k.cdx.json" in files else "demo/k.cdx.json"])
     assert {"system:tiles/tile.h", "system:tiles/size.h"} <= {each["bom-ref"] for each in sbom["components"]}
@@ -96,7 +96,7 @@ def test_a_library_outside_the_project_is_recorded_by_content_alone(built: Calla
     (second / "include/tiles/size.h").write_text("#define TILE 5\n")
     changed, fresh, _ = built(second, **keys)
     assert "compiled" in fresh.steps and changed["demo/k.fatbin"] != files["demo/k.fatbin"]
-    other = Manifest.from_json(changed["demo/k.fatbin.json"], "")
+    other = manifest_of(changed["demo/k.fatbin.json"], "")
     assert other.toolchain["system-headers"] != manifest.toolchain["system-headers"]
 
 

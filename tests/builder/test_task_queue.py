@@ -11,45 +11,35 @@ import pytest
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.task_queue import TaskQueue
-from cuda_wheel.builder.timing import Step, Timed
-from cuda_wheel.builder.workers.executor import Call, Executor
+from cuda_wheel.builder.timing import Step, Timed, Times
 from tests.support.projects import KERNEL, write_files
 
 pytestmark = pytest.mark.one_toolchain
 
 
-class Hands(Executor):
-    """Two workers, whose calls end when a test says so."""
-
-    count = 2
-
-    def enqueue(self, call: Call[Any]) -> Future[Any]:
-        return Future()
-
-
 def end(queue: TaskQueue, call: Future[Any], seconds: float) -> None:
-    call.set_result(Timed("worker", 1.0, 1.0 + seconds, (), None, value=None))
+    call.set_result(Timed(None, Times("worker", 1.0, 1.0 + seconds, (), None)))
     queue.handle_next()
 
 
 def test_a_guess_is_corrected_by_what_is_done() -> None:
-    queue = TaskQueue(Hands())
+    queue = TaskQueue()
 
     def submit(seconds: float, guessed: str = "") -> Future[Any]:
-        return queue.submit(print, None, lambda future: None, seconds, guessed=guessed)
+        return queue.add(Future(), lambda future: None, seconds, guessed)
 
     heavy = [submit(0.1, "cub.cu") for _ in range(4)]
     light = [submit(0.1, "light.cu") for _ in range(4)]
     known = submit(2.0)
-    assert queue.seconds_left([]) is None  # nothing is known of guesses yet
+    assert queue.seconds_left([], 2) is None  # nothing is known of guesses yet
     end(queue, heavy[0], 1.5)
-    assert queue.seconds_left([]) == pytest.approx((3 * 1.5 + 4 * 1.5 + 2) / 2)
+    assert queue.seconds_left([], 2) == pytest.approx((3 * 1.5 + 4 * 1.5 + 2) / 2)
     end(queue, light[0], 0.05)
-    assert queue.seconds_left([1.0]) == pytest.approx((3 * 1.5 + 3 * 0.05 + 2 + 1) / 2)
+    assert queue.seconds_left([1.0], 2) == pytest.approx((3 * 1.5 + 3 * 0.05 + 2 + 1) / 2)
     light[1].set_exception(ValueError("a failed call tells nothing of others"))
     queue.handle_next()
     end(queue, known, 50.0)  # nor does one whose duration was known
-    assert queue.seconds_left([]) == pytest.approx((3 * 1.5 + 2 * 0.05) / 2)
+    assert queue.seconds_left([], 2) == pytest.approx((3 * 1.5 + 2 * 0.05) / 2)
 
 
 class Reports(SilentReporter):

@@ -25,8 +25,9 @@ class UnpicklableError(Exception):
 def test_the_first_timed_call_of_a_worker_has_the_start_of_the_process() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         assert workers.submit(len, (1,)).result() == 1
-        first, second = (workers.enqueue(Call(len, (1, 2), timed=True)).result() for _ in range(2))
-    assert (first.value, second.value) == (2, 2)
+        results = [workers.enqueue(Call(len, (1, 2), timed=True)).result() for _ in range(2)]
+    assert [each.value for each in results] == [2, 2]
+    first, second = (each.times for each in results)
     assert first.worker == second.worker and first.ended <= second.began
     assert first.start is not None and first.start.name == "starting" and second.start is None
     assert first.start.began <= first.start.ended <= first.began

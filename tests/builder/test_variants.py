@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.cache.compile_cache import job_key
+from cuda_wheel.builder.manifest_reader import all_manifests, manifest_of
 from cuda_wheel.builder.manifest_writer.coverage import cover
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
@@ -20,7 +21,7 @@ from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import shared_options
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
-from cuda_wheel.runtime.manifest import Manifest, all_manifests
+from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import BACKENDS, LISTS, SCIKIT_BUILD, pyproject_head
 from tests.support.variants import SOURCE_OF_VARIANTS, VARIANTS_TABLE, write_variants
@@ -196,7 +197,7 @@ def test_an_index_that_contradicts_itself_is_refused(variants_build: tuple[Path,
     manifests, _ = read(variants_build[0])
     assert all_manifests(manifest_text(*manifests), "x") == manifests
     with pytest.raises(UnknownVariantError, match="x has variants: name the macros of one"):
-        Manifest.from_json(manifest_text(*manifests), "x")
+        manifest_of(manifest_text(*manifests), "x")
     for changed, words in (
         ([manifests[0], manifests[1]._replace(variant=manifests[0].variant)], "appears twice"),
         ([manifests[1], manifests[0]], "does not follow the one before it"),

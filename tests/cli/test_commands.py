@@ -18,8 +18,8 @@ from random import Random
 import pytest
 
 from cuda_wheel import __version__
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.runtime.manifest import Manifest
 from tests.support.manifests import plain, text_of
 from tests.support.projects import KERNEL
 
@@ -213,7 +213,7 @@ def rewritten(text: str, path: tuple[str | int, ...], value: object) -> str:
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
-    return manifest_text(Manifest.from_json(text_of(document), "x"))
+    return manifest_text(manifest_of(text_of(document), "x"))
 
 
 FORGERIES: list[tuple[tuple[str | int, ...], object, str]] = [

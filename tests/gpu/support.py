@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import cuda_wheel
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.runtime.driver import device_and_driver
-from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.rules import resolve
 
 SAXPY = "saxpy_demo.kernels.saxpy"
@@ -106,7 +106,7 @@ def load_damaged(fatbin: str, numbers: range) -> Iterator[tuple[int, str]]:
     Yield the number and the outcome.
     """
     good = Path(fatbin).read_bytes()
-    manifest = Manifest.from_json(Path(f"{fatbin}.json").read_bytes(), "x")
+    manifest = manifest_of(Path(f"{fatbin}.json").read_bytes(), "x")
     image = resolve(manifest, *device_and_driver()).image
     assert image is not None and image.offset is not None
     start, end = image.offset, image.offset + image.size

@@ -11,7 +11,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import NoImageError
-from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.builder.manifest_reader import manifest_of
 from tests.gpu.conftest import prebuilt_sets
 from tests.gpu.support import compare_signatures
 from tests.support.processes import run
@@ -75,7 +75,7 @@ def test_signatures_match_the_driver(
     site = install(wheel)
     for path in site.rglob("*.fatbin.json"):
         name = ".".join(path.relative_to(site).parts).removesuffix(".fatbin.json")
-        if all(image.source for image in Manifest.from_json(path.read_bytes(), name).images):
+        if all(image.source for image in manifest_of(path.read_bytes(), name).images):
             with pytest.raises(NoImageError, match=r"load\(\.\.\., link=\[\.\.\.\]\)"):
                 cuda_wheel.load(name)
         else:

@@ -13,8 +13,8 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel import DriverError, JitOptions, LinkError, LinkInput
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.runtime.driver import device_and_driver
-from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.module import Module
 from cuda_wheel.runtime.rules import unsupported
 from tests.gpu.conftest import prebuilt_sets
@@ -46,7 +46,7 @@ def kernels(request: pytest.FixtureRequest, install: Callable[[Path], Path]) -> 
 def image(folder: Path, module: str, kind: str) -> bytes:
     """Return the bytes of a module's best image of a kind for this GPU, relocatable or not."""
     capability = device_and_driver()[0]
-    manifest = Manifest.from_json((folder / f"{module}.fatbin.json").read_bytes(), module)
+    manifest = manifest_of((folder / f"{module}.fatbin.json").read_bytes(), module)
     suits = [each for each in manifest.images if each.kind == kind and unsupported(each.target, capability) is None]
     found = max(suits, key=lambda each: each.target.capability)
     assert found.offset is not None

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import cuda_wheel
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.runtime.manifest import Manifest
 from tests.gpu.support import SAXPY, SAXPY_SIZE, Memory, check_saxpy, value
 from tests.soak import amount
 from tests.support.processes import run
@@ -22,7 +22,7 @@ from tests.support.processes import run
 
 def copies(folder: Path, count: int) -> list[str]:
     """Write `count` copies of the module saxpy next to it and return their names."""
-    manifest = Manifest.from_json((folder / "saxpy.fatbin.json").read_bytes(), "x")
+    manifest = manifest_of((folder / "saxpy.fatbin.json").read_bytes(), "x")
     names = [f"{SAXPY}{number}" for number in range(count)]
     for number, name in enumerate(names):
         fatbin = folder / f"saxpy{number}.fatbin"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.runtime.driver import device_and_driver
-from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
 from cuda_wheel.runtime.rules import resolve
 from tests.gpu.conftest import prebuilt_sets
@@ -89,7 +89,7 @@ def test_a_hidden_gpu_is_an_error(saxpy: Path) -> None:
 
 def test_a_damaged_image_never_reaches_the_driver(saxpy: Path) -> None:
     fatbin = saxpy / "saxpy.fatbin"
-    manifest = Manifest.from_json((saxpy / "saxpy.fatbin.json").read_bytes(), "x")
+    manifest = manifest_of((saxpy / "saxpy.fatbin.json").read_bytes(), "x")
     content = bytearray(fatbin.read_bytes())
     chosen = resolve(manifest, *device_and_driver(), nvjitlink_version()).image
     content[chosen.offset + chosen.size // 2] ^= 1
@@ -105,7 +105,7 @@ def test_a_damaged_image_never_reaches_the_driver(saxpy: Path) -> None:
 
 def loaded(prebuilt: Callable[[str, str], Path], install: Callable[[Path], Path], name: str):
     site = install(prebuilt(name, "saxpy"))
-    manifest = Manifest.from_json((site / "saxpy_demo/kernels/saxpy.fatbin.json").read_bytes(), "x")
+    manifest = manifest_of((site / "saxpy_demo/kernels/saxpy.fatbin.json").read_bytes(), "x")
     return manifest, resolve(manifest, *device_and_driver(), nvjitlink_version())
 
 
@@ -147,7 +147,7 @@ def test_a_wheel_of_ptx_alone_loads_and_runs(
         assert result.returncode == 0, result.stdout
         (wheel,) = (tmp_path / "dist").glob("*.whl")
     site = install(wheel)
-    manifest = Manifest.from_json((site / "saxpy_demo/kernels/saxpy.fatbin.json").read_bytes(), "x")
+    manifest = manifest_of((site / "saxpy_demo/kernels/saxpy.fatbin.json").read_bytes(), "x")
     assert [str(image.target) for image in manifest.images] == ["compute_75"]
     module = cuda_wheel.load(SAXPY)
     assert module.how == "jit" and module.jit is not None

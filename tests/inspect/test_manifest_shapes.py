@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from jsonschema import ValidationError
 
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.cli.main import main
 from cuda_wheel.runtime.manifest import (
@@ -24,7 +25,6 @@ from cuda_wheel.runtime.manifest import (
     Parameter,
     Struct,
     Target,
-    all_manifests,
 )
 from tests.support import manifest_schema
 from tests.support.manifest_schema import check_built_manifests, check_schema

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.compile_on_load.requests import compile_on_load
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.inspect import doctor
-from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import pip_wheel, run
 from tests.support.wheels import contents
 
@@ -92,7 +92,7 @@ def test_each_module_has_its_kernels_in_ptx_and_no_machine_code(built: tuple[str
         manifest.name: manifest
         for name, text in contents(built[1]).items()
         if name.endswith(".fatbin.json")
-        for manifest in [Manifest.from_json(text, name)]
+        for manifest in [manifest_of(text, name)]
     }
     assert {name: sorted(kernel.name for kernel in each.kernels) for name, each in manifests.items()} == KERNELS
     for manifest in manifests.values():
@@ -175,4 +175,4 @@ def test_an_editable_install_compiles_for_the_gpu_in_use(
     project = make_project('[tool.cuda-wheel]\narchitectures = ["75-virtual"]')
     found = compile_on_load("demo.fill", [str(project / "demo")], lambda: (9, 0))
     assert found is not None
-    assert [str(image.target) for image in Manifest.from_json(found[0], "demo.fill").images] == ["sm_90"]
+    assert [str(image.target) for image in manifest_of(found[0], "demo.fill").images] == ["sm_90"]

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.cli.main import main
 from cuda_wheel.inspect.archive import file_digests
@@ -31,7 +32,6 @@ from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.inspect.rebuild import Comparison, compare, pins, read_sbom, rebuild, sbom_differences
 from cuda_wheel.inspect.wheel_checks import record_differences
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
-from cuda_wheel.runtime.manifest import Manifest
 from tests.support.manifests import plain, text_of
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
@@ -101,7 +101,7 @@ def edited(edit: Callable[[Any], object]) -> Change:
         document = plain(content) if is_manifest else json.loads(content)
         edit(document)
         if is_manifest:
-            return manifest_text(Manifest.from_json(text_of(document), "x")).encode()
+            return manifest_text(manifest_of(text_of(document), "x")).encode()
         return json.dumps(document).encode()
 
     return change

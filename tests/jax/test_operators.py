@@ -450,7 +450,7 @@ EXIT = """
 import sys, threading
 import jax, jax.numpy as jnp
 import cuda_wheel.jax
-from cuda_wheel.jax import registration
+from cuda_wheel.jax import handler as registration
 from tests.jax.host_kernels import HostKernel, launch_on_cpu
 
 registration.PLATFORMS["cpu"] = launch_on_cpu

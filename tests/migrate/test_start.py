@@ -12,10 +12,10 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.migrate.pyproject_edit import FileChange, PyprojectEdit, table_lines, write_changes
 from cuda_wheel.migrate.seen_project import toolchain_extra
 from cuda_wheel.migrate.start import cmake_call, start
-from cuda_wheel.runtime.manifest import Manifest
 from tests.project.pages import projects
 from tests.support.processes import pip_wheel
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
@@ -59,7 +59,7 @@ def check_wheel(project: Path, folder: Path, *modules: str) -> None:
     paths = [module.replace(".", "/") for module in modules]
     found = images(wheel)
     assert set(found) == {f"{path}.{suffix}" for path in paths for suffix in ("fatbin", "fatbin.json")}
-    assert all(Manifest.from_json(found[f"{path}.fatbin.json"], "x").kernels for path in paths)
+    assert all(manifest_of(found[f"{path}.fatbin.json"], "x").kernels for path in paths)
     assert not [name for name in contents(wheel) if name.endswith(".cu")]
     assert "py3-none-any" in wheel.name
 

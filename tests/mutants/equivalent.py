@@ -58,13 +58,13 @@ EQUIVALENT = (
         "neither finds a known prefix and a number in a text with two underscores, or none",
     ),
     Equivalent(
-        "runtime/manifest.py",
+        "builder/manifest_reader.py",
         'if not "".join(figures).isprintable():',
         'if not "XXXX".join(figures).isprintable():',
         "X is printable",
     ),
     Equivalent(
-        "runtime/manifest.py",
+        "builder/manifest_reader.py",
         "if not end <= each.offset <= each.offset + each.size <= PARAMETERS:",
         "if not end <= each.offset < each.offset + each.size <= PARAMETERS:",
         "the size is at least 1",

@@ -40,7 +40,7 @@ ROOMS = {
         {
             "runtime/manifest.py": ALL,
             "builder/manifest_writer/text.py": ALL,
-            "runtime/digest.py": ALL,
+            "builder/manifest_reader.py": ALL,
         },
         (
             "tests/runtime/test_manifest.py",
@@ -58,6 +58,7 @@ ROOMS = {
             "tests/runtime/test_arrays.py",
             "tests/runtime/test_dlpack.py",
             "tests/runtime/parts/test_structs.py",
+            "tests/runtime/parts/test_untyped_parameters.py",
             "tests/runtime/test_launching.py",
             "tests/runtime/test_values.py",
             "--deselect=tests/runtime/test_launching.py::test_a_copy_of_the_loader_launches_by_itself",

@@ -17,10 +17,11 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.builder.config.settings import Config, table_schema
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.cli.main import _chosen_command, command_parser
-from cuda_wheel.runtime.configurations import LaunchAttributes
-from cuda_wheel.runtime.manifest import Manifest, all_manifests
+from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.module import Kernel
+from cuda_wheel.runtime.parts.launch_attributes import LaunchAttributes
 from tests.project.pages import PAGES, Block, blocks, name_of, projects
 from tests.support.processes import pip_wheel
 from tests.support.projects import ROOT, write_files

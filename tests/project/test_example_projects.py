@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cuda_wheel.runtime.manifest import Manifest, all_manifests
+from cuda_wheel.builder.manifest_reader import all_manifests, manifest_of
+from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.parts.cuda_libraries import link_code
 from cuda_wheel.runtime.parts.tuned_tables import parse_table
 from cuda_wheel.tuning.tuner import table_text
@@ -63,7 +64,7 @@ def test_the_example_of_launches_builds_for_gpus_with_and_without_programmatic_l
     tmp_path: Path, cuda_wheel
 ) -> None:
     build("launches", tmp_path, cuda_wheel, "75-virtual;90-virtual")
-    manifest = Manifest.from_json((tmp_path / "out/heat_demo/heat.fatbin.json").read_bytes(), "x")
+    manifest = manifest_of((tmp_path / "out/heat_demo/heat.fatbin.json").read_bytes(), "x")
     fatbin = (tmp_path / "out/heat_demo/heat.fatbin").read_bytes()
     used = {
         str(image.target): fatbin[image.offset : image.offset + image.size].count(b"griddepcontrol")
@@ -76,7 +77,7 @@ def test_the_example_of_launches_builds_for_gpus_with_and_without_programmatic_l
 
 def test_the_example_of_streams_builds_and_launches_what_its_kernel_takes(tmp_path: Path, cuda_wheel) -> None:
     project = build("streams", tmp_path, cuda_wheel)
-    manifest = Manifest.from_json((tmp_path / "out/streams_demo/average.fatbin.json").read_bytes(), "x")
+    manifest = manifest_of((tmp_path / "out/streams_demo/average.fatbin.json").read_bytes(), "x")
     assert [each.parameter_list for each in manifest.kernels] == ["float*, const float*, float, int"]
     program = (project / "src/streams_demo/__main__.py").read_text()
     assert re.findall(r"(\w+)\.update\.launch\(GRID, BLOCK, .*, RATE, N[,)]", program) == ["streams_demo"] * 5
@@ -130,7 +131,7 @@ def gallery_manifests(example: str, folder: Path, cuda_wheel, **environ: str) ->
     environ = {"CUDAARCHS": "80-real", **environ}
     result = cuda_wheel("build", ROOT / "examples" / example, "-o", folder, **environ)
     assert result.returncode == 0, result.stdout
-    manifests = [Manifest.from_json(path.read_bytes(), "x") for path in folder.rglob("*.fatbin.json")]
+    manifests = [manifest_of(path.read_bytes(), "x") for path in folder.rglob("*.fatbin.json")]
     kernels = {kernel.name: kernel.parameter_list for each in manifests for kernel in each.kernels}
     assert kernels == PARAMETERS[example]
     return {each.name: each for each in manifests}

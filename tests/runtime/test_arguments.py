@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from collections.abc import Callable
 from decimal import Decimal
@@ -20,21 +19,20 @@ from cuda_wheel.runtime.arguments import (
     FloatConverter,
     IntegerConverter,
     NumberConverter,
-    RawScalarConverter,
-    UnknownSignConverter,
-    any_integer,
-    device_bytes,
-    host_bytes,
-    integer_of_unknown_sign,
-    is_array,
-    plain_number,
     type_name,
     value_text,
 )
-from cuda_wheel.runtime.arrays import PointerConverter, RawWordConverter, _dtype_name, converter_for, long_size
-from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.arrays import PointerConverter, _dtype_name, long_size
+from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
 from cuda_wheel.runtime.parts.structs import StructConverter
+from cuda_wheel.runtime.parts.untyped_parameters import (
+    RawScalarConverter,
+    RawWordConverter,
+    UnknownSignConverter,
+    any_integer,
+    integer_of_unknown_sign,
+)
 from tests.support.driver import Driver
 
 pytestmark = pytest.mark.one_toolchain
@@ -150,12 +148,6 @@ def test_a_number_that_fits_is_written_without_a_call(size: int) -> None:
         assert eval(expression, {**names, "value": value, "type_value": type(value)}) == "called"
 
 
-def test_a_scalar_of_machine_code_takes_bytes() -> None:
-    for content in (b"abcd", bytearray(b"abcd"), np.frombuffer(b"abcd", "<u4")[0], ctypes.c_uint32(0x64636261)):
-        assert RawScalarConverter(4).convert(content) == 0x64636261
-    assert refused(RawScalarConverter(4).convert, bytearray(3)) == "takes 4 bytes, not the 3 of bytearray"
-
-
 def test_a_bfloat16_that_is_no_number_keeps_its_sign() -> None:
     for bits in (0x7FC00000, 0xFFC00000):
         value = struct.unpack("<f", bits.to_bytes(4, "little"))[0]
@@ -202,18 +194,6 @@ def test_a_parameter_tells_the_size_of_a_long(cpp: str, size: int, is_known: boo
     kernels = (KernelInfo("a", "_Z1ai", (Parameter("u32", 0, 4, "int"), Parameter("u64", 8, size, cpp))),)
     manifest = Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), kernels)
     assert long_size(manifest) == (size if is_known else None)
-
-
-# --- structs -----------------------------------------------------------------------------------------
-
-
-DATES = np.zeros(1, "M8[s]")  # 8 bytes that have no buffer
-
-
-def released() -> memoryview:
-    view = memoryview(bytes(8))
-    view.release()
-    return view
 
 
 # --- pointers ----------------------------------------------------------------------------------------
@@ -379,67 +359,7 @@ def test_an_instance_may_have_the_array_interface(two: Driver) -> None:
     assert refused(read, PointerConverter("float*", True), value, 0) == ON_GPU_1
 
 
-# --- words of 8 bytes of unknown type ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["bool", "bool_"])
-def test_a_bool_of_numpy_is_a_number_in_each_version(name: str) -> None:
-    """Its class is `bool_` before NumPy 2, and `bool` since."""
-    for answer in (False, True):
-        value = fake("numpy", name, __bool__=lambda self, answer=answer: answer)()
-        assert plain_number(value) is answer
-        assert read(RawWordConverter(True, False), value) == answer
-        other = fake("other", name, __bool__=lambda self: True)()
-        assert plain_number(other) is other
-        message = f"takes an array on the GPU, an address or None, not other.{name}"
-        assert refused(read, RawWordConverter(True, False), other) == message
-
-
-def test_an_array_of_numpy_is_no_word() -> None:
-    for array in (np.zeros(1), np.zeros((2, 2), "i8")):
-        message = "takes an array on the GPU, an address or None, not numpy.ndarray"
-        assert refused(read, RawWordConverter(True, False), array) == message
-    assert read(RawWordConverter(True, False), np.array(5)) == 5
-
-
-def test_an_array_of_numpy_may_stand_for_one_on_the_gpu(two: Driver) -> None:
-    """A subclass has the array interface, or an array without dimensions holds the object that has it."""
-    on_gpu = array_interface(address=0x5000)
-    managed: Any = np.zeros(1, "f4").view(
-        fake("library", "Managed", np.ndarray, __cuda_array_interface__=on_gpu.__cuda_array_interface__)
-    )
-    holder = np.empty((), object)
-    holder[()] = on_gpu
-    for value in (managed, holder):
-        assert read(RawWordConverter(True, False), value, 1) == 0x5000
-        assert refused(read, RawWordConverter(True, False), value, 0) == ON_GPU_1
-
-
 # --- buffers -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["__len__", "__cuda_array_interface__", "__dlpack__"])
-def test_each_of_three_members_makes_an_array(name: str) -> None:
-    array = fake("a", "Array", **{name: None})
-    assert is_array(array) and is_array(fake("b", "Derived", array))
-    assert not is_array(fake("a", "Number", __index__=None, __dlpack_device__=None))
-
-
-def test_the_memory_of_an_array_on_the_gpu() -> None:
-    assert device_bytes(array_interface(shape=(2, 3))) == (8, 24)
-    assert device_bytes(array_interface(shape=(2, 3), strides=(12, 4))) == (8, 24)
-    assert device_bytes(array_interface(shape=(0,), address=None)) == (0, 0)
-    with pytest.raises(ArgumentError, match=r"^the numba\.DeviceArray is not contiguous$"):
-        device_bytes(array_interface(shape=(2, 3), strides=(4, 8)))
-    with pytest.raises(ValueError, match=r"shorter|longer"):
-        device_bytes(array_interface(shape=(2, 3), strides=(4,)))
-
-
-@pytest.mark.parametrize("data", [DATES, released(), object(), 5])
-def test_what_is_no_buffer(data: Any) -> None:
-    pattern = rf"^{type_name(type(data))} is not a buffer in host memory \(.+\)$"
-    with pytest.raises(ArgumentError, match=pattern):
-        host_bytes(data)
 
 
 def test_the_name_of_a_type_has_the_library_and_the_class() -> None:

@@ -18,6 +18,7 @@ from cuda_wheel.runtime.arrays import alignment
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.runtime.streams import stream_address
 from tests.support.array_libraries import (
     ADDRESS,
@@ -232,7 +233,7 @@ def test_floats_are_refused_after_equal_integers(driver: Driver, given: dict[str
 
     launchers = [launch]
     if given.keys() <= {"grid", "block"}:
-        by_address = launcher_of(kernel).launch_addresses
+        by_address = launch_by_address(kernel)
         launchers.append(lambda grid=1, block=1: by_address(grid, block, 0, 7))
     for each in launchers:
         for _ in range(3):
@@ -280,7 +281,7 @@ def test_pointers_to_vectors_need_aligned_addresses(driver: Driver, make: Callab
     bound()
     launches = [bound, lambda value: kernel.launch(1, 1, value)]
     if make is int:
-        launches.append(lambda value: launcher_of(kernel).launch_addresses(1, 1, 0, value))
+        launches.append(lambda value: launch_by_address(kernel)(1, 1, 0, value))
     for launch in launches:
         launch(good)
         assert driver.launches[-1].arguments == (ADDRESS + 16).to_bytes(8, "little")

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.cli.main import main
 from cuda_wheel.runtime.errors import ImageError
-from cuda_wheel.runtime.manifest import Manifest
 from tests.support.driver import Driver
 from tests.support.package_files import LOAD, LOADED, ODD_NAMES, SAXPY, STAND_IN, make_folder, unpack, with_loader
 from tests.support.processes import run
@@ -159,7 +159,7 @@ def test_a_package_in_several_folders_and_a_zip(
     driver = use((8, 6))
 
     def module(name: str) -> dict[str, bytes]:
-        manifest = Manifest.from_json(files[FATBIN + ".json"], "x")
+        manifest = manifest_of(files[FATBIN + ".json"], "x")
         own = manifest_text(manifest._replace(name=f"space.inner.{name}", fatbin=f"{name}.fatbin")).encode()
         return {f"space/inner/{name}.fatbin": files[FATBIN], f"space/inner/{name}.fatbin.json": own}
 

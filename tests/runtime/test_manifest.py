@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cuda_wheel.builder.manifest_reader import PARAMETERS, manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text, manifest_to_json
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import (
     FORMAT,
     LARGEST,
-    PARAMETERS,
     External,
     Field,
     GlobalInfo,
@@ -90,9 +90,9 @@ RELOCATABLE = MANIFEST._replace(
 @pytest.mark.parametrize("manifest", [MANIFEST, RELOCATABLE, STRUCTS])
 def test_a_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
     text = manifest_text(manifest)
-    assert Manifest.from_json(text, "x") == manifest
-    assert Manifest.from_json(text.encode(), "x") == manifest
-    assert manifest_text(Manifest.from_json(text, "x")) == text
+    assert manifest_of(text, "x") == manifest
+    assert manifest_of(text.encode(), "x") == manifest
+    assert manifest_text(manifest_of(text, "x")) == text
 
 
 def test_equal_manifests_give_equal_text() -> None:
@@ -140,13 +140,13 @@ def test_the_compilers_release_is_that_of_nvrtc() -> None:
 
 
 def test_a_manifest_may_not_say_the_size_of_a_long() -> None:
-    assert Manifest.from_json(manifest_text(MANIFEST._replace(long_size=None)), "x").long_size is None
+    assert manifest_of(manifest_text(MANIFEST._replace(long_size=None)), "x").long_size is None
 
 
 def test_a_compressed_image_has_no_place_of_its_own() -> None:
     for compression in ("lz4", "zstd"):
         packed = PACKED._replace(compression=compression)
-        assert Manifest.from_json(manifest_text(packed), "x") == packed
+        assert manifest_of(manifest_text(packed), "x") == packed
 
 
 @pytest.mark.parametrize(
@@ -156,14 +156,14 @@ def test_a_compression_that_the_images_do_not_have_is_refused(manifest: Manifest
     document = manifest_to_json(manifest)
     document["fatbin"]["compression"] = compression
     with pytest.raises(ImageError, match=r"x is not a cuda-wheel manifest: \w+Error: "):
-        Manifest.from_json(text_of(document), "x", check=False)
+        manifest_of(text_of(document), "x", check=False)
 
 
 def test_images_of_the_same_bytes_have_the_same_place() -> None:
     first, second = MANIFEST.images
     third = first._replace(target=Target.parse("sm_90"))
     shared = MANIFEST._replace(images=(first, second, third))
-    assert Manifest.from_json(manifest_text(shared), "x") == shared
+    assert manifest_of(manifest_text(shared), "x") == shared
 
 
 def test_a_manifest_that_was_changed_is_damaged() -> None:
@@ -171,13 +171,13 @@ def test_a_manifest_that_was_changed_is_damaged() -> None:
     for changed in (text.replace('"compute_80"', '"compute_75"'), text.replace('"cuda_wheel": "0', '"cuda_wheel": "1')):
         assert changed != text
         with pytest.raises(ImageError, match=r"^k is damaged: its SHA-256 is not the one .* Reinstall the package"):
-            Manifest.from_json(changed, "k")
-        assert Manifest.from_json(changed, "k", check=False).name == MANIFEST.name
+            manifest_of(changed, "k")
+        assert manifest_of(changed, "k", check=False).name == MANIFEST.name
     with pytest.raises(ImageError, match=r"^k is damaged, or was changed after it was loaded: "):
-        Manifest.from_json(text.replace('"index":0', '"index":1'), "k")
+        manifest_of(text.replace('"index":0', '"index":1'), "k")
     for changed in (text + " ", text[:-1], text.replace("\n", "\r\n"), text.replace("\n]}", ",\n[]\n]}")):
         with pytest.raises(ImageError):
-            Manifest.from_json(changed, "k")
+            manifest_of(changed, "k")
 
 
 @pytest.mark.parametrize(
@@ -207,13 +207,13 @@ def test_a_manifest_that_was_changed_is_damaged() -> None:
 )
 def test_another_format_is_named_with_its_writer_and_what_to_do(text: str, message: str) -> None:
     with pytest.raises(ImageError) as caught:
-        Manifest.from_json(text, "k")
+        manifest_of(text, "k")
     assert str(caught.value) == message
 
 
 def test_more_than_a_manifest_may_have_is_not_read() -> None:
     with pytest.raises(ImageError, match="it has 67108865 bytes, more than the 67108864 that a manifest may have"):
-        Manifest.from_json(b" " * (LARGEST + 1), "k")
+        manifest_of(b" " * (LARGEST + 1), "k")
 
 
 def changed(*path: Any, to: Any) -> str:
@@ -303,7 +303,7 @@ def changed(*path: Any, to: Any) -> str:
 )
 def test_what_is_no_manifest_is_refused_with_its_file_named(text: str | bytes) -> None:
     with pytest.raises(ImageError, match=r"^k\.fatbin\.json is not a cuda-wheel manifest: "):
-        Manifest.from_json(text, "k.fatbin.json")
+        manifest_of(text, "k.fatbin.json")
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_every_part_is_needed(key: str) -> None:
     document = manifest_to_json(MANIFEST)
     del document[key]
     with pytest.raises(ImageError, match=key):
-        Manifest.from_json(text_of(document), "x")
+        manifest_of(text_of(document), "x")
 
 
 SHORT_OF_ONE = "is not a size in bytes, or not of at least 1"
@@ -396,7 +396,7 @@ SHORT_OF_ZERO = "is not a size in bytes, or not of at least 0"
 )
 def test_the_error_says_what_is_wrong(path: list[Any], value: Any, reason: str) -> None:
     with pytest.raises(ImageError) as caught:
-        Manifest.from_json(changed(*path, to=value), "k")
+        manifest_of(changed(*path, to=value), "k")
     assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
 
 
@@ -436,7 +436,7 @@ def test_structs_that_cannot_be_are_refused(path: list[Any], value: Any, reason:
         part = part[key]
     part[path[-1]] = value
     with pytest.raises(ImageError) as caught:
-        Manifest.from_json(text_of(document), "k", check=False)
+        manifest_of(text_of(document), "k", check=False)
     assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
 
 
@@ -454,7 +454,7 @@ def test_structs_that_cannot_be_are_refused(path: list[Any], value: Any, reason:
 def test_the_error_says_what_appears_twice(path: list[Any], reason: str) -> None:
     items = manifest_to_json(MANIFEST)[path[0]]
     with pytest.raises(ImageError) as caught:
-        Manifest.from_json(changed(*path, to=[*items, items[0]]), "k")
+        manifest_of(changed(*path, to=[*items, items[0]]), "k")
     assert str(caught.value) == f"k is not a cuda-wheel manifest: {reason}"
 
 
@@ -462,26 +462,26 @@ def test_what_appears_once_is_not_named() -> None:
     first, second = MANIFEST.images
     text = manifest_text(MANIFEST._replace(images=(first, second, second)))
     with pytest.raises(ImageError, match=r"the image \('ptx', .*\) appears twice$"):
-        Manifest.from_json(text, "k")
+        manifest_of(text, "k")
 
 
 def test_lto_ir_belongs_to_a_source() -> None:
     (*_, ltoir) = RELOCATABLE.images
     text = manifest_text(RELOCATABLE._replace(images=(ltoir._replace(source=None),)))
     with pytest.raises(ImageError, match="ltoir compute_90a has no source, but LTO-IR must be linked"):
-        Manifest.from_json(text, "k")
+        manifest_of(text, "k")
 
 
 def test_a_long_reason_is_cut() -> None:
     with pytest.raises(ImageError) as caught:
-        Manifest.from_json(changed("fatbin", "sha256", to="x" * 1000), "k")
+        manifest_of(changed("fatbin", "sha256", to="x" * 1000), "k")
     assert str(caught.value) == "k is not a cuda-wheel manifest: ValueError: '" + "x" * 287 + "..."
 
 
 def test_the_first_image_may_begin_with_the_fatbin() -> None:
     first, second = MANIFEST.images
     moved = MANIFEST._replace(images=(first._replace(offset=0, size=500), second))
-    assert Manifest.from_json(manifest_text(moved), "k") == moved
+    assert manifest_of(manifest_text(moved), "k") == moved
 
 
 # --- laws -----------------------------------------------------------------------------------------
@@ -548,7 +548,7 @@ def manifests(draw: st.DrawFn) -> Manifest:
 @given(manifests())
 def test_every_manifest_reads_back_as_it_was_written(manifest: Manifest) -> None:
     text = manifest_text(manifest)
-    assert Manifest.from_json(text, "x") == manifest
+    assert manifest_of(text, "x") == manifest
     assert json.loads(text)["format"] == FORMAT
 
 
@@ -560,4 +560,4 @@ def test_a_manifest_with_a_changed_character_is_refused(manifest: Manifest, data
     damaged = text[:place] + data.draw(st.sampled_from('0x" ,{')) + text[place + 1 :]
     if damaged != text:
         with pytest.raises(ImageError):
-            Manifest.from_json(damaged, "x")
+            manifest_of(damaged, "x")

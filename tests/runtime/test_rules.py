@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
-from cuda_wheel.runtime.rules import Resolution, resolve, unlinkable
+from cuda_wheel.runtime.parts.nvjitlink_rules import unlinkable
+from cuda_wheel.runtime.rules import Resolution, resolve
 from tests.support.manifests import image, images, manifest, one_image
 
 pytestmark = pytest.mark.one_toolchain

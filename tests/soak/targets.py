@@ -26,6 +26,7 @@ from cuda_wheel.builder.cxx.demangling import signature as signature_of
 from cuda_wheel.builder.cxx.tokens import macro_of
 from cuda_wheel.builder.images import lowering, ptx_requirements, ptx_text, variables
 from cuda_wheel.builder.jobs import EMPTY
+from cuda_wheel.builder.manifest_reader import PARAMETERS, manifest_of
 from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
 from cuda_wheel.builder.manifest_writer.manifest import extern_table
 from cuda_wheel.builder.manifest_writer.missing_kernels import missing_kernel_warnings
@@ -44,7 +45,8 @@ from cuda_wheel.builder.sources import source_files as device_files
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.explanations import no_image_message
-from cuda_wheel.runtime.manifest import PARAMETERS, Manifest, ManifestFile, Parameter, Target, dotted, parse_version
+from cuda_wheel.runtime.manifest import ManifestFile, Parameter, Target, dotted, parse_version
+from cuda_wheel.runtime.parts.attach import kernel_names
 from cuda_wheel.runtime.parts.formats import cubin as cubins
 from cuda_wheel.runtime.parts.formats import cubin as symbols
 from cuda_wheel.runtime.parts.formats import elf, fatbin, ptx
@@ -115,14 +117,14 @@ MACHINES = [
 @_target(seeds.MANIFESTS, seeds.MANIFEST_WORDS)
 def manifest(data: bytes) -> None:
     def names_in(data: bytes, where: str) -> list[str] | None:
-        return ManifestFile(lambda offset, size: data[offset : offset + size], where, check=False).kernel_names()
+        return kernel_names(ManifestFile(lambda offset, size: data[offset : offset + size], where, check=False))
 
     names = _tried(names_in, data, "k.json", raises=ImageError)
-    found = _tried(Manifest.from_json, data, "k.json", raises=ImageError)
+    found = _tried(manifest_of, data, "k.json", raises=ImageError)
     if found is None:
         return
     text = manifest_text(found)
-    again = Manifest.from_json(text, "k.json")
+    again = manifest_of(text, "k.json")
     assert again == found and manifest_text(again) == text
     assert names == [kernel.name for kernel in found.kernels]
     assert all(0 <= (image.offset or 0) <= found.fatbin_size - image.size for image in found.images if image.offset)
@@ -270,9 +272,9 @@ def preprocessed_text(data: bytes) -> None:
     unit = TranslationUnit(data)
     for name, place in unit.instantiating.items():
         assert name and place <= len(data)
-    block, body = unit.body(0)
+    block = unit.body(0)
     if block is not None:
-        unit.later_meaning(block, body)
+        unit.later_meaning(block)
 
 
 # --- PTX --------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import Job, LinkJob
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
@@ -147,7 +147,7 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
         with Workers(timeout=LONG, memory=8 << 30, count=rng.choice([1, 2, 2, 3])) as workers:
             company = Company(workers, rng)
             with pytest.raises(CompileError) as caught:
-                list(execute(planned, company, SilentReporter(), None))
+                list(PlanRunner(planned, company, SilentReporter(), None).run())
             assert "demo/wrong.cu does not compile for sm_120" in str(caught.value)
             assert ("demo/endless.cu does not compile" in str(caught.value)) == SOAK
             assert str(caught.value).count("not compile") == 1 + SOAK, str(caught.value)
@@ -157,7 +157,7 @@ def compare(root: Path, count: int, orders: int, tell: Callable[[str, int], None
             if isinstance(call[1], Job | LinkJob) and not future.exception()
         }
         assert len(together) >= count
-        precompiled += sum(span.name == PRECOMPILING for timed in together.values() for span in timed.phases)
+        precompiled += sum(span.name == PRECOMPILING for timed in together.values() for span in timed.times.phases)
         unknown = [call for call in together if call not in expected]
         expected |= dict(zip(unknown, alone(unknown), strict=True))
         for call, timed in together.items():

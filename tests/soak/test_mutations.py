@@ -27,6 +27,7 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import CudaWheelError
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import _line
 from cuda_wheel.cli import main
 from cuda_wheel.runtime import driver as driver_module
@@ -79,7 +80,7 @@ class OriginalWheel:
             manifest.name: manifest
             for name, text in self.files.items()
             if name.endswith(".fatbin.json")
-            for manifest in [Manifest.from_json(text, name)]
+            for manifest in [manifest_of(text, name)]
         }
         self.images: dict[bytes, tuple[Manifest, Image]] = {}
         for manifest in self.manifests.values():

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.errors import ToolchainError
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.toolchain.find import find_nvvm
 from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, TRIPLE
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
@@ -75,7 +76,7 @@ class Built:
         self.modules: dict[str, Manifest] = {}
         self.fatbins: dict[str, bytes] = {}
         for path in sorted(folder.rglob("*.fatbin.json")):
-            manifest = Manifest.from_json(path.read_bytes(), str(path))
+            manifest = manifest_of(path.read_bytes(), str(path))
             self.modules[manifest.name] = manifest
             self.fatbins[manifest.name] = path.with_suffix("").read_bytes()
 

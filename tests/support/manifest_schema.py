@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.runtime.errors import ImageError
-from cuda_wheel.runtime.manifest import all_manifests
 from tests.support.projects import ROOT
 
 __all__ = ["check_built_manifests", "check_schema"]

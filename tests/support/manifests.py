@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import _line, _signed, manifest_to_json
 from cuda_wheel.builder.releases import first_reading
-from cuda_wheel.runtime.digest import sha256_of
-from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
+from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version, sha256_of
 
 
 def image(target: str, ptx_version: str | None = None, nvrtc: str = "12.9.86") -> Image:
@@ -25,7 +25,7 @@ def image(target: str, ptx_version: str | None = None, nvrtc: str = "12.9.86") -
 
 def plain(text: str | bytes) -> dict[str, Any]:
     """Return the manifest of a module without variants as one JSON object, with its kernels as a list."""
-    return manifest_to_json(Manifest.from_json(text, "x"))
+    return manifest_to_json(manifest_of(text, "x"))
 
 
 def text_of(document: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from cuda_wheel.runtime.configurations import dimensions
+from cuda_wheel.runtime.arguments import dimensions
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
 from tests.support.launches import module_of

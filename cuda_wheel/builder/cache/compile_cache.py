@@ -20,31 +20,80 @@ from typing import Any, NamedTuple
 
 from cuda_wheel import __version__
 from cuda_wheel.builder.cache.files import DependencyCache, FileHashes, KeptFiles, Recorded, unchanged_since
-from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import AbsentHeader, BuiltModule, Compiled, Declared, Job, LeftOutCode, LinkJob
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.plan import ModulePlan, Plan
 from cuda_wheel.builder.schedule import Durations
+from cuda_wheel.builder.sources.header_dependencies import option_folders
 from cuda_wheel.builder.sources.header_search import finds_the_same, searched_paths
+from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.find import device_runtime_build
+from cuda_wheel.builder.toolchain.headers import device_runtime_build
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
-from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct, all_manifests
+from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct
 from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 
 __all__ = [
+    "OUTSIDE",
     "CompileCache",
+    "Place",
     "PostponedEntries",
+    "contains_project_path",
     "folders_key",
     "job_key",
     "link_key",
     "module_key",
     "pack",
+    "path_of",
+    "place_of",
     "unpack",
     "write_and_call",
 ]
 
+
+# --- names of files, independent of where they are installed ------------------------------------------
+
+Place = tuple[int, str]
+"""A file as the number of its include folder and its path in there: an isolated build installs the toolchain in a new
+folder each time. The number counts `Job.include_dirs` from their end, as -1; 0 is the project, and OUTSIDE is neither:
+the path is then relative to the project, or absolute if an option names its folder so."""
+
+OUTSIDE = 1
+
+
+def contains_project_path(job: Job, compiled: Compiled) -> bool:
+    """Return whether an image contains the path of the project's folder, so that builds in other folders differ."""
+    root = os.fsencode(job.root)
+    return any(root in content for content in (compiled.cubin, compiled.ptx, compiled.ltoir) if content)
+
+
+def place_of(path: str, job: Job) -> Place:
+    """Return the place of a file that a job read or looked for."""
+    for folder in job.include_dirs:
+        if os.path.isabs(folder) and path.startswith(folder + os.sep):
+            # From the end, because the first folder is among the toolchain's once more.
+            return -1 - job.include_dirs[::-1].index(folder), os.path.relpath(path, folder)
+    own = below(path, job.root)
+    if own is not None:
+        return 0, own
+    named = [os.path.normpath(folder) for folder in option_folders(job.options) if os.path.isabs(folder)]
+    if any(path.startswith(folder + os.sep) for folder in named):
+        return OUTSIDE, path
+    is_near = os.path.splitdrive(path)[0] == os.path.splitdrive(job.root)[0]
+    return OUTSIDE, os.path.relpath(path, job.root) if is_near else path
+
+
+def path_of(place: Place, job: Job) -> str:
+    """Return the absolute path of a place for a job, which may come from another machine."""
+    number, below = place
+    if number == OUTSIDE:
+        return os.path.normpath(os.path.join(job.root, below))
+    return f"{job.root if number == 0 else job.include_dirs[number]}{os.sep}{below}"  # not os.path.join: thousands
+
+
+# --- results as bytes -----------------------------------------------------------------------------------
 
 _IMAGES = ("cubin", "ptx", "ltoir")
 

@@ -24,7 +24,7 @@ from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.parts.user_cache import Cache, used_in_place
 
 if TYPE_CHECKING:
-    from cuda_wheel.builder.cache.job_files import Place
+    from cuda_wheel.builder.cache.compile_cache import Place
     from cuda_wheel.builder.config.settings import Config
     from cuda_wheel.builder.sources.layout import WheelFile
     from cuda_wheel.builder.toolchain.toolchain import Toolchain
@@ -81,7 +81,7 @@ class WholeBuilds:
         """The toolchain of this environment, if it is known."""
         self._root = str(root)
         self._facts = _facts(root, config, files)
-        self._read = [str(file.source) for file in files if _is_read(file.destination)]
+        self._read = [str(file.source) for file in files if _is_read(file.destination, config)]
         """The absolute paths of the files beside the sources that decide what goes into the wheel."""
         self._builds: DependencyCache[list[_ListedFolder]] = DependencyCache(cache, _parse_folders)
         self._files = KeptFiles(cache)
@@ -140,43 +140,48 @@ class WholeBuilds:
         `inputs` has the hashes of the files that its jobs read or looked for, None if they are not known. `sources` are
         the project-relative paths of all sources, and `looked_for` those where headers were looked for before.
         """
-        if inputs is None or shown is None or self._facts is None or self._cache.took_from_second:
-            return  # what the second cache has is not copied
-        folders = toolchain.header_folders
-        if any(path in text for _, text in shown.lines for path in (self._root, *folders, *toolchain.libraries)):
-            return  # the next build may be in other folders
-        if not all(path.startswith(f"{self._root}{os.sep}") for path in self._read):
-            return  # other code generates them elsewhere
+        if inputs is None or shown is None or not self._is_repeatable(toolchain, shown):
+            return
         needed = {(_OWN, path) for path in sources}
         # Some back ends list the `__init__.py` of a namespace package, which does not exist.
         looked = {(_OWN, os.path.normpath(path)) for path in looked_for}
         looked |= {(_OWN, path[len(self._root) + 1 :]) for path in self._read}
-        if any(
-            not -len(folders) <= number <= _OWN or path.startswith(os.pardir)
-            for number, path in inputs.keys() | needed | looked
-        ):
+        places, folders = inputs.keys() | needed | looked, toolchain.header_folders
+        if any(not -len(folders) <= number <= _OWN or path.startswith(os.pardir) for number, path in places):
             return
         reader = _StateReader(self._root, folders, FileHashes(self._cache))
-        listed = _grouped(inputs.keys() | needed | looked, reader)
+        listed = _grouped(places, reader)
         state = reader.state_of(listed)
         known = {
             (each.number, os.path.join(each.path, name)): digest
             for each, (digests, _) in zip(listed, state, strict=True)
             for name, digest in zip(each.present, digests, strict=True)
         }
-        own = [reader.path_of(place) for place in known if place[0] == _OWN]
-        if (
-            not needed <= known.keys()
-            or None in known.values()
-            or any(known.get(place) != digest for place, digest in inputs.items())
-            or not unchanged_since(self._began, own)
-        ):
+        if not needed <= known.keys() or not self._is_unchanged(inputs, known, reader):
             return
         with used_in_place(self._cache.folder):
             pass  # makes the lock
         digests = {name: self._files.put((folder / name).read_bytes()) for name in outputs}
         build = {"outputs": digests, **shown._asdict()}
         self._builds.put(Recorded(self._request(toolchain), listed, state), json.dumps(build).encode())
+
+    def _is_repeatable(self, toolchain: Toolchain, shown: Shown) -> bool:
+        """Return whether this build's outputs and lines are those of the next one, if no file changes."""
+        if self._facts is None or self._cache.took_from_second:  # what the second cache has is not copied
+            return False
+        folders = (self._root, *toolchain.header_folders, *toolchain.libraries)
+        if any(path in text for _, text in shown.lines for path in folders):
+            return False  # the next build may be in other folders
+        # Other code generates what lies elsewhere.
+        return all(path.startswith(f"{self._root}{os.sep}") for path in self._read)
+
+    def _is_unchanged(
+        self, inputs: Mapping[Place, str | None], known: Mapping[Place, str | None], reader: _StateReader
+    ) -> bool:
+        """Return whether files are as the jobs read them; `inputs` are their hashes then, and `known` those now."""
+        if None in known.values() or any(known.get(place) != digest for place, digest in inputs.items()):
+            return False
+        return unchanged_since(self._began, [reader.path_of(place) for place in known if place[0] == _OWN])
 
     def _request(self, toolchain: Toolchain) -> str:
         return Cache.key(
@@ -187,19 +192,21 @@ class WholeBuilds:
 # --- what decides a build besides the content of files ----------------------------------------------
 
 
+def _decides_more(root: Path, config: Config) -> bool:
+    """Return whether something decides a build that is neither in its settings nor in the files that it reads."""
+    tables = (config, *config.module)
+    return (
+        any("native" in table.architectures.entries for table in tables)
+        or any(table.system_include_dirs for table in tables)  # neither the project's files nor the toolchain's
+        or any(module.specialize for module in config.module)  # its wheel has headers that no job reads
+        or not all(os.path.isdir(os.path.join(root, folder)) for table in tables for folder in table.include_dirs)
+    )
+
+
 def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] | None:
     """Return what decides a build besides the toolchain and the content of files; None if that is unknown."""
-    tables = (config, *config.module)
-    if any("native" in table.architectures.entries for table in tables):
-        return None
-    if any(table.system_include_dirs for table in tables):  # neither the project's files nor the toolchain's
-        return None
-    if any(module.specialize for module in config.module):  # its wheel has headers that no job reads
-        return None
     variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}
-    if any(name.startswith(_OTHER_MACHINES) for name in variables):
-        return None
-    if not all(os.path.isdir(os.path.join(root, folder)) for table in tables for folder in table.include_dirs):
+    if any(name.startswith(_OTHER_MACHINES) for name in variables) or _decides_more(root, config):
         return None
     patterns = [
         *config.sources,
@@ -233,8 +240,11 @@ def _loader(config: Config) -> str:
     return repr([(name, sha256(content).hexdigest()) for name, content in copied_files(PARTS).items()])
 
 
-def _is_read(path: str) -> bool:
-    """Return whether a build reads a file that is not a source: a package that may attach its kernels, or a table."""
+def _is_read(path: str, config: Config) -> bool:
+    """Return whether a build reads a file that is not a source: a package that may attach its kernels, a table, or what
+    may use a part of a vendored loader."""
+    if config.loader == "vendor" and path.endswith(".py"):
+        return True
     return os.path.basename(path) in ("__init__.py", "__init__.pyi") or path.endswith(".tuned.json")
 
 

@@ -28,8 +28,7 @@ from cuda_wheel.builder.sources.header_dependencies import reachable
 from cuda_wheel.builder.sources.paths import files_below
 from cuda_wheel.builder.timing import TimedError, cause_of
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
-from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Call, Executor
-from cuda_wheel.builder.workers.queue import Queue
+from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Call, Executor, Queue
 from cuda_wheel.builder.workers.worker import WorkerDiedError
 from cuda_wheel.runtime.errors import CudaWheelError
 

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cuda_wheel import __version__
-from cuda_wheel.builder.cache.compile_cache import unpack
-from cuda_wheel.builder.cache.job_files import Place, path_of
+from cuda_wheel.builder.cache.compile_cache import Place, path_of, unpack
 from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.jobs import Compiled, Job, LinkJob

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from cuda_wheel import __version__
-from cuda_wheel.builder.cache.compile_cache import pack
-from cuda_wheel.builder.cache.job_files import OUTSIDE, Place, contains_project_path, path_of, place_of
+from cuda_wheel.builder.cache.compile_cache import OUTSIDE, Place, contains_project_path, pack, path_of, place_of
 from cuda_wheel.builder.cluster.job_transfer import (
     NotPortableError,
     Parcel,
@@ -144,10 +143,8 @@ _setup_lock = threading.Lock()
 """Held around the cached functions below, so that simultaneous calls do not run them twice."""
 
 
-@cache
-def _pool(timeout: float, memory: int | None, count: int) -> Workers:
-    # The pool is never closed: its workers end when this process ends.
-    return Workers(timeout, memory, count)
+_pool = cache(Workers)
+"""Pools by their limits. None is ever closed: its workers end when this process ends."""
 
 
 @cache

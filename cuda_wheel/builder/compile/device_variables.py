@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -87,19 +87,26 @@ def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] |
     reserves = any(map(_RESERVED.search, texts))
     if names is None:
         return frozenset("*" if opened or reserves else ())
-    candidates = [
-        name
-        for name in names
-        if ("::" in name and not opened.isdisjoint(("", name.partition("::")[0])))
-        or (reserves and name.rpartition("::")[2].startswith(("__", "_Z")))
-    ]
-    if not candidates:
-        return frozenset()
+    candidates = [name for name in names if _may_be_declared(name, opened, reserves)]
+    return _named_in(texts, candidates) if candidates else frozenset()
+
+
+def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool:
+    """Return whether texts may declare a C++ name, given the namespaces of libraries that they open, "" for any, and
+    whether they declare names that look like the compiler's."""
+    scope, colons, _ = name.partition("::")
+    if colons and (scope in opened or "" in opened):
+        return True
+    return reserves and name.rpartition("::")[2].startswith(("__", "_Z"))
+
+
+def _named_in(texts: Collection[bytes], names: Sequence[str]) -> frozenset[str]:
+    """Return the C++ names whose last part is a word in texts, or may be pasted together there."""
     joined = [each for text in texts for each in spliced(text)]
     words = {word for text in joined for word in re.findall(rb"[\w$]+", text)}
     pasted = pasted_tokens(joined)
-    last = {name: unqualified_name(name).encode() for name in candidates}
-    return frozenset(name for name in candidates if last[name] in words or can_be_joined(last[name], pasted))
+    last = {name: unqualified_name(name).encode() for name in names}
+    return frozenset(name for name in names if last[name] in words or can_be_joined(last[name], pasted))
 
 
 def opens_library(texts: Iterable[bytes]) -> bool:
@@ -275,23 +282,16 @@ def with_own_variables(
 
     `preprocessed` returns the source with all macros expanded, as `nvrtc.preprocessed` does.
     """
-    own = dict(own_texts(job, compiled.headers or ()))
-    of_libraries = [path for path in compiled.headers or () if path not in own]
-    names: Callable[[], frozenset[str] | None] = cache(lambda: declared_names(list(own)))
+    own = _OwnCode(compiled, job, declared_names, preprocessed)
     is_complete = compiled.ptx is not None and job.form == "whole"
     text = ptx_text.normalise((compiled.ptx or b"").decode()) if is_complete else ""
-    constants: Callable[[], Collection[str]] = cache(lambda: _host_constants(job, own, preprocessed))
-    foreign = compiled.declared
-    if not foreign:
-        asked = may_declare_foreign_names(own.values(), foreign_names(text) if is_complete else None)
-        if any(unqualified_name(name) not in constants() for name in asked):
-            foreign = tuple(sorted(name for name in names() or () if _FOREIGN_NAME.match(name)))
+    foreign = compiled.declared or own.foreign(foreign_names(text) if is_complete else None)
     compiled = replace(compiled, declared=foreign)
     if not is_complete:
         return compiled
     variables = source_variables(text, foreign)
-    symbols = _library_symbols(variables, own.values(), of_libraries, names)
-    symbols |= {each.symbol for each in variables if unqualified_name(each.name) in constants()}
+    symbols = own.library_symbols(variables)
+    symbols |= {each.symbol for each in variables if unqualified_name(each.name) in own.constants}
     own_symbols = {variable.symbol for variable in variables} - symbols
     text = without_unused(
         text, lambda symbol: symbol in symbols or (is_library_variable(symbol) and symbol not in own_symbols)
@@ -304,45 +304,65 @@ _FOREIGN_NAME = re.compile(rf"__|_Z|(?:{LIBRARY_NAMESPACES})::")
 """Matches, by `identity`, all names that may look foreign."""
 
 
-def _library_symbols(
-    variables: Sequence[GlobalInfo],
-    texts: Iterable[bytes],
-    of_libraries: Iterable[str],
-    declared: Callable[[], frozenset[str] | None],
-) -> frozenset[str]:
-    """Return the symbols of the variables that a library declares.
+class _OwnCode:
+    """The texts of a project that a job read, and what they declare. The compiler is asked only where they leave a
+    doubt, and once."""
 
-    `texts` are the project's, and `of_libraries` the paths of the libraries' headers. A variable that the project's
-    texts name is the project's. The front end is asked about the others, if a library's header contains the name: a
-    macro may have pasted it together. Without an answer, they are kept.
-    """
-    unknown = {variable.symbol: unqualified_name(variable.name).encode() for variable in variables}
-    own_words = _words(texts) if unknown else set()
-    unknown = {symbol: word for symbol, word in unknown.items() if word not in own_words}
-    library_words = _words(map(_content, of_libraries if unknown else ()))
-    unknown = {symbol: word for symbol, word in unknown.items() if word in library_words}
-    names = declared() if unknown else None
-    if names is None:
-        return frozenset()
-    by_symbol = {variable.symbol: identity(variable.name) for variable in variables}
-    return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
+    def __init__(
+        self, compiled: Compiled, job: Job, declared_names: DeclaredNames, preprocessed: Callable[[], bytes | None]
+    ) -> None:
+        self._job = job
+        self._texts = dict(own_texts(job, compiled.headers or ()))
+        """Absolute path -> content."""
+        self._library_headers = [path for path in compiled.headers or () if path not in self._texts]
+        self._declared_names = declared_names
+        self._preprocessed = preprocessed
 
+    @cached_property
+    def names(self) -> frozenset[str] | None:
+        """The names that the project's files declare, as `declared_names` returns them."""
+        return self._declared_names(list(self._texts))
 
-def _host_constants(job: Job, own: Mapping[str, bytes], preprocessed: Callable[[], bytes | None]) -> Collection[str]:
-    """Return the names of constants of host code. As with nvcc, an image has them only if its code uses them.
+    @cached_property
+    def constants(self) -> Collection[str]:
+        """The names of constants of host code. As with nvcc, an image has them only if its code uses them.
 
-    The project's texts tell, unless a word may be a macro that marks device code; then the preprocessor does. Without
-    an answer, such constants count as device code. `own` are the texts by absolute path.
-    """
-    if not looks_like_host_code(job.text):
-        return ()
+        The project's texts tell, unless a word may be a macro that marks device code; then the preprocessor does.
+        Without an answer, such constants count as device code.
+        """
+        if not looks_like_host_code(self._job.text):
+            return ()
+        found = host_constants(self._texts.values())
+        if not found.doubtful:
+            return found.names
+        text = self._preprocessed()
+        lines = [] if text is None else [_lines_of(self._texts, text, self._job.root)]
+        return (found.names - found.doubtful) | (found.doubtful & host_constants(lines).names)
 
-    found = host_constants(own.values())
-    if not found.doubtful:
-        return found.names
-    text = preprocessed()
-    exact = host_constants([_lines_of(own, text, job.root)]).names if text is not None else frozenset()
-    return (found.names - found.doubtful) | (found.doubtful & exact)
+    def foreign(self, asked: Collection[str] | None) -> tuple[str, ...]:
+        """Return the names that the project declares though they look like a library's or the compiler's; only if the
+        texts may declare one of the names `asked`, or any with None."""
+        possible = may_declare_foreign_names(self._texts.values(), asked)
+        if all(unqualified_name(name) in self.constants for name in possible):
+            return ()
+        return tuple(sorted(name for name in self.names or () if _FOREIGN_NAME.match(name)))
+
+    def library_symbols(self, variables: Sequence[GlobalInfo]) -> frozenset[str]:
+        """Return the symbols of the variables that a library declares.
+
+        A variable that the project's texts name is the project's. The front end is asked about the others, if a
+        library's header contains the name: a macro may have pasted it together. Without an answer, they are kept.
+        """
+        unknown = {variable.symbol: unqualified_name(variable.name).encode() for variable in variables}
+        own_words = _words(self._texts.values()) if unknown else set()
+        unknown = {symbol: word for symbol, word in unknown.items() if word not in own_words}
+        library_words = _words(map(_content, self._library_headers if unknown else ()))
+        unknown = {symbol: word for symbol, word in unknown.items() if word in library_words}
+        names = self.names if unknown else None
+        if names is None:
+            return frozenset()
+        by_symbol = {variable.symbol: identity(variable.name) for variable in variables}
+        return frozenset(symbol for symbol in unknown if by_symbol[symbol] not in names)
 
 
 def _lines_of(files: Collection[str], text: bytes, folder: str) -> bytes:

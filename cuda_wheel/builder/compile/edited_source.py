@@ -222,27 +222,10 @@ def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
 
 def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
     """Return errors without those at lines that are right: after a syntax error, and where a name is used whose
-    declaration is an error.
-
-    After a syntax error the compiler reads on at a place of its choice. Before it, it may misread the same declaration.
-    """
-    syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
-    if syntax is not None and errors[syntax].places:
-        place = errors[syntax].places[0]
-        around = definition_at(files, *place)
-        after = [error for error in errors[syntax:] if error.key[:2] == errors[syntax].key[:2]]
-        before = [
-            error
-            for error in errors[:syntax]
-            if around is None
-            or not error.places
-            or error.places[0][1] == place[1]
-            or definition_at(files, *error.places[0]) is not around
-        ]
-        errors = [*before, *after]
+    declaration is an error."""
     found: list[LocatedError] = []
     declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
-    for error in errors:
+    for error in _until_syntax_error(errors, files):
         undefined = _UNDEFINED.match(error.message)
         if undefined and declared.get(undefined[1].encode(), error.key[:2]) != error.key[:2]:
             continue
@@ -252,6 +235,28 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
             for word in _WORD.findall(files[file].content.split(b"\n")[line - 1 : line][0]):
                 declared.setdefault(word, error.key[:2])
     return found
+
+
+def _until_syntax_error(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
+    """Return errors without those that follow from the first syntax error.
+
+    After it the compiler reads on at a place of its choice. Before it, it may misread the same declaration.
+    """
+    syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
+    if syntax is None or not errors[syntax].places:
+        return errors
+    place = errors[syntax].places[0]
+    around = definition_at(files, *place)
+    after = [error for error in errors[syntax:] if error.key[:2] == errors[syntax].key[:2]]
+    before = [
+        error
+        for error in errors[:syntax]
+        if around is None
+        or not error.places
+        or error.places[0][1] == place[1]
+        or definition_at(files, *error.places[0]) is not around
+    ]
+    return [*before, *after]
 
 
 _UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')

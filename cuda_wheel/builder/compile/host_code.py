@@ -90,11 +90,10 @@ class _Attempts:
         """The last request's options."""
         return [] if self.request is None else self.request["options"]
 
-    def compile(self, strategy: Strategy, request: NvrtcRequest) -> None:
-        """Compile the source as a strategy asks."""
+    def add(self, strategy: Strategy, request: NvrtcRequest, result: NvrtcResult) -> None:
+        """Add the attempt that a strategy asked for, with NVRTC's result."""
         if not strategy.changes_text:
             self.edited = None
-        result = self.calls.compile(request, *(() if self.job.host_code == "reject" else FIRST_ERROR))
         if not self.relaxed_constexpr:
             result = _with_missing_functions(result, self.job.source)
         self.request, self.result, self._failure, self._reported = request, result, None, None
@@ -162,7 +161,8 @@ def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutco
                 break
         else:
             break
-        attempts.compile(strategy, request)
+        options = () if attempts.job.host_code == "reject" else FIRST_ERROR
+        attempts.add(strategy, request, calls.compile(request, *options))
         if attempts.job.host_code == "reject" and attempts.result is not None:
             _reject_host_code(attempts.job, attempts.result)
     return attempts.job, attempts.outcome()

@@ -46,15 +46,7 @@ def read_nvrtc_result(job: Job, outcome: NvrtcOutcome) -> Compiled:
     """Return a job's result, with the PTX as NVRTC generated it; raises CompileError, or ConfigError for an option."""
     result, log = outcome.result, outcome.result["log"]
     if result["error"] == INVALID_OPTION:
-        reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
-        if "--std" in reason:
-            asked = next(option[6:] for option in job.options if option.startswith("--std="))
-            valid = ", ".join(f'"{each}"' for each in standards(job.library))
-            raise ConfigError(
-                f'{job.source}: this NVRTC does not compile std = "{asked}", only {valid}. Set one of these, or build '
-                "with the NVRTC of a later CUDA release (build-system.requires)."
-            )
-        raise ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
+        raise _invalid_option(job, log)
     if result["error"] or outcome.notes:
         text = error_text(job, log, outcome.is_reported, outcome.notes) or result["error"]
         raise CompileError(text, outcome.unnamed_instances)
@@ -74,6 +66,19 @@ def read_nvrtc_result(job: Job, outcome: NvrtcOutcome) -> Compiled:
         left_out=outcome.left_out,
         uses_build_time=result["uses_build_time"],
         names_arch_list=_names_arch_list(job, result["headers"] or ()),
+    )
+
+
+def _invalid_option(job: Job, log: str) -> ConfigError:
+    """Return the error about an option that NVRTC does not have."""
+    reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
+    if "--std" not in reason:
+        return ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
+    asked = next(option[6:] for option in job.options if option.startswith("--std="))
+    valid = ", ".join(f'"{each}"' for each in standards(job.library))
+    return ConfigError(
+        f'{job.source}: this NVRTC does not compile std = "{asked}", only {valid}. Set one of these, or build with the '
+        "NVRTC of a later CUDA release (build-system.requires)."
     )
 
 

@@ -29,9 +29,10 @@ from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.cxx.parameter_types import ARRAY_SIZES, NUMBER_SIZES, SPELLINGS, agree, parameter_types
 from cuda_wheel.builder.jobs import Compiled, Declared, Job
+from cuda_wheel.builder.manifest_reader import PARAMETERS
 from cuda_wheel.builder.sources.header_search import own_texts
 from cuda_wheel.builder.toolchain.nvrtc import compile_apart
-from cuda_wheel.runtime.manifest import PARAMETERS, Field, Parameter, Struct
+from cuda_wheel.runtime.manifest import Field, Parameter, Struct
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult
@@ -281,12 +282,8 @@ class _Types:
         for member in entry.children:
             if member.tag not in (_MEMBER, _INHERITANCE) or _LOCATION not in member.attributes:
                 continue  # a type, a function or a static member
-            name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
+            name, type_ = self._name_and_type(member)
             offset = start + _member_offset(member.attributes[_LOCATION])
-            if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
-                raise _NoFieldsError
-            if _BIT_SIZE in member.attributes or member.attributes.get(_VIRTUALITY):
-                raise _NoFieldsError
             if member.tag == _MEMBER and not name.startswith(_BASE_MEMBER) and entry.tag != _UNION:
                 if offset < end:  # [[no_unique_address]]: NVRTC's debugging information does not have the real offsets
                     raise _NoFieldsError
@@ -296,6 +293,16 @@ class _Types:
                 yield from self._fields(type_, offset)
             elif not self._is_empty(type_):
                 yield self._field(name, type_, offset)
+
+    def _name_and_type(self, member: DebugEntry) -> tuple[str, DebugEntry]:
+        """Return the name and the type of a member or base; raises _NoFieldsError for bit-fields, virtual bases and
+        tables of virtual functions."""
+        name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
+        if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
+            raise _NoFieldsError
+        if _BIT_SIZE in member.attributes or member.attributes.get(_VIRTUALITY):
+            raise _NoFieldsError
+        return name, type_
 
     def _size(self, type_: DebugEntry | None) -> int:
         """Return the bytes of a type; 1 if that is not known."""

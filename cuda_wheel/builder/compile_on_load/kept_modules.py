@@ -19,9 +19,10 @@ from cuda_wheel.builder.cache.files import DependencyCache, Recorded, unchanged_
 from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_toolchain, toolchain_environment
 from cuda_wheel.builder.cache.process_lock import found_or_made
 from cuda_wheel.builder.config.settings import VARIABLE
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
-from cuda_wheel.runtime.manifest import Version, all_manifests
+from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.parts.user_cache import Cache
 
 if TYPE_CHECKING:

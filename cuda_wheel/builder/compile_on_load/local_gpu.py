@@ -19,7 +19,7 @@ from cuda_wheel.builder.config.architectures import DEFAULT
 from cuda_wheel.builder.config.settings import VARIABLE, Config, override_module, override_project
 from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.errors import CompileError, ConfigError
-from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.failures import compile_failure
 from cuda_wheel.builder.jobs import BuiltModule, Fatbin, ImageContent, Job
 from cuda_wheel.builder.manifest_writer.packing import ModuleBuild
@@ -55,7 +55,7 @@ def compile_for_gpu(
         built = _compile_cubin(plan.modules[0], jobs[0], toolchain, worker, config.timeout)
     if built is None:
         with Workers(config.timeout, config.memory_limit, count=1) as workers:
-            (built,) = execute(plan, workers, _PythonWarnings(), None)
+            (built,) = PlanRunner(plan, workers, _PythonWarnings(), None).run()
     return built, _deciding_paths(jobs, built, toolchain, nvvm)
 
 

@@ -158,6 +158,7 @@ class _Reader:
         keys = {**self._keys, "architectures": targets} if targets else self._keys
         return CompilerOptions(tuple(self._arguments), keys, self._ignored)
 
+    # One branch for each group of options, in the order in which a name is looked for: a reader looks up one option.
     def read(self, option: _ReadOption) -> None:
         name, value, written = option
         where = f"{self._where}: {' '.join(written)!r}"

@@ -39,7 +39,8 @@ from cuda_wheel.builder.config.values import (
 )
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.errors import PARTS
-from cuda_wheel.runtime.manifest import RESERVED, MacroValue, Variant, full_name, macro_text
+from cuda_wheel.runtime.manifest import MacroValue, Variant, full_name, macro_text
+from cuda_wheel.runtime.parts.variants import RESERVED
 
 __all__ = [
     "MOST_VARIANTS",

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 __all__ = [
+    "ANGLES",
     "DECORATION",
     "MARKERS",
     "Directive",
@@ -24,6 +25,7 @@ __all__ = [
     "end_of_argument",
     "macro_of",
     "scan",
+    "template_arguments_end",
     "words",
 ]
 
@@ -126,13 +128,34 @@ def end_of_argument(tokens: Sequence[Token], index: int) -> int:
     return index
 
 
+ANGLES = {"<": 1, ">": -1, "<<<": 3, ">>>": -3}
+"""How much deeper in template arguments the tokens are that follow."""
+
+
+def template_arguments_end(tokens: Sequence[Token], index: int) -> int | None:
+    """Return the index after the bracket that closes the `<` at an index; None if there is none, or none closes it."""
+    if index >= len(tokens) or tokens[index].text != "<":
+        return None
+    depth = 0
+    while index < len(tokens):
+        text = tokens[index].text
+        if text in ("(", "{", "["):
+            index = balanced(tokens, index)
+            continue
+        depth += ANGLES.get(text, 0)
+        index += 1
+        if depth <= 0:
+            return index if depth == 0 else None
+    return None
+
+
 def before_template_arguments(tokens: Sequence[Token], index: int) -> int:
     """Return the index of the token before the template arguments that end before `index`, or before `index` itself
     where there are none; -1 if there is no such token."""
     index -= 1
     depth = 0
     while index >= 0 and (depth or tokens[index].text in (">", ">>>")):
-        depth += {">": 1, ">>>": 3, "<": -1, "<<<": -3}.get(tokens[index].text, 0)
+        depth -= ANGLES.get(tokens[index].text, 0)
         index -= 1
     return index
 

@@ -12,7 +12,8 @@ from typing import Any, Literal, NamedTuple
 
 from cuda_wheel.builder.releases import GPUS, RELEASES, Gpu, first_reading
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version, dotted
-from cuda_wheel.runtime.rules import OLDEST_DRIVER, doubt, first_release, knows, resolve
+from cuda_wheel.runtime.parts.nvjitlink_rules import first_release, knows
+from cuda_wheel.runtime.rules import OLDEST_DRIVER, doubt, resolve
 
 __all__ = [
     "DRIVERS",

@@ -17,6 +17,7 @@ from cuda_wheel.builder.cxx.parameter_types import LONG_SIZE
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Compiled, Fatbin, ImageContent, Job
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.kernel_table import variable_table
 from cuda_wheel.builder.manifest_writer.missing_kernels import absent_headers, left_out_code
 from cuda_wheel.builder.manifest_writer.text import manifest_text
@@ -34,7 +35,6 @@ from cuda_wheel.runtime.manifest import (
     Manifest,
     Target,
     Version,
-    all_manifests,
     parse_version,
 )
 from cuda_wheel.runtime.parts.formats import ptx
@@ -157,7 +157,7 @@ def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
     """Return one result: kernels and variables from the images, and what the compiler reported from all units."""
     with_ptx = next((image for image in images if image.ptx), EMPTY)
     with_version = next((each for each in (with_ptx, *units) if each.ptx), EMPTY)
-    return Compiled(
+    return Compiled(  # complexity: a comprehension for each field, each of its own
         cubin=next(filter(None, (image.cubin for image in images)), None),
         ptx=with_ptx.ptx,
         ptx_version_compiled=with_version.ptx_version_compiled,

@@ -75,13 +75,7 @@ def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
 def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
     """Return the error of a module that has no kernel."""
     sources = cuda_sources(module.module)
-    excluded = {source: FalseBranches(source.text, _defined(module)) for source in sources}
-    scanned = [(source, kernel) for source in sources for kernel in kernels_in(source.text)]
-    chosen = [each[1].template and each[1].line not in excluded[each[0]] for each in scanned]
-    templates = ", ".join(_located(*each, module) for each, is_chosen in zip(scanned, chosen, strict=True) if is_chosen)
-    others = ", ".join(
-        _located(*each, module) for each, is_chosen in zip(scanned, chosen, strict=True) if not is_chosen
-    )
+    templates, others = _seeming_kernels(module)
     on_demand = module.module.on_demand  # there is no table to edit
     text = f"{module.module.label} has no kernel: it compiles to an empty image."
     if left_out:
@@ -89,21 +83,34 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
         text += " What does not compile of its host code was left out:\n"
         text += "".join(f"{code}: {code.reason}\n" for code in left_out)
     if templates:
-        text += f" It has templates: {templates}. Nothing {'else ' if left_out else ''}launches them, so "
+        text += f" It has templates: {', '.join(templates)}. Nothing {'else ' if left_out else ''}launches them, so "
         if on_demand:
             text += f"name their instances, such as: instantiate=[{_instances(module)}]"
         else:
             text += f"the module's instantiate has to name their instances, such as:\n{_table(module)}"
     if others:
-        text += f" It seems to define {others}: is that inside an #if whose condition is false?"
+        text += f" It seems to define {', '.join(others)}: is that inside an #if whose condition is false?"
     if not sources and any(source.kind == "nvvm" for source in module.module.sources):
         text += " In NVVM IR, !nvvm.annotations says which functions are kernels."
-    if sources and not scanned and not on_demand:
+    if sources and not (templates or others or on_demand):
         text += (
             " A template is compiled only if a launch or the module's instantiate names it; a file of helper functions "
             f'can be left out: sources = ["!{sources[0].path}"].'
         )
     return text
+
+
+def _seeming_kernels(module: ModulePlan) -> tuple[list[str], list[str]]:
+    """Return the kernels that sources seem to define, with their places: templates, and those that are none or that an
+    `#if` excludes."""
+    templates: list[str] = []
+    others: list[str] = []
+    for source in cuda_sources(module.module):
+        excluded = FalseBranches(source.text, _defined(module))
+        for kernel in kernels_in(source.text):
+            found = templates if kernel.template and kernel.line not in excluded else others
+            found.append(_located(source, kernel, module))
+    return templates, others
 
 
 def _defined(module: ModulePlan) -> frozenset[str]:

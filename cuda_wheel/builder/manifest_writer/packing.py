@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.jobs import BuiltModule, BundleRequest, Compiled, Fatbin, ImageContent, Job
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
 from cuda_wheel.builder.manifest_writer.manifest import built_module, image_contents, merge_results
 from cuda_wheel.builder.manifest_writer.missing_kernels import (
@@ -25,7 +25,7 @@ from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target
 from cuda_wheel.builder.plan import Link, ModulePlan
 from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from cuda_wheel.runtime.manifest import Carried, KernelInfo, Manifest, all_manifests
+from cuda_wheel.runtime.manifest import Carried, KernelInfo, Manifest
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text
 
 __all__ = ["ModuleBuild", "joined", "pack_module"]
@@ -92,6 +92,8 @@ class ModuleBuild:
 @phase("describing")
 def pack_module(build: ModuleBuild) -> tuple[Sequence[str], BuiltModule | CompileError]:
     """Return a module's warnings, and its files or what is wrong with it. Runs in workers only."""
+    from cuda_wheel.builder.images.bundling import bundle  # start-up time: the build's own process bundles nothing
+
     try:
         build.examine()
     except CompileError as error:

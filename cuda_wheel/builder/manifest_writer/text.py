@@ -1,4 +1,23 @@
-"""Write the text of a manifest's file; `cuda_wheel.runtime.manifest` describes the format, and reads it."""
+"""Write the text of a manifest's file; `cuda_wheel.runtime.manifest` reads it.
+
+A manifest is one JSON object of UTF-8, in lines:
+
+    {"format": 4, "cuda_wheel": "0.1.0", "size": 812, "sha256": "...", "module":
+    {...}
+    , "kernels": [
+    [...],
+    [...]
+    ]}
+
+- The first line has the format number, the version of cuda-wheel that wrote the file, the bytes of the second line, and
+  the SHA-256 of the first three lines, computed with that value empty.
+- The second line, the head, describes the module without its kernels: "blocks" has the size and SHA-256 of each line of
+  kernels, and "variants" the variants. A module without variants is one with a single variant that has no macros. A
+  variant has what differs from the other variants; what is the same for all stands once, beside "variants".
+- Each other line, a block, is a list of kernels, with each one's place among the variant's kernels ("index") and its
+  resources in each image. A variant with few kernels has one block. Of a variant with many, a kernel is in the block
+  that the hash of its short name tells, so that a program reads only those that it asks for.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +26,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cuda_wheel import __version__
-from cuda_wheel.runtime.digest import sha256_of
-from cuda_wheel.runtime.manifest import FORMAT, Image, Manifest, Parameter, Struct, block_number, dotted
+from cuda_wheel.runtime.manifest import FORMAT, Image, Manifest, Parameter, Struct, dotted, sha256_of
+from cuda_wheel.runtime.parts.many_kernels import block_number
 
 __all__ = ["image_to_json", "manifest_text", "manifest_to_json"]
 

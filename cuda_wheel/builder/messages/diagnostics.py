@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -196,11 +196,16 @@ def read_nvrtc_log(
                 diagnostics.append(diagnostic)
         else:
             rest += [head, *details]
+    return Log(_reported(_without_name_map(diagnostics, source, expressions), system), tuple(rest))
+
+
+def _reported(diagnostics: Iterable[Diagnostic], system: tuple[str, ...]) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics to report, each once, errors first; `system` begins the paths of system headers."""
     unique: dict[tuple[object, ...], Diagnostic] = {}
-    for each in filter(None, map(_as_gcc_means_it, _without_name_map(diagnostics, source, expressions))):
+    for each in filter(None, map(_as_gcc_means_it, diagnostics)):
         if each.severity == "error" or not (each.file.startswith(system) or each.file == _BUILTIN):
             unique.setdefault((each.file, each.line, each.column, each.severity, each.message), each)
-    return Log(tuple(sorted(unique.values(), key=lambda each: each.severity != "error")), tuple(rest))
+    return tuple(sorted(unique.values(), key=lambda each: each.severity != "error"))
 
 
 def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:

@@ -21,12 +21,12 @@ def chrome_trace(steps: Sequence[Step], toolchain: Mapping[str, str] | None = No
     the events of its phases. The name of a failed step ends in "failed".
     `toolchain` are the paths of the compilers and headers, which Perfetto shows as metadata.
     """
-    steps = sorted(steps, key=lambda step: step.began)
-    workers = ["", *dict.fromkeys(step.worker for step in steps if step.worker)]
+    steps = sorted(steps, key=lambda step: step.times.began)
+    workers = ["", *dict.fromkeys(step.times.worker for step in steps if step.times.worker)]
     threads = {worker: number for number, worker in enumerate(workers)}
-    origin = min((step.start.began if step.start else step.began for step in steps), default=0.0)
+    origin = min((step.times.start.began if step.times.start else step.times.began for step in steps), default=0.0)
     events = [_thread_name(worker, number) for worker, number in threads.items()]
-    events += [_event(span, step, threads[step.worker], origin) for step in steps for span in _spans(step)]
+    events += [_event(span, step, threads[step.times.worker], origin) for step in steps for span in _spans(step)]
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": dict(toolchain or {})}
 
 
@@ -37,12 +37,12 @@ def _thread_name(worker: str, number: int) -> dict[str, Any]:
 
 def _spans(step: Step) -> Iterator[Span]:
     """Yield the start of the step's worker, the step itself, and its phases."""
-    if step.start:
-        yield step.start
+    if step.times.start:
+        yield step.times.start
     sources = ", ".join(step.sources) if step.target else step.module
     name = " ".join(filter(None, (sources, step.target, "failed" if step.how == "failed" else "")))
-    yield Span(name, step.began, step.ended)
-    yield from step.phases
+    yield Span(name, step.times.began, step.times.ended)
+    yield from step.times.phases
 
 
 def _event(span: Span, step: Step, thread: int, origin: float) -> dict[str, Any]:

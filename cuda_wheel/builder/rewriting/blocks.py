@@ -12,7 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cuda_wheel.builder.cxx.tokens import DECORATION, Directive, Token, balanced, before_template_arguments, scan
+from cuda_wheel.builder.cxx.tokens import (
+    ANGLES,
+    DECORATION,
+    Directive,
+    Token,
+    balanced,
+    before_template_arguments,
+    scan,
+    template_arguments_end,
+    words,
+)
 
 __all__ = ["CodeBlock", "SourceBlocks", "definitions", "parameters"]
 
@@ -43,7 +53,7 @@ class CodeBlock:
     @cached_property
     def words(self) -> frozenset[str]:
         """The words of the heading."""
-        return frozenset(token.text for token in self.heading if token.kind == "word")
+        return words(self.heading)
 
     @property
     def is_template(self) -> bool:
@@ -76,7 +86,7 @@ class CodeBlock:
             if text in ("(", "{", "["):
                 index, is_value = balanced(tokens, index), True
                 continue
-            depth += 0 if is_value else _ANGLES.get(text, 0)
+            depth += 0 if is_value else ANGLES.get(text, 0)
             if text in (",", ";") and depth <= 0:
                 found.add(last)
                 is_value = False
@@ -130,10 +140,9 @@ class SourceBlocks:
         return next((each for each in self.definitions if each.start <= offset < each.end), None)
 
 
-_CLASS_WORDS = ("class", "struct", "union")
+_ACCESS = ("public", "private", "protected")
 
-_ANGLES = {"<": 1, ">": -1, "<<<": 3, ">>>": -3}
-"""How much deeper in template arguments the tokens are that follow."""
+_CLASS_WORDS = ("class", "struct", "union")
 
 _ATTRIBUTES = ("alignas", "__align__", "__attribute__", "__declspec", "decltype")
 """Words whose arguments are in parentheses and are no parameters."""
@@ -145,31 +154,26 @@ def definitions(tokens: Sequence[Token], into_classes: bool = True) -> Iterator[
     head = index = 0
     while index < len(tokens):
         text = tokens[index].text
-        if text in ("(", "["):
-            index = balanced(tokens, index)
+        kind = _container(tokens[head:index]) if text == "{" else None
+        if kind is False or (kind and into_classes):
+            containers.append(kind)
+            head = index = index + 1
             continue
-        if text == "{":
-            kind = _container(tokens[head:index])
-            if kind is False or (kind and into_classes):
-                containers.append(kind)
-                head = index = index + 1
-                continue
-            after = balanced(tokens, index)
-            if _is_body(tokens[head:index]) and not _initialises_member(tokens, head, index, after):
-                yield CodeBlock(tokens[head:after], tokens[index:after], bool(containers and containers[-1]))
-                head = after
-            index = after
-            continue
-        index += 1
+        after = balanced(tokens, index) if text in ("(", "[", "{") else index + 1
+        is_body = _is_body(tokens, head, index, after)
+        if is_body or (text == ";" and after - head > 1):
+            body = tokens[index:after] if is_body else ()
+            yield CodeBlock(tokens[head:after], body, containers[-1:] == [True])
         if text == "}":
             del containers[-1:]
-            head = index
-        elif text == ";":
-            if index - head > 1:
-                yield CodeBlock(tokens[head:index], (), bool(containers and containers[-1]))
-            head = index
-        elif text == ":" and index - head == 2 and tokens[head].text in ("public", "private", "protected"):
-            head = index
+        if is_body or text in (";", "}") or _is_access(tokens, head, after):
+            head = after
+        index = after
+
+
+def _is_access(tokens: Sequence[Token], head: int, after: int) -> bool:
+    """Return whether the tokens between two indices are `public:` or its like."""
+    return after - head == 2 and tokens[after - 1].text == ":" and tokens[head].text in _ACCESS
 
 
 def _container(heading: Sequence[Token]) -> bool | None:
@@ -185,17 +189,18 @@ def _container(heading: Sequence[Token]) -> bool | None:
     return True if is_class and "=" not in words and parameters(plain) is None else None
 
 
-def _is_body(heading: Sequence[Token]) -> bool:
-    plain = _without_templates(heading)
+def _is_body(tokens: Sequence[Token], head: int, index: int, after: int) -> bool:
+    """Return whether the tokens from an index to `after` are the body of a function; its heading begins at `head`."""
+    if tokens[index].text != "{":
+        return False
+    plain = _without_templates(tokens[head:index])
     texts = [token.text for token in plain]
     start = parameters(plain)
-    return start is not None and ("=" not in texts[:start] or "operator" in texts[:start])
-
-
-def _initialises_member(tokens: Sequence[Token], head: int, index: int, after: int) -> bool:
-    """Return whether a bracket initialises a member before the body of a constructor: `: a{1}, b{2} {`."""
+    if start is None or ("=" in texts[:start] and "operator" not in texts[:start]):
+        return False
+    # Not if it initialises a member before the body of a constructor: `: a{1}, b{2} {`.
     following = tokens[after].text if after < len(tokens) else ""
-    return following in (",", "{") and tokens[index - 1].text not in (")", "const", "noexcept", "override", "final")
+    return following not in (",", "{") or texts[-1] in (")", "const", "noexcept", "override", "final")
 
 
 def parameters(heading: Sequence[Token]) -> int | None:
@@ -224,7 +229,7 @@ def _first_declarator(heading: Sequence[Token]) -> int:
     """Return the index of the token after the name of a declaration's first variable."""
     depth = 0
     for index, token in enumerate(heading):
-        depth += _ANGLES.get(token.text, 0)
+        depth += ANGLES.get(token.text, 0)
         if token.text in ("=", "{", "[", ";") or (token.text == "," and depth <= 0):
             return index
     return len(heading)
@@ -234,17 +239,7 @@ def _without_templates(tokens: Sequence[Token]) -> Sequence[Token]:
     """Return a heading without its leading `template <...>`."""
     start = 0
     while start + 1 < len(tokens) and tokens[start].text == "template" and tokens[start + 1].text == "<":
-        depth, index = 0, start + 1
-        while index < len(tokens):
-            text = tokens[index].text
-            if text in ("(", "{", "["):
-                index = balanced(tokens, index)
-                continue
-            depth += _ANGLES.get(text, 0)
-            index += 1
-            if depth <= 0:
-                break
-        start = index
+        start = template_arguments_end(tokens, start + 1) or len(tokens)
     return tokens[start:]
 
 

@@ -213,26 +213,29 @@ def _may_be_constexpr(block: CodeBlock) -> bool:
     if block.in_class or block.body or texts.count("const") != 1 or "=" not in texts:
         return False
     equals = texts.index("=")
-    head, value = block.tokens[:equals], block.tokens[equals:]
-    if any(token.kind != "word" and token.text != "::" for token in head) or texts.index("const") > equals:
+    if not _is_plain(block.tokens[:equals]):
         return False
-    if {"template", "volatile", "using", "typedef", "constexpr"} & set(texts[:equals]):
-        return False
+    value = block.tokens[equals:]
     if any(token.text in "{}[]" or token.kind == "text" for token in value):
         return False
     calls = any(one.kind == "word" and after.text == "(" for one, after in pairwise(value))
     return not calls or set(texts[: equals - 1]) <= _ARITHMETIC | _SPECIFIERS | {"const"}
 
 
+def _is_plain(heading: Sequence[Token]) -> bool:
+    """Return whether what is before `=` is words and `::`, with `const`, and neither a template nor an alias."""
+    if not all(token.kind == "word" or token.text == "::" for token in heading):
+        return False
+    named = words(heading)
+    return "const" in named and named.isdisjoint(("template", "volatile", "using", "typedef", "constexpr"))
+
+
 def _as_reference(block: CodeBlock) -> list[Replacement] | None:
     """Return the replacements that make a constant a reference; None if the block is no constant."""
     tokens = block.tokens
     texts = [token.text for token in tokens]
-    if "const" not in texts or texts[0] == "template":
-        return None
-    ends = (index for index, text in enumerate(texts) if text in ("=", "(", "{", "[") and index > 0)
-    end = next(ends, None)
-    if end is None or tokens[end - 1].kind != "word":
+    end = _name_end(block)
+    if end is None or "const" not in texts or texts[0] == "template":
         return None
     name = tokens[end - 1]
     if texts[end - 2] == "::":  # the definition of a member, which the class declares
@@ -245,3 +248,11 @@ def _as_reference(block: CodeBlock) -> list[Replacement] | None:
         type_ = " ".join(text for text in texts[: end - 1] if text not in _SPECIFIERS | {"const"})
         edits.append((name.end, name.end, f" = {type_}".encode(errors="surrogateescape")))
     return edits
+
+
+def _name_end(block: CodeBlock) -> int | None:
+    """Return the index after the name of the variable that a block declares, before its initializer or bounds; None if
+    there is none."""
+    tokens = block.tokens
+    end = next((index for index, token in enumerate(tokens) if token.text in ("=", "(", "{", "[") and index > 0), None)
+    return None if end is None or tokens[end - 1].kind != "word" else end

@@ -76,22 +76,29 @@ class CompoundLiterals(Rewriter):
 def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yield the indices of the parentheses of each `(T) {` that may be a compound literal."""
     for index, token in enumerate(tokens):
-        if token.text != "{" or not index or tokens[index - 1].text != ")":
-            continue
-        start = index - 2
-        while start > 2 and tokens[start].text == "]" and tokens[start - 2].text == "[":
-            start -= 3
-        while start >= 0 and (tokens[start].kind == "word" or tokens[start].text == "::"):
-            start -= 1
-        begin = start + 2 if tokens[start + 1].text == "typename" else start + 1
-        first = tokens[begin]
-        is_type = first.kind == "word" and first.text not in _NO_NAMES and tokens[begin + 1].text in ("::", "[", ")")
-        if start < 0 or tokens[start].text != "(" or not is_type:
-            continue
-        before = tokens[start - 1] if start else None
-        is_call = before is not None and (before.kind == "word" or before.text in (")", "]", ">"))
-        if before is None or not is_call or before.text == "return" or _begins_a_macro(tokens, start):
-            yield start, index - 1
+        if token.text == "{" and index and tokens[index - 1].text == ")":
+            start = _before_type(tokens, index - 1)
+            if start is not None and (not _may_be_called(tokens, start) or _begins_a_macro(tokens, start)):
+                yield start, index - 1
+
+
+def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
+    """Return the index of the parenthesis before a type, given that behind it; None if no type is between them."""
+    start = closing - 1
+    while start > 2 and tokens[start].text == "]" and tokens[start - 2].text == "[":
+        start -= 3
+    while start >= 0 and (tokens[start].kind == "word" or tokens[start].text == "::"):
+        start -= 1
+    begin = start + 2 if tokens[start + 1].text == "typename" else start + 1
+    first = tokens[begin]
+    is_type = first.kind == "word" and first.text not in _NO_NAMES and tokens[begin + 1].text in ("::", "[", ")")
+    return start if is_type and start >= 0 and tokens[start].text == "(" else None
+
+
+def _may_be_called(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether a function may be what is before the parenthesis at an index."""
+    before = tokens[index - 1] if index else None
+    return before is not None and before.text != "return" and (before.kind == "word" or before.text in (")", "]", ">"))
 
 
 def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:

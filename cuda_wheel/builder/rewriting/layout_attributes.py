@@ -14,12 +14,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from cuda_wheel.builder.cxx.tokens import Token, balanced, scan
+from cuda_wheel.builder.cxx.tokens import Token, balanced, scan, template_arguments_end
 from cuda_wheel.builder.rewriting.blocks import parameters
-from cuda_wheel.builder.rewriting.preprocessed import segments, template_arguments_end
+from cuda_wheel.builder.rewriting.preprocessed import Segment, segments
 
 __all__ = [
     "BEHIND_BRACKET",
@@ -123,19 +124,12 @@ class PreprocessedCode:
         self._segments = [part for part in parts if not part.file.startswith((*toolchain, "__nv_"))]
         self._builtin = [(part.start, part.end) for part in parts if part.file.startswith("__nv_")]
         own = [(each, text[each.start : each.end]) for each in self._segments]
-        self._may_be_ignored = _SUSPECT.search(b"".join(part for _, part in own)) is not None
+        code = b"".join(part for _, part in own)
+        self._may_be_ignored = _SUSPECT.search(code) is not None
+        self._largest = _largest_alignment(code)
         packs = ((segment.start + match.start(), match) for segment, part in own for match in _PACK.finditer(part))
         self._packs = [(at, (match[1] or match[2] or b"").strip()) for at, match in packs]
-        self._largest = _largest_alignment(b"".join(part for _, part in own))
-        # Of other files, none begins or ends within a class that has such an attribute.
-        named = _NAMED_IN_PACK if self._packs else _NAMED
-        named_in = {segment.file for segment, part in own if named.search(part)}
-        self.tokens = [
-            token._replace(start=token.start + segment.start)
-            for segment, part in own
-            if segment.file in named_in
-            for token in scan(part)[0]
-        ]
+        self.tokens = _tokens_with(_NAMED_IN_PACK if self._packs else _NAMED, own)
 
     def place(self, offset: int) -> tuple[str, int]:
         """Return the file, as the compiler names it, and the line of an offset."""
@@ -145,17 +139,26 @@ class PreprocessedCode:
 
     def ignored(self) -> Iterator[LayoutError]:
         """Yield an error for each ignored attribute."""
+        if self._may_be_ignored:
+            yield from self._behind_brackets()
+        for token in self._within_pack():
+            yield LayoutError(*self.place(token.start), _WITHIN_PACK)
+        if self._may_be_ignored:
+            yield from self._with_gnu_names()
+
+    def _behind_brackets(self) -> Iterator[LayoutError]:
         tokens = self.tokens
-        for keyword, _, last in type_brackets(tokens) if self._may_be_ignored else ():
+        for keyword, _, last in type_brackets(tokens):
             words = {token.text.strip("_") for token in tokens[last + 1 : _attributes_end(tokens, last + 1)]}
             # GCC does not align enumerations by such an attribute either.
             if "packed" in words or (tokens[keyword].text != "enum" and not _LAYOUT_WORDS.isdisjoint(words)):
                 yield LayoutError(*self.place(tokens[last + 1].start), BEHIND_BRACKET)
-        for token in self._within_pack():
-            yield LayoutError(*self.place(token.start), _WITHIN_PACK)
-        for index, token in enumerate(tokens) if self._may_be_ignored else ():
-            if token.text == "[" and index + 1 < len(tokens) and tokens[index + 1].text == "[":
-                words = {each.text.strip("_") for each in tokens[index : balanced(tokens, index)]}
+
+    def _with_gnu_names(self) -> Iterator[LayoutError]:
+        """Yield an error for each `[[gnu::packed]]` and its like."""
+        for index, (token, after) in enumerate(pairwise(self.tokens)):
+            if token.text == after.text == "[":
+                words = {each.text.strip("_") for each in self.tokens[index : balanced(self.tokens, index)]}
                 if "gnu" in words and not _LAYOUT_WORDS.isdisjoint(words):
                     yield LayoutError(*self.place(token.start), _GNU_NAME)
 
@@ -206,6 +209,20 @@ class PreprocessedCode:
                         yield tokens[start:after], written, place
 
 
+def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]]) -> list[Token]:
+    """Return the tokens of the files that name such an attribute, at their offsets in the preprocessed text.
+
+    Of other files, none begins or ends within a class that has such an attribute.
+    """
+    files = {segment.file for segment, part in own if named.search(part)}
+    return [
+        token._replace(start=token.start + segment.start)
+        for segment, part in own
+        if segment.file in files
+        for token in scan(part)[0]
+    ]
+
+
 def _largest_alignment(text: bytes) -> int:
     """Return an alignment that no type exceeds; a very large one if it is unknown."""
     numbers = [match[1].strip() for match in _ALIGNMENT.finditer(text)]
@@ -234,11 +251,8 @@ def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterat
         text = tokens[index].text
         if text in _ATTRIBUTES and tokens[index + 1].text == "(":
             end = _attributes_end(tokens, index)
-            before = tokens[head:index]
-            is_member = _NO_MEMBERS.isdisjoint(token.text for token in before) and parameters(before) is None
-            is_behind = tokens[index - 1].text in ("class", "struct", "union", "enum", "}")
             is_packed = any(token.text.strip("_") == "packed" for token in tokens[index:end])
-            if is_member and not is_behind and not is_packed:
+            if not is_packed and _is_data_member(tokens, head, index):
                 yield index, end, tokens[head].start
             index = end
         elif text in ("(", "[", "{"):
@@ -249,6 +263,14 @@ def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterat
             index += 1
             if text == ";" or (text == ":" and tokens[index - 2].text in ("public", "private", "protected")):
                 head = index
+
+
+def _is_data_member(tokens: Sequence[Token], head: int, index: int) -> bool:
+    """Return whether the attributes at an index are of a data member, whose declaration begins at `head`."""
+    if tokens[index - 1].text in ("class", "struct", "union", "enum", "}"):  # those of a type
+        return False
+    before = tokens[head:index]
+    return _NO_MEMBERS.isdisjoint(token.text for token in before) and parameters(before) is None
 
 
 _NO_MEMBERS = frozenset(("typedef", "using", "friend", "static", "operator"))

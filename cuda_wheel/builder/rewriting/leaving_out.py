@@ -9,10 +9,10 @@ no templates, and instances that the module's `instantiate` names; else it is no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
-from cuda_wheel.builder.cxx.tokens import Token, scan, words
+from cuda_wheel.builder.cxx.tokens import Token, scan, template_arguments_end, words
 from cuda_wheel.builder.jobs import LeftOutCode
 from cuda_wheel.builder.rewriting.blocks import CodeBlock, SourceBlocks
 from cuda_wheel.builder.rewriting.constants import ProjectCode, Replacement
@@ -21,7 +21,6 @@ from cuda_wheel.builder.rewriting.preprocessed import (
     TranslationUnit,
     marker,
     marks_device_code,
-    template_arguments_end,
 )
 from cuda_wheel.builder.rewriting.project_texts import LocatedError, definition_at
 
@@ -77,42 +76,44 @@ class LeftOutBodies:
         """Return the body to leave out for an error; raises Refusal."""
         if redeclared := _REDECLARED.search(error.message):
             raise Refusal(f"{redeclared[1]}: {_DEVICE_CODE}, as another declaration marks it")
-        reason = ""
-        for file, line, column in error.places:
-            blocks = self._files.get(file)
-            if blocks is None:
-                continue
-            offset = blocks.offset(line, column)
-            around = blocks.definition_at(offset)
+        part_of = ""
+        for file, around, is_in_body in self._definitions_at(error):
             if around is None or not self._code.is_host(around):
                 raise Refusal
-            if any(each.block is around for each in self._bodies):
+            name = around.name or "this"
+            if self._is_left_out(around):
                 is_device = "function-scope static" in error.message or "constexpr" in error.message
                 raise Refusal(f"{around.name}: {_DEVICE_CODE if is_device else 'it does not compile without its body'}")
             if around.is_template or around.in_class:
-                reason = (
-                    reason or f"{around.name or 'this'} is a part of a {'class' if around.in_class else 'template'}"
-                )
-                continue
-            if not around.body or (offset < around.body[0].start and column is not None):
-                raise Refusal(f"{around.name or 'this'} is declared here, and other code may see a declaration")
-            return _Body(file, around, error)
-        raise Refusal(reason)
+                part_of = part_of or f"{name} is a part of a {'class' if around.in_class else 'template'}"
+            elif is_in_body:
+                return _Body(file, around, error)
+            else:
+                raise Refusal(f"{name} is declared here, and other code may see a declaration")
+        raise Refusal(part_of)
+
+    def _definitions_at(self, error: LocatedError) -> Iterator[tuple[str, CodeBlock | None, bool]]:
+        """Yield the file of each place of an error, the definition around it, and whether it is in the body."""
+        for file, line, column in error.places:
+            blocks = self._files.get(file)
+            if blocks is not None:
+                offset = blocks.offset(line, column)
+                around = blocks.definition_at(offset)
+                body = around.body if around is not None else ()
+                yield file, around, bool(body) and (column is None or offset >= body[0].start)
 
     def add(self, new: Iterable[_Body]) -> None:
         """Leave out further bodies."""
-        known = [each.block for each in self._bodies]
         for body in new:
-            if body.block not in known:
-                known.append(body.block)
+            if not self._is_left_out(body.block):
                 self._bodies.append(body)
 
     def contains(self, error: LocatedError) -> bool:
         """Return whether an error is in a body that is left out."""
-        if not self._bodies or not error.places:
-            return False
-        around = definition_at(self._files, *error.places[0])
-        return any(each.block is around for each in self._bodies)
+        return bool(error.places) and self._is_left_out(definition_at(self._files, *error.places[0]))
+
+    def _is_left_out(self, block: CodeBlock | None) -> bool:
+        return any(each.block is block for each in self._bodies)
 
     def covers(self, file: str, offset: int) -> bool:
         """Return whether an offset in a file is inside a body that is left out."""
@@ -144,20 +145,19 @@ class LeftOutBodies:
         unit = TranslationUnit(preprocessed)
         for number, body in enumerate(self._bodies):
             name = body.block.name
-            block, tokens = unit.body(number)
+            block = unit.body(number)
             if block is None:
                 raise Refusal(f"{name} is not one function at namespace scope once its macros are expanded")
-            heading = block.tokens[: len(block.tokens) - len(block.body)]
             if marks_device_code(block.tokens):
                 raise Refusal(f"{name}: {_DEVICE_CODE}, or device code is in it")
-            if words(heading) & NOT_HOST:
+            if words(block.tokens[: -len(block.body)]) & NOT_HOST:
                 raise Refusal(f"other code may depend on more of {name} than its type")
-            if later := unit.later_meaning(block, tokens):
+            if later := unit.later_meaning(block):
                 raise Refusal(
                     f"{later} may be declared after {name}, and a template that {name} uses first may depend on it"
                 )
             try:
-                launches = tuple(dict.fromkeys(self._launches(unit, heading, tokens)))
+                launches = tuple(dict.fromkeys(_launches(unit, block, self._instances)))
             except Refusal as refusal:
                 raise Refusal(f"{name} {refusal}", refusal.reason.instance) from None
             self._bodies[number] = body._replace(launches=launches)
@@ -171,44 +171,52 @@ class LeftOutBodies:
             found.append(LeftOutCode(file, *lines, block.name, error.message))
         return tuple(found)
 
-    def _launches(self, unit: TranslationUnit, heading: Sequence[Token], body: Sequence[Token]) -> Iterator[str]:
-        """Yield the kernels and device variables that a body names and that only a use brings into the image, as C++
-        expressions; raises Refusal for what may instantiate others."""
+
+def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> Iterator[str]:
+    """Yield the kernels and device variables that a function names and that only a use brings into the image, as C++
+    expressions; raises Refusal for what may instantiate others.
+
+    `instances` are the name expressions of the module's `instantiate`, without scopes.
+    """
+    heading, body = block.tokens[: -len(block.body)], block.body[2:-2]  # without the markers
+    through = ["an operator or another implicit call"] if "*" in unit.instantiating else []
+    used = [heading[index] for index in unit.instantiating_names(heading) if heading[index + 1].text != "("]
+    named = [*unit.instantiating_names(body)]
+    used += [body[index] for index in named if body[index].text not in unit.kernels]
+    through += [token.text for token in used]
+    if through:
         templates = "the template of a kernel or a device variable" if unit.variables else "a kernel template"
-        if "*" in unit.instantiating:
-            raise Refusal(f"may instantiate {templates} through an operator or another implicit call")
-        for index in unit.instantiating_names(heading):  # such as the type of a parameter
-            if heading[index + 1].text != "(":
-                raise Refusal(f"may instantiate {templates} through {heading[index].text}")
-        kernels: list[range] = []
-        for index in unit.instantiating_names(body):
-            token = body[index]
-            if token.text not in unit.kernels:
-                raise Refusal(f"may instantiate {templates} through {token.text}")
-            end = index + 1
-            is_variable = token.text in unit.variables
-            if unit.kernels[token.text]:
-                end = template_arguments_end(body, index + 1) or index
-                name = _spelling(body[index:end])
-                if end <= index + 1:
-                    uses = "uses the variable template" if is_variable else "launches the kernel template"
-                    raise Refusal(
-                        f"{uses} {token.text}: only template arguments that are written out, and named in the module's "
-                        "instantiate, tell the instance"
-                    )
-                if name not in self._instances:
-                    instance, uses = (f"&{name}", "uses") if is_variable else (name, "launches")
-                    raise Refusal(f"{uses} {instance}, which the module's instantiate does not name", instance)
-            kernels.append(range(_qualified_start(body, index), end))
-        local = _local_names(body, kernels) if kernels else frozenset()
-        for each in kernels:
-            tokens = body[each.start : each.stop]
-            unclear = words(tokens) & local
-            if unclear:
-                raise Refusal(f"names {_spelling(tokens)}, and {min(unclear)} may mean something else there")
-            if "using" in local:
-                raise Refusal(f"names {_spelling(tokens)}, which may mean something else after using")
-            yield _spelling(tokens)
+        raise Refusal(f"may instantiate {templates} through {through[0]}")
+    kernels = [range(_qualified_start(body, index), _name_end(unit, body, index, instances)) for index in named]
+    local = _local_names(body, kernels) if kernels else frozenset()
+    for each in kernels:
+        tokens = body[each.start : each.stop]
+        if unclear := words(tokens) & local:
+            raise Refusal(f"names {_spelling(tokens)}, and {min(unclear)} may mean something else there")
+        if "using" in local:
+            raise Refusal(f"names {_spelling(tokens)}, which may mean something else after using")
+        yield _spelling(tokens)
+
+
+def _name_end(unit: TranslationUnit, body: Sequence[Token], index: int, instances: Set[str]) -> int:
+    """Return the index after the name of a kernel or a device variable with its template arguments; raises Refusal if
+    these are not those of an instance that the module names."""
+    text = body[index].text
+    if not unit.kernels[text]:
+        return index + 1
+    is_variable = text in unit.variables
+    end = template_arguments_end(body, index + 1)
+    if end is None:
+        uses = "uses the variable template" if is_variable else "launches the kernel template"
+        raise Refusal(
+            f"{uses} {text}: only template arguments that are written out, and named in the module's instantiate, tell "
+            "the instance"
+        )
+    name = _spelling(body[index:end])
+    if name not in instances:
+        instance, uses = (f"&{name}", "uses") if is_variable else (name, "launches")
+        raise Refusal(f"{uses} {instance}, which the module's instantiate does not name", instance)
+    return end
 
 
 def _instance(expression: str) -> str:

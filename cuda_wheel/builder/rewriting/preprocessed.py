@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from cuda_wheel.builder.cxx.tokens import Token, balanced, before_template_arguments, scan, words
+from cuda_wheel.builder.cxx.tokens import (
+    Token,
+    balanced,
+    before_template_arguments,
+    scan,
+    template_arguments_end,
+    words,
+)
 from cuda_wheel.builder.rewriting.blocks import CodeBlock, definitions, parameters
 
 __all__ = [
@@ -26,7 +34,6 @@ __all__ = [
     "marker",
     "marks_device_code",
     "segments",
-    "template_arguments_end",
 ]
 
 
@@ -52,9 +59,12 @@ _NO_NAMES = frozenset(_KEYWORDS.split())
 _AFTER_NAMES = ("(", "[", "{", "=", ";", ",", ":", "final", "")
 
 
+_MARKER = "cuda_wheel_body_"
+
+
 def marker(kind: str, number: int) -> str:
     """Return the identifier that is put at the "begin" or "end" of the body of this number."""
-    return f"cuda_wheel_{kind}_of_body_{number}"
+    return f"{_MARKER}{number}_{kind}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,29 +150,18 @@ class _ScopeDeclaration:
         tokens = self._declarators()
         if not tokens:
             yield _EVERYTHING
-        index, is_value = 0, False
-        while index < len(tokens):
-            text, kind = tokens[index].text, tokens[index].kind
-            before = tokens[index - 1].text if index else ""
-            after = tokens[index + 1].text if index + 1 < len(tokens) else ""
-            if text == "operator":
+        is_value = False
+        for index, before, token, after in _outside_brackets(tokens):
+            if token.text == "operator":
                 yield _qualifier(tokens, index) or _EVERYTHING
                 return
-            if text in ("(", "[", "{"):
-                end = balanced(tokens, index)
-                if (text == "(" and after in ("*", "&", "::")) or before == "auto" or "enum" in self.block.words:
-                    yield from words(tokens[index:end])
-                index = end
-                continue
-            if text == "<" and (end := template_arguments_end(tokens, index) or 0):
-                index = end
-                continue
-            is_name = after in _AFTER_NAMES or _is_specialised(tokens, index + 1)
-            if kind == "word" and text not in _NO_NAMES and is_name and (not is_value or before in (",", "*", "&")):
-                yield _EVERYTHING if text in _IMPLICIT else text
-                yield _qualifier(tokens, index) or text
-            is_value = is_value or text == "="
-            index += 1
+            if token.text in ("(", "[", "{"):
+                is_declarator = before == "auto" or (token.text == "(" and after in ("*", "&", "::"))
+                if is_declarator or "enum" in self.block.words:
+                    yield from words(tokens[index : balanced(tokens, index)])
+            is_value = is_value or token.text == "="
+            if not is_value or before in (",", "*", "&"):
+                yield from _declared(tokens, index, after)
 
     def _declarators(self) -> Sequence[Token]:
         """Return the tokens that declare names: without what a function returns after its parameters, and without the
@@ -170,7 +169,8 @@ class _ScopeDeclaration:
         heading = self.block.heading
         start = parameters(heading)
         if start is not None:
-            return heading[: balanced(heading, start)]
+            end = balanced(heading, start)
+            return heading if heading[end : end + 1] and heading[end].text == "," else heading[:end]
         texts = [token.text for token in heading]
         if not self.is_class or "{" not in texts:
             return heading
@@ -216,99 +216,121 @@ class TranslationUnit:
     """The declarations of a preprocessed text, and the bodies between `marker`s in it."""
 
     def __init__(self, text: bytes) -> None:
-        self._tokens, _ = scan(text)
-        blocks = definitions(self._tokens, into_classes=False)
-        self._declarations = list(_with_places(blocks, text))
+        tokens, _ = scan(text)
+        self._declarations = list(_with_places(definitions(tokens, into_classes=False), text))
+        self._markers = Counter(token.text for token in tokens if token.text.startswith(_MARKER))
         self.kernels: dict[str, bool] = {}
         """The kernels and device variables that only a use brings into the image, by name: whether it is a template."""
         self.variables: set[str] = set()
         """Those names that are variables."""
+        self._uses: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
+        """Name -> the declarations whose use may use it, each with whether that may be an unqualified call."""
+        self._first: dict[str, int] = {}
+        """Word -> the offset of the first declaration that contains it."""
+        self._first_forward: dict[str, int] = {}
+        """Name -> the offset of the first declaration that may be without its definition."""
+        self._calls_of_fixed: Counter[str] = Counter()
+        """Name -> how many templates whose first use decides what they are call it unqualified."""
         for each in self._declarations:
-            if each.is_device_code:
-                for name in each.names:
-                    self.kernels[name] = self.kernels.get(name, False) or "template" in each.words
-                    self.variables |= set() if "global" in each.attributes else {name}
+            for index, is_call in _mentions(each.reachable):
+                self._uses.setdefault(each.reachable[index].text, []).append((each, is_call))
+            for word in each.words:
+                self._first.setdefault(word, each.block.start)
+            for name in each.names if each.is_forward else ():
+                self._first_forward.setdefault(name, each.block.start)
+            self._calls_of_fixed.update(each.calls if each.is_fixed else ())
+            for name in each.names if each.is_device_code else ():
+                self.kernels[name] = self.kernels.get(name, False) or "template" in each.words
+                self.variables |= set() if "global" in each.attributes else {name}
 
-    def body(self, number: int) -> tuple[CodeBlock | None, Sequence[Token]]:
-        """Return the definition with the body of this number, and the body's tokens without brackets and markers.
+    def body(self, number: int) -> CodeBlock | None:
+        """Return the function whose body begins and ends with the markers of this number, at namespace scope.
 
-        None if it is not the body of one function at namespace scope.
+        None if there is none, or if a marker is elsewhere too, such as in what a macro repeats.
         """
-        ends = [
-            [i for i, token in enumerate(self._tokens) if token.text == marker(kind, number)]
-            for kind in ("begin", "end")
-        ]
-        if [len(each) for each in ends] != [1, 1]:
-            return None, ()
-        (begin,), (end,) = ends
-        inside = self._tokens[begin].start
-        around = next((each.block for each in self._declarations if each.block.start <= inside < each.block.end), None)
-        if around is None or not around.body or around.body[0].start != self._tokens[begin - 1].start:
-            return None, ()
-        if around.body[-1].start != self._tokens[end + 1].start:
-            return None, ()
-        return around, self._tokens[begin + 1 : end]
+        ends = [marker("begin", number), marker("end", number)]
+        if any(self._markers[each] != 1 for each in ends):
+            return None
+        blocks = (each.block for each in self._declarations if len(each.block.body) > 3)
+        return next((each for each in blocks if [each.body[1].text, each.body[-2].text] == ends), None)
 
     @cached_property
     def instantiating(self) -> dict[str, int]:
         """The names by whose use a kernel or a device variable may be instantiated, those of `kernels` among them, and
         the offset of the first declaration of each."""
-        mentions: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
-        first: dict[str, int] = {}
+        return self._names_that_reach([each for each in self._declarations if each.is_device_code])
+
+    def instantiating_names(self, tokens: Sequence[Token]) -> Iterator[int]:
+        """Yield the index of each name in tokens by whose use a kernel or a device variable may be instantiated."""
+        return self._uses_of(self.instantiating, tokens)
+
+    def later_meaning(self, block: CodeBlock) -> str | None:
+        """Return a name that is declared after a function, and on which a template depends that the function may use
+        first; None if there is none.
+
+        A class template is instantiated where it is used first, once: whether a class is complete there and which
+        functions are declared there may decide what device code gets later.
+        """
+        later = [each for each in self._declarations if each.block.start > block.start]
+        classes = self._named_before(block, (each for each in later if each.is_class and not each.is_forward))
+        functions = self._named_before(block, (each for each in later if not each.is_class))
+        if own := classes & words(block.tokens):
+            return min(own)
+        dependent = self._dependent(block, classes, functions)
+        if not self._may_use(block, [each for named in dependent.values() for each in named]):
+            return None
+        return next(name for name in sorted(dependent) if self._may_use(block, dependent[name]))
+
+    def _dependent(
+        self, block: CodeBlock, classes: Set[str], functions: Set[str]
+    ) -> dict[str, list[_ScopeDeclaration]]:
+        """Return name -> the declarations before a block that depend on whether it is declared, or complete, where they
+        are used first: later classes, later functions and friends."""
+        found: dict[str, list[_ScopeDeclaration]] = {}
         for each in self._declarations:
-            for index, is_call in _mentions(each.reachable):
-                mentions.setdefault(each.reachable[index].text, []).append((each, is_call))
-            for name in each.names if each.is_forward else ():
-                first.setdefault(name, each.block.start)
+            if each.block.start < block.start:
+                called = functions & each.calls if each.is_fixed else frozenset()
+                friends = {name for name in each.friends if self._calls_of_fixed[name] > (name in each.calls)}
+                named = classes & each.words and classes & words(each.reachable)
+                for name in named | called | friends:
+                    found.setdefault(name, []).append(each)
+        return found
+
+    def _may_use(self, block: CodeBlock, declarations: Sequence[_ScopeDeclaration]) -> bool:
+        """Return whether a function may instantiate one of these declarations by what is declared before it."""
+        names = self._names_that_reach(declarations, block.start)
+        return _EVERYTHING in names or any(True for _ in self._uses_of(names, block.tokens))
+
+    def _named_before(self, block: CodeBlock, declarations: Iterable[_ScopeDeclaration]) -> frozenset[str]:
+        """Return the names of declarations that the text has before a block too."""
+        names = (name for each in declarations for name in each.names)
+        return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
+
+    def _names_that_reach(self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize) -> dict[str, int]:
+        """Return the names by whose use one of these declarations may be instantiated, and the offset of the first
+        declaration of each; only names that are declared before `end`."""
         found: dict[str, int] = {}
-        waiting = [each for each in self._declarations if each.is_device_code]
+        waiting = list(declarations)
         while waiting:
             user = waiting.pop()
             for name in user.names:
                 at = user.block.start
                 if not user.is_device_code:  # each declaration of a kernel is marked
-                    at = min(at, first.get(name, at))
+                    at = min(at, self._first_forward.get(name, at))
                 if at < found.get(name, at + 1):
                     found[name] = at
-                    uses = mentions.get(name, ())
-                    waiting += [each for each, is_call in uses if self._may_mean(name, at, each.block.start, is_call)]
+                    for each, is_call in self._uses.get(name, ()):
+                        start = each.block.start
+                        if start < end and self._may_mean(name, at, start, is_call):
+                            waiting.append(each)
         return found
 
-    def later_meaning(self, block: CodeBlock, body: Sequence[Token]) -> str | None:
-        """Return a name on which templates may depend that a function uses first, and that is declared after it or by
-        such a template; None if there is none.
-
-        A class template is instantiated where it is used first, once: whether a class is complete there and which
-        functions are declared there may decide what device code gets later.
-        """
-        earlier = [each for each in self._declarations if each.block.start < block.start]
-        later = [each for each in self._declarations if each.block.start > block.start]
-        known = frozenset().union(*(each.words for each in earlier))
-        classes = {name for each in later if each.is_class and not each.is_forward for name in each.names} & known
-        functions = {name for each in later if not each.is_class for name in each.names} & known
-        tests = {each: name for each in earlier if each.is_fixed for name in functions & each.calls}
-        asked = Counter(name for each in self._declarations if each.is_fixed for name in each.calls)
-        tests |= {each: name for each in earlier for name in each.friends if asked[name] > (name in each.calls)}
-        if not classes and not tests:
-            return None
-        by_name: dict[str, list[_ScopeDeclaration]] = {}
-        for each in earlier:
-            for name in each.names:
-                by_name.setdefault(name, []).append(each)
-        seen: set[str] = set()
-        waiting = [_EVERYTHING, *words(body), *words(block.heading)]
-        while waiting:
-            word = waiting.pop()
-            if word in seen:
-                continue
-            seen.add(word)
-            if word in classes:
-                return word
-            for each in by_name.get(word, ()):
-                if each in tests:
-                    return tests[each]
-                waiting += words(each.reachable) - seen
-        return None
+    def _uses_of(self, names: Mapping[str, int], tokens: Sequence[Token]) -> Iterator[int]:
+        """Yield the index of each token that may mean one of these names, given the offset of its declaration."""
+        for index, is_call in _mentions(tokens):
+            declared = names.get(tokens[index].text)
+            if declared is not None and self._may_mean(tokens[index].text, declared, tokens[index].start, is_call):
+                yield index
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
         """Return whether a use of a name at an offset may mean what is declared at another.
@@ -318,13 +340,20 @@ class TranslationUnit:
         """
         return used > declared or (is_call and name not in self.kernels)
 
-    def instantiating_names(self, tokens: Sequence[Token]) -> Iterator[int]:
-        """Yield the index of each name in tokens by whose use a kernel or a device variable may be instantiated."""
-        for index, is_call in _mentions(tokens):
-            text, start = tokens[index].text, tokens[index].start
-            declared = self.instantiating.get(text)
-            if declared is not None and self._may_mean(text, declared, start, is_call):
-                yield index
+
+def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token, str]]:
+    """Yield the index of each token that is in no brackets and no template arguments, the opening brackets among them,
+    the text before it, the token, and the text after it."""
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        end = template_arguments_end(tokens, index)
+        if end is None:
+            before = tokens[index - 1].text if index else ""
+            after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+            yield index, before, token, after
+            end = balanced(tokens, index) if token.text in ("(", "[", "{") else index + 1
+        index = end
 
 
 def _mentions(tokens: Sequence[Token]) -> Iterator[tuple[int, bool]]:
@@ -363,26 +392,18 @@ def _qualifier(tokens: Sequence[Token], index: int) -> str:
     return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
 
 
+def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
+    """Yield what a token that is in no brackets declares, given the text after it: its name, and the class of a member
+    that is defined out of its class."""
+    kind, text, _ = tokens[index]
+    if kind == "word" and text not in _NO_NAMES and (after in _AFTER_NAMES or _is_specialised(tokens, index + 1)):
+        yield _EVERYTHING if text in _IMPLICIT else text
+        yield _qualifier(tokens, index) or text
+
+
 def _is_specialised(tokens: Sequence[Token], index: int) -> bool:
     """Return whether template arguments from an index on are those of a specialisation: `name<...>(`."""
     if index >= len(tokens) or tokens[index].text != "<":
         return False
     end = template_arguments_end(tokens, index)
     return end is None or end == len(tokens) or tokens[end].text in ("(", "{", ":", ";", "=", "[", "final")
-
-
-def template_arguments_end(tokens: Sequence[Token], index: int) -> int | None:
-    """Return the index after the bracket that closes the `<` at an index; None if there is none, or none closes it."""
-    if index >= len(tokens) or tokens[index].text != "<":
-        return None
-    depth = 0
-    while index < len(tokens):
-        text = tokens[index].text
-        if text in ("(", "{", "["):
-            index = balanced(tokens, index)
-            continue
-        depth += {"<": 1, "<<<": 3, ">": -1, ">>>": -3}.get(text, 0)
-        index += 1
-        if depth <= 0:
-            return index if depth == 0 else None
-    return None

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,6 +51,9 @@ __all__ = [
 
 Name = tuple[str, bool]
 """The name of a header as it is written, and whether it is quoted."""
+
+_Sought = tuple[str, bool, bool]
+"""The name of a header as it is written, whether it is quoted, and whether it is only tested for."""
 
 Lookup = tuple[str | None, str, bool]
 """What a compiler looks for: the folder of the including file if the name is quoted, the name, and whether it is only
@@ -99,20 +103,30 @@ def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
         return False
     own, others = (list(dict.fromkeys(each.include_dirs)) for each in (job, other))
     absolute = {folder: os.path.normpath(os.path.join(job.root, folder)) for folder in (*own, *others)}
-    is_same_order = [each for each in own if each in others] == [each for each in others if each in own]
-    changed = {*own} ^ {*others} if is_same_order else {*own, *others}
     names = {name for beside, name, _ in lookups if beside is None or not os.path.isfile(os.path.join(beside, name))}
-    prefixes = [absolute[folder] + os.sep for folder in others]
-    names |= {header[len(prefix) :] for header in headers for prefix in prefixes if header.startswith(prefix)}
+    names |= _names_below(headers, [absolute[folder] for folder in others])
 
     def found(name: str, folders: Iterable[str]) -> str | None:
         return next((folder for folder in folders if os.path.isfile(os.path.join(absolute[folder], name))), None)
 
     # What is in the first folders, which both jobs have, is not looked for in the others.
     first = _first_folders(job)
+    changed = _changed(own, others)
     touched = (name for name in names if found(name, changed) is not None)
     sought = (name for name in touched if not any(os.path.isfile(os.path.join(folder, name)) for folder in first))
     return all(found(name, own) == found(name, others) for name in sought)
+
+
+def _names_below(headers: Iterable[str], folders: Iterable[str]) -> set[str]:
+    """Return the names by which headers may have been found in these folders; all are absolute."""
+    prefixes = [folder + os.sep for folder in folders]
+    return {header[len(prefix) :] for header in headers for prefix in prefixes if header.startswith(prefix)}
+
+
+def _changed(own: Sequence[str], others: Sequence[str]) -> set[str]:
+    """Return the folders in one of two lists only; all of them, if those in both have another order."""
+    is_same_order = [each for each in own if each in others] == [each for each in others if each in own]
+    return {*own} ^ {*others} if is_same_order else {*own, *others}
 
 
 def tested_names(job: Job, headers: Sequence[str]) -> set[str] | None:
@@ -125,12 +139,16 @@ def tested_names(job: Job, headers: Sequence[str]) -> set[str] | None:
     return None if any(re.search(rb"has_include", text, re.IGNORECASE) for text in texts) else set()
 
 
+_TRIGRAPH = re.compile(rb"\?\?[/=]")
+"""Matches the trigraphs that may change which headers a text names; only C++14 and earlier has them."""
+
+
 def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
     """Return what the texts that a job read include or test for, by name; None if it is unknown."""
     if opaque_options(job.options):
         return None
     texts = own_texts(job, headers)
-    if any(b"??/" in text or b"??=" in text for _, text in texts):  # trigraphs, which only C++14 and earlier has
+    if any(_TRIGRAPH.search(text) for _, text in texts):
         return None
     scans = [(os.path.dirname(path), _scanned(text)) for path, text in texts]
     definitions = definitions_in((scan for _, scan in scans), macro_definitions(job.options))
@@ -138,17 +156,13 @@ def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
     own = {path for path, _ in texts}
     libraries = [header for header in headers if header not in own]
     lookups: dict[Lookup, None] = {}
-    for beside, scan in scans:
-        names = _names(scan, definitions, libraries)
+    for beside, names in chain(
+        ((beside, _names(scan, definitions, libraries)) for beside, scan in scans),
+        ((os.path.dirname(header), _library_tests(header, *_stamp(header))) for header in libraries),
+    ):
         if names is None:
             return None
         lookups |= dict.fromkeys((beside if quoted else None, name, is_test) for name, quoted, is_test in names)
-    for header in libraries:
-        tested = _library_tests(header, *_stamp(header))
-        if tested is None:
-            return None
-        beside = os.path.dirname(header)
-        lookups |= dict.fromkeys((beside if quoted else None, name, True) for name, quoted in tested)
     return list(lookups)
 
 
@@ -185,14 +199,12 @@ def _pre_include(name: str) -> Include:
     return Include(name, True, 1, False)
 
 
-def _names(
-    scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]
-) -> list[tuple[str, bool, bool]] | None:
-    """Return the headers that a text includes or tests for: name, whether it is quoted, and whether it is only tested.
+def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]) -> Sequence[_Sought] | None:
+    """Return the headers that a text includes or tests for; None if a name is unknown.
 
-    None if a name is unknown. `libraries` are the other headers that were read.
+    `libraries` are the other headers that were read.
     """
-    found: list[tuple[str, bool, bool]] = []
+    found: list[_Sought] = []
     for include in scan.includes:
         if include.name is not None:
             found.append((include.name, include.quoted, include.is_test))
@@ -254,7 +266,7 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=16384)
-def _library_tests(path: str, changed: int, size: int) -> tuple[Name, ...] | None:
+def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | None:
     """Return the headers that a library's header tests for; None if a macro names one."""
     text = Path(path).read_bytes()
     if b"has_include" not in text and b"HAS_INCLUDE" not in text:
@@ -262,7 +274,7 @@ def _library_tests(path: str, changed: int, size: int) -> tuple[Name, ...] | Non
     tests = [include for include in scan_includes(text).includes if include.is_test]
     if any(include.name is None for include in tests):
         return None
-    return tuple({(include.name or "", include.quoted): None for include in tests})
+    return tuple({(include.name or "", include.quoted, True): None for include in tests})
 
 
 MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"')
@@ -325,18 +337,24 @@ def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, in
     The source is the first file; `headers` are the absolute paths of the others. Those of libraries are shown as they
     are included. If a macro names the header, the first include of a macro in a file of the project.
     """
+    of_macro = None
+    for shown, is_own, include in _includes(job, headers):
+        if include.name == name:
+            return shown, include.line
+        if include.name is None and is_own and of_macro is None:
+            of_macro = shown, include.line
+    return of_macro or (job.source, 1)
+
+
+def _includes(job: Job, headers: Iterable[str]) -> Iterator[tuple[str, bool, Include]]:
+    """Yield the includes of a job's source and of these headers, each with the file and whether that is the
+    project's."""
     libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
-    texts = [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]
-    of_macros = []
-    for path, scan in texts:
+    for path, scan in [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]:
         folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
         shown = Path(below(path, folder) or path if os.path.isabs(path) else path).as_posix()
-        for include in scan.includes:
-            if include.name == name and not include.is_test:
-                return shown, include.line
-            if include.name is None and not include.is_test and folder == job.root and not os.path.isabs(shown):
-                of_macros.append((shown, include.line))
-    return of_macros[0] if of_macros else (job.source, 1)
+        is_own = folder == job.root and not os.path.isabs(shown)
+        yield from ((shown, is_own, include) for include in scan.includes if not include.is_test)
 
 
 class _Search:

@@ -353,16 +353,8 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
             f"{name}: instances removes kernels from PTX, and LTO-IR keeps them: leave out instances, or link, "
             "relocatable and extern."
         )
-    if settings.specialize and (settings.extern or any(source.kind != "cuda" for source in sources)):
-        raise ConfigError(
-            f"{name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled again on "
-            "the user's machine."
-        )
-    if settings.specialize and settings.system_include_dirs:
-        raise ConfigError(
-            f"{name} cannot have specialize with system-include-dirs: the user's machine may not have their headers. "
-            "Copy the headers into the project, so that the wheel carries them."
-        )
+    if settings.specialize:
+        _check_specialize(sources, settings)
     if settings.extern_default and not settings.extern:
         raise ConfigError(f"{name} has extern-default but no extern: name in extern what it defines.")
     for source in sources:
@@ -371,8 +363,28 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
                 f"{name} cannot be linked at load with {source.path} in it: only CUDA C++ and NVVM IR can be compiled "
                 "to LTO-IR and relocatable PTX."
             )
-    if link != "none" or (settings.extern and not settings.extern_default):  # then it is linked when it is loaded
-        return
+    is_linked_at_load = bool(settings.extern) and not settings.extern_default
+    if link == "none" and not is_linked_at_load:
+        _check_unlinked(sources, settings)
+
+
+def _check_specialize(sources: Sequence[Source], settings: ModuleConfig) -> None:
+    """Raise ConfigError if a module with `specialize` cannot be compiled again on the user's machine."""
+    if settings.extern or any(source.kind != "cuda" for source in sources):
+        raise ConfigError(
+            f"{settings.name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled "
+            "again on the user's machine."
+        )
+    if settings.system_include_dirs:
+        raise ConfigError(
+            f"{settings.name} cannot have specialize with system-include-dirs: the user's machine may not have their "
+            "headers. Copy the headers into the project, so that the wheel carries them."
+        )
+
+
+def _check_unlinked(sources: Sequence[Source], settings: ModuleConfig) -> None:
+    """Raise ConfigError if a module that nothing links needs linking."""
+    name = settings.name
     if len(sources) > 1:
         raise ConfigError(
             f'{name} has {len(sources)} sources: set how to link them, link = "lto" (optimised as one) or link = "ptx".'

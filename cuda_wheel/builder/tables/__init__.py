@@ -50,19 +50,23 @@ def check_table(value: Any, shape: Shape, where: str) -> Any:
     if isinstance(shape, dict) and isinstance(value, dict):
         if str in shape:
             return {key: check_table(each, shape[str], f"{where}: {key}") for key, each in value.items()}
-        absent = [key for key in shape if key not in value and not key.endswith("?")]
-        if absent:
-            raise CudaWheelError(f"{where} has no {absent[0]!r}; reinstall cuda-wheel.")
-        checked = {}
-        for key, each in value.items():
-            expected = shape.get(key, shape.get(f"{key}?"))
-            if expected is None:
-                raise CudaWheelError(f"{where} has the unknown key {key!r}; reinstall cuda-wheel.")
-            checked[key] = check_table(each, expected, f"{where}: {key}")
-        return checked
+        return _checked_record(value, shape, where)
     if isinstance(shape, type) and type(value) is shape:
         return value
     raise CudaWheelError(f"{where} must be {_described(shape)}, not {value!r}; reinstall cuda-wheel.")
+
+
+def _checked_record(value: dict[str, Any], shape: dict[str, Shape], where: str) -> dict[str, Any]:
+    absent = [key for key in shape if key not in value and not key.endswith("?")]
+    if absent:
+        raise CudaWheelError(f"{where} has no {absent[0]!r}; reinstall cuda-wheel.")
+    checked = {}
+    for key, each in value.items():
+        expected = shape.get(key, shape.get(f"{key}?"))
+        if expected is None:
+            raise CudaWheelError(f"{where} has the unknown key {key!r}; reinstall cuda-wheel.")
+        checked[key] = check_table(each, expected, f"{where}: {key}")
+    return checked
 
 
 def _described(shape: Shape) -> str:

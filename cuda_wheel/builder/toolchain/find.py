@@ -3,16 +3,13 @@
 Runs in worker processes only. An environment with PyTorch has NVRTC and nvJitLink of CUDA 13 beside the toolchain of
 `cuda-wheel[cu12]`. So the compilers are chosen together, libraries of one major version of CUDA, and every worker makes
 the same choice. Their interfaces tell MAJOR.MINOR only; the exact build is read from the libraries.
-
-CUDA's device runtime library (cudadevrt), with which kernels launch kernels, lies beside the headers of the CUDA
-runtime, in the same package, so that its release is that of the headers.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -37,8 +34,6 @@ __all__ = [
     "Compilers",
     "Library",
     "chosen_compilers",
-    "device_runtime_build",
-    "device_runtime_library",
     "find_library",
     "find_nvvm",
     "find_other_library",
@@ -125,10 +120,7 @@ def chosen_compilers() -> Compilers:
     whole = [each for each in found if each.is_whole]
     if not whole:
         raise ToolchainError(_incomplete(found, wanted))
-    if len(whole) > 1:
-        whole = [each for each in whole if not each.missing] or whole
-    folders = [_folder_number(each) for each in whole]
-    first = [each for each, number in zip(whole, folders, strict=True) if number == min(folders)]
+    first = whole if len(whole) == 1 else _in_first_folder([each for each in whole if not each.missing] or whole)
     if len(first) > 1:
         raise ToolchainError(
             f"this environment contains {len(first)} toolchains:{_lines(first)}\n"
@@ -190,6 +182,12 @@ def _outside_of_packages(name: str) -> Library | None:
     return Library(str(loaded.abs_path), str(loaded.found_via))
 
 
+def _in_first_folder(compilers: Sequence[Compilers]) -> list[Compilers]:
+    """Return those compilers whose folder of packages comes first in `sys.path`."""
+    numbers = [_folder_number(each) for each in compilers]
+    return [each for each, number in zip(compilers, numbers, strict=True) if number == min(numbers)]
+
+
 def _folder_number(compilers: Compilers) -> int:
     """Return the number of the folder of packages with NVRTC, in the order of `sys.path`; a larger one for others."""
     folders = list(dict.fromkeys(folder for _, folder, _ in packaged_libraries("nvrtc")))
@@ -221,34 +219,6 @@ def install_hint(extra: str, release: Version | None = None) -> str:
         f'Run pip install {named} "cuda-toolkit=={dotted(release)}.*", which installs every part of that release, or '
         "add both to build-system.requires."
     )
-
-
-_HEADER = "cuda_device_runtime_api.h"
-
-_FILES = ("lib/libcudadevrt.a", "lib64/libcudadevrt.a", "lib/x64/cudadevrt.lib", "lib/cudadevrt.lib")
-"""The library from the root of a package or toolkit, on Linux and Windows."""
-
-
-def device_runtime_library(folders: Iterable[str]) -> str | None:
-    """Return the path of the library that belongs to the headers in one of these folders; None if there is none."""
-    for folder in folders:
-        if os.path.isfile(os.path.join(folder, _HEADER)):
-            root = os.path.dirname(os.path.abspath(folder))
-            paths = (os.path.join(root, *name.split("/")) for name in _FILES)
-            found = next(filter(os.path.isfile, paths), None)
-            if found is not None:
-                return found
-    return None
-
-
-@cache
-def device_runtime_build(folders: tuple[str, ...]) -> str:
-    """Return what identifies the library that belongs to the headers in these folders; "" if there is none."""
-    path = device_runtime_library(folders)
-    if path is None:
-        return ""
-    with open(path, "rb") as file:
-        return sha256(file.read()).hexdigest()
 
 
 NVVM_HINTS = {

@@ -3,14 +3,17 @@
 Headers may be anywhere in the environment: in Python packages and in toolkits. `release_of` reads which release a
 folder belongs to, `fits` decides whether a compiler can use it, and `choose_headers` takes the first folder of each
 group that fits. The rest says which files a build took as its toolchain: with paths for
-messages, without them for manifests.
+messages, without them for manifests. CUDA's device runtime library (cudadevrt), with which kernels launch kernels, lies
+beside the headers of the CUDA runtime, in the same package, so that its release is that of the headers.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
 from typing import NamedTuple
 
 from cuda_wheel.builder.errors import ToolchainError
@@ -29,6 +32,8 @@ from cuda_wheel.runtime.manifest import Version, dotted
 __all__ = [
     "HeaderRelease",
     "choose_headers",
+    "device_runtime_build",
+    "device_runtime_library",
     "fits",
     "header_parts",
     "header_versions",
@@ -323,19 +328,25 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
 
     `headers` are the absolute paths of all files that the module includes; None if they are not known.
     """
-    used = {"cccl", "headers"} if headers is None else set()
-    shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
-    own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
-    others = own_folders | dict.fromkeys(shared)
-    for path in headers or ():
-        folder = next((each for each in toolchain.include_dirs if path.startswith(each + os.sep)), None)
-        if folder is not None:
-            first = path[len(folder) + 1 :].partition(os.sep)[0]
-            used.add(others.get(folder) or ("cccl" if first in _CCCL else "headers"))
+    used = {"cccl", "headers"} if headers is None else _used_groups(toolchain, headers)
     own = {name: name for name, group in HEADER_GROUPS.items() if group.has_own_releases}
     releases = {"cudart": "headers", "cccl": "cccl", **own}
     named = {releases[each.name]: each.release for each in toolchain.headers if each.name in releases}
     return {name: named[name] for name in sorted(named) if name in used}
+
+
+def _used_groups(toolchain: Toolchain, headers: Sequence[str]) -> set[str]:
+    """Return the groups that files of these absolute paths belong to, as manifests name them."""
+    shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
+    own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
+    others = own_folders | dict.fromkeys(shared)
+    used = set()
+    for path in headers:
+        folder = next((each for each in toolchain.include_dirs if path.startswith(each + os.sep)), None)
+        if folder is not None:
+            first = path[len(folder) + 1 :].partition(os.sep)[0]
+            used.add(others.get(folder) or ("cccl" if first in _CCCL else "headers"))
+    return used
 
 
 def other_libraries(toolchain: Toolchain, versions: Mapping[str, str]) -> list[str]:
@@ -363,3 +374,33 @@ def is_spread_out(toolchain: Toolchain) -> bool:
         return True
     toolkit = [common] if os.path.isdir(os.path.join(common, "include")) else []
     return not any(all(path.startswith(folder + os.sep) for path in paths) for folder in (*cuda_folders(), *toolkit))
+
+
+# --- the device runtime library -------------------------------------------------------------------
+
+_DEVICE_RUNTIME_HEADER = "cuda_device_runtime_api.h"
+
+_DEVICE_RUNTIME_LIBRARIES = ("lib/libcudadevrt.a", "lib64/libcudadevrt.a", "lib/x64/cudadevrt.lib", "lib/cudadevrt.lib")
+"""The library from the root of a package or toolkit, on Linux and Windows."""
+
+
+def device_runtime_library(folders: Iterable[str]) -> str | None:
+    """Return the path of the library that belongs to the headers in one of these folders; None if there is none."""
+    for folder in folders:
+        if os.path.isfile(os.path.join(folder, _DEVICE_RUNTIME_HEADER)):
+            root = os.path.dirname(os.path.abspath(folder))
+            paths = (os.path.join(root, *name.split("/")) for name in _DEVICE_RUNTIME_LIBRARIES)
+            found = next(filter(os.path.isfile, paths), None)
+            if found is not None:
+                return found
+    return None
+
+
+@cache
+def device_runtime_build(folders: tuple[str, ...]) -> str:
+    """Return what identifies the library that belongs to the headers in these folders; "" if there is none."""
+    path = device_runtime_library(folders)
+    if path is None:
+        return ""
+    with open(path, "rb") as file:
+        return sha256(file.read()).hexdigest()

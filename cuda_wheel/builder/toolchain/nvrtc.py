@@ -20,7 +20,8 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -194,19 +195,22 @@ def compile_text(request: NvrtcRequest) -> NvrtcResult:
     try:
         for expression in request["expressions"]:
             _check(library, library.nvrtcAddNameExpression(program, expression.encode()))
-        error, listed = _compile(library, program, request["options"])
-        headers = None if listed is None else sorted({os.path.abspath(path) for path in listed if os.path.isfile(path)})
+        with _listed_headers() as listed:
+            error = _compile_program(library, program, [*request["options"], *LIST_HEADERS])
+        headers: list[str] | None = sorted({os.path.abspath(path) for path in listed if os.path.isfile(path)})
+        absent = [name for name, content in request.get("headers", {}).items() if not content]
+        if error == INVALID_OPTION:  # NVRTC rejects LIST_HEADERS, or one of the project's options
+            error = _compile_program(library, program, request["options"])
+            headers = None
+        else:
+            absent = [name for name in absent if name in listed]
         if not error and headers == [] and b"include" in request["text"] and not _lists_headers(request["library"]):
             headers = None
         result: NvrtcResult = {
             "error": error,
             "log": _output(library, program, "ProgramLog").decode(errors="replace"),
             "headers": headers,
-            "absent": [
-                name
-                for name, content in request.get("headers", {}).items()
-                if not content and (listed is None or name in listed)
-            ],
+            "absent": absent,
             "ptx": b"",
             "cubin": b"",
             "ltoir": b"",
@@ -234,23 +238,22 @@ def _program(library: Any, request: NvrtcRequest) -> Any:
     return program
 
 
-def _compile(library: Any, program: Any, options: list[str]) -> tuple[str, set[str] | None]:
-    """Compile a program; return the error, and the headers that NVRTC lists: paths, and names of those in memory. None
-    where it cannot."""
+@contextmanager
+def _listed_headers() -> Iterator[set[str]]:
+    """Yield a set that has, when the block ends, what NVRTC lists with LIST_HEADERS: paths, and names of headers in
+    memory."""
+    listed: set[str] = set()
     file = scratch_file()
     standard_error = os.dup(2)
     os.dup2(file, 2)
     try:
-        error = _compile_program(library, program, [*options, *LIST_HEADERS])
+        yield listed
     finally:
         os.dup2(standard_error, 2)
         os.close(standard_error)
         os.lseek(file, 0, os.SEEK_SET)
         with os.fdopen(file, "rb") as printed:
-            lines = printed.read().splitlines()
-    if error == INVALID_OPTION:  # NVRTC rejects LIST_HEADERS, or one of the project's options
-        return _compile_program(library, program, options), None
-    return error, {os.fsdecode(line.strip()) for line in lines}
+            listed.update(os.fsdecode(line.strip()) for line in printed.read().splitlines())
 
 
 @cache
@@ -261,7 +264,9 @@ def _lists_headers(library: str) -> bool:
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "headers", "std")
     _check(loaded, loaded.nvrtcCreateProgram(ctypes.byref(program), b"#include <stddef.h>", None, 0, None, None))
     try:
-        return bool(_compile(loaded, program, [f"--include-path={folder}"])[1])
+        with _listed_headers() as listed:
+            error = _compile_program(loaded, program, [f"--include-path={folder}", *LIST_HEADERS])
+        return error != INVALID_OPTION and bool(listed)
     finally:
         loaded.nvrtcDestroyProgram(ctypes.byref(program))
 

@@ -1,44 +1,65 @@
 """Decide which files of the loader `loader = "vendor"` copies into a wheel: the core, and parts.
 
 The core is what lies in the folder `runtime` itself. A part is the file or folder of its name in `runtime/parts`. It
-comes if a module of the wheel needs it or `loader-parts` names it, with what it imports from there.
+comes if a module of the wheel needs it, a Python file of the wheel may use it, or `loader-parts` names it, with what it
+imports from there.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import cuda_wheel
-from cuda_wheel.runtime.arrays import argument_type
-from cuda_wheel.runtime.manifest import Manifest
+from cuda_wheel.builder.jobs import BuiltModule
+from cuda_wheel.runtime.arrays import argument_type, is_untyped
+from cuda_wheel.runtime.manifest import Manifest, ManifestFile
 
-__all__ = ["copied_files", "parts_for"]
+__all__ = ["copied_files", "parts_for", "parts_named_in"]
 
 RUNTIME = Path(cuda_wheel.__file__).parent / "runtime"
 
 
-def parts_for(manifests: Iterable[Manifest]) -> set[str]:
-    """Return the parts of the loader that a module needs, which is given by the manifests of its variants."""
-    parts = set()
-    for manifest in manifests:
-        if manifest.variant:
-            parts.add("variants")
-        if manifest.globals:
-            parts.add("variables")
-        if manifest.relocatable:
-            parts.add("linking")
-        if any("<" in info.name for info in manifest.kernels) or any("<" in info.name for info in manifest.globals):
-            parts.add("instance-names")
-        for kernel in manifest.kernels:
-            for parameter in kernel.parameters:
-                if argument_type(parameter) == "Struct":
-                    parts.add("structs")
-                if parameter.cpp in ("CUtensorMap", "CUtensorMap_st"):
-                    parts.add("tensor-maps")
-    return parts
+USES = {
+    "bind": r"\.bind\(",
+    "launch-attributes": r"\b(cooperative|cluster\w*|programmatic|priority|memory_domain|completion_event)\b",
+    "occupancy": r"\.(occupancy|suggest_block)\(|\.attributes\b",
+    "tensor-maps": r"\btensor_map\(",
+    "tuned-tables": r"\btuned\(",
+}
+"""What in a Python file of a wheel may use a part, as regular expressions. One too many costs only its size."""
+
+
+def parts_named_in(files: Iterable[Path]) -> set[str]:
+    """Return the parts of the loader that Python files may use."""
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
+    return {part for part, use in USES.items() if any(re.search(use, text) for text in texts)}
+
+
+def parts_for(module: BuiltModule) -> set[str]:
+    """Return the parts of the loader that a module needs."""
+    file = ManifestFile(lambda offset, size: module.text[offset : offset + size], module.name, check=False)
+    are_many = any(len(record["kernels"]["blocks"]) > 1 for record in file.variants.values())
+    needed = set().union(*map(_parts_of_variant, module.manifests))
+    return needed | {"many-kernels"} if are_many else needed
+
+
+def _parts_of_variant(manifest: Manifest) -> set[str]:
+    parameters = [each for kernel in manifest.kernels for each in kernel.parameters]
+    names = [info.name for info in manifest.kernels] + [info.name for info in manifest.globals]
+    needed = {
+        "variants": manifest.variant,
+        "variables": manifest.globals,
+        "linking": manifest.relocatable,
+        "instance-names": any("<" in name for name in names),
+        "structs": any(argument_type(each) == "Struct" and not is_untyped(each) for each in parameters),
+        "untyped-parameters": any(map(is_untyped, parameters)),
+        "tensor-maps": any(each.cpp in ("CUtensorMap", "CUtensorMap_st") for each in parameters),
+    }
+    return {part for part, is_needed in needed.items() if is_needed}
 
 
 def copied_files(parts: Iterable[str]) -> dict[str, bytes]:

@@ -20,12 +20,13 @@ import cuda_wheel
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.scratch import unwritable
 from cuda_wheel.builder.sources.header_dependencies import reachable
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import below, is_inside
-from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest, all_manifests
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 
 __all__ = [
     "VENDORED_PACKAGE",
@@ -137,11 +138,22 @@ def loader_files(config: Config, names: Iterable[str], parts: Iterable[str] = ()
     return {f"{package}/{VENDORED_PACKAGE}/{name}": content for package in packages for name, content in copies.items()}
 
 
-def known_parts(names: Iterable[str], packages: Iterable[str], tables: Collection[str]) -> set[str]:
-    """Return the parts of the loader that modules need before they are built: for packages that attach kernels, and
-    for tables of tuned choices."""
+def known_parts(
+    config: Config,
+    names: Iterable[str],
+    packages: Iterable[str],
+    tables: Collection[str],
+    files: Iterable[WheelFile] = (),
+) -> set[str]:
+    """Return the parts of a vendored loader that are needed whatever the modules are: for packages that attach kernels,
+    for tables of tuned choices, and for what the Python files of the wheel use."""
+    if config.loader != "vendor":
+        return set()
+    from cuda_wheel.builder.wheel.loader_copy import parts_named_in  # as above
+
+    used = parts_named_in(each.source for each in files if each.source.suffix == ".py" and each.source.is_file())
     attaches = not {_package_of(name) for name in names}.isdisjoint(packages)
-    return {part for part, is_needed in (("attach", attaches), ("tuned-tables", tables)) if is_needed}
+    return used | {part for part, is_needed in (("attach", attaches), ("tuned-tables", tables)) if is_needed}
 
 
 def module_parts(config: Config, module: BuiltModule) -> set[str]:
@@ -150,7 +162,7 @@ def module_parts(config: Config, module: BuiltModule) -> set[str]:
         return set()
     from cuda_wheel.builder.wheel.loader_copy import parts_for  # as above
 
-    return parts_for(module.manifests)
+    return parts_for(module)
 
 
 def stub_file(config: Config, package: Package, modules: Sequence[Sequence[Manifest]]) -> tuple[str, bytes]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header, reachable
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.sources.modules import select
+from cuda_wheel.builder.sources.modules import SourceModule, select
 from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
-from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX
+from cuda_wheel.runtime.manifest import TABLE_SUFFIX
 
 __all__ = ["sdist_files"]
 
@@ -26,25 +26,29 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
     files = list(files)
     modules = select(config, root, files)
     tables = [file.source for file in files if file.destination.endswith(TABLE_SUFFIX)]
-    found = {os.path.relpath(path, root).replace(os.sep, "/") for path in tables if is_inside(str(path), root)}
-    found |= {path for module in modules for path in module.paths}
+    own = [str(path) for path in tables if is_inside(str(path), root)]
+    found = {path for module in modules for path in module.paths}
     for module in modules:
         below = files_below(root, module.settings.include_dirs)
         found.update(path for path in below if is_inside(str(root / path), root))
-        cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
-        for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):
-            if is_inside(header.path, root):
-                found.add(os.path.relpath(header.path, root).replace(os.sep, "/"))
-            elif is_toolkit_header(header.path):
-                warn(
-                    f"{header.included_at} includes {header.path}, a header of the CUDA toolkit, by its path on this "
-                    "machine. Include it by its name alone, so that every toolchain finds its own."
-                )
-            elif header.conditional:
-                warn(
-                    f"{header.included_at} may include {header.path}, which lies outside the project: no sdist "
-                    "contains it."
-                )
-            else:
-                raise outside_error(header.included_at, header.path)
-    return sorted(found)
+        own += _own_headers(module, root, warn)
+    return sorted(found.union(os.path.relpath(path, root).replace(os.sep, "/") for path in own))
+
+
+def _own_headers(module: SourceModule, root: Path, warn: Callable[[str], None]) -> Iterator[str]:
+    """Yield the absolute paths of the project's headers that a module includes; see `sdist_files` for others."""
+    cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
+    for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):
+        if is_inside(header.path, root):
+            yield header.path
+        elif is_toolkit_header(header.path):
+            warn(
+                f"{header.included_at} includes {header.path}, a header of the CUDA toolkit, by its path on this "
+                "machine. Include it by its name alone, so that every toolchain finds its own."
+            )
+        elif header.conditional:
+            warn(
+                f"{header.included_at} may include {header.path}, which lies outside the project: no sdist contains it."
+            )
+        else:
+            raise outside_error(header.included_at, header.path)

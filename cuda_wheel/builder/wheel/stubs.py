@@ -115,23 +115,23 @@ def _kernels(
     all_: Sequence[str], modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str
 ) -> list[str]:
     """Return the lines for the attributes that `attach` creates. `all_` has the name of the list of names, if any."""
-    plain = [manifest for manifest, *_ in modules if not manifest.variant]
-    kernels = {manifest.name: {info.name: info for info in manifest.kernels} for manifest in plain}
-    variants = {
-        first.name: [first.variant, *(each.variant for each in rest)] for first, *rest in modules if first.variant
-    }
-    specializing = {first.name for first, *_ in modules if first.specialize is not None}
-    attributes = attached({**{name: list(infos) for name, infos in kernels.items()}, **dict.fromkeys(variants)}, files)
+    plain = {first.name: {info.name: info for info in first.kernels} for first, *_ in modules if not first.variant}
+    with_variants = {first.name: (first, *rest) for first, *rest in modules if first.variant}
+    attributes = attached(
+        {**{name: list(kernels) for name, kernels in plain.items()}, **dict.fromkeys(with_variants)}, files
+    )
     lines = [f"from {loader} import Integer, Kernel, Module, Pointer, Real, Struct"]
-    lines += ["from typing import Any, Literal, overload"] if variants else []
+    lines += ["from typing import Any, Literal, overload"] if with_variants else []
     lines += [f"{name} = {sorted(attributes)!r}" for name in all_ if name]
     for name, (module, kernel) in sorted(attributes.items()):
-        if module in variants:
-            lines += variant_loader_stub(name, variants[module], module in specializing)
+        if module in with_variants:
+            manifests = with_variants[module]
+            any_values = manifests[0].specialize is not None
+            lines += variant_loader_stub(name, [each.variant for each in manifests], any_values)
         elif kernel is None:
             lines += [f"{name}: Module", f'"""The module {module}."""']
         else:
-            info = kernels[module][kernel]
+            info = plain[module][kernel]
             lines += [f"{name}: {_annotation(info)}", f'"""{kernel}({_parameters(info)}) of {module}."""']
     return lines
 

@@ -9,8 +9,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
-from cuda_wheel.runtime.manifest import Manifest, same_macros
-from cuda_wheel.runtime.parts.tuned_tables import TABLE_SUFFIX
+from cuda_wheel.runtime.manifest import TABLE_SUFFIX, Manifest, same_macros
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,10 +1,16 @@
-"""The interface for running a build's calls, and the record of a call. `Workers` and `DaskCluster` implement it."""
+"""How a build's calls are run: the interface of `Workers` and `DaskCluster`, the record of a call, and the queue.
+
+The queue decides which of the calls that wait a worker does next.
+"""
 
 from __future__ import annotations
 
+import heapq
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cuda_wheel.builder.workers.worker_process import imported
@@ -14,7 +20,17 @@ if TYPE_CHECKING:
 
     from cuda_wheel.builder.compile.precompiled_headers import HeaderGroup
 
-__all__ = ["EXECUTOR", "FALLBACK", "Call", "Executor", "WorkerFunction", "shared_options"]
+__all__ = [
+    "EXECUTOR",
+    "FALLBACK",
+    "KEEP_GROUP_SECONDS",
+    "REPLACE_WORKER_SECONDS",
+    "Call",
+    "Executor",
+    "Queue",
+    "WorkerFunction",
+    "shared_options",
+]
 
 T = TypeVar("T")
 
@@ -101,3 +117,125 @@ class Executor(ABC):
     def submit(self, function: Callable[[Any], T], argument: Any) -> Future[T]:
         """Return the future of `function(argument)`, for any worker."""
         return self.enqueue(Call(function, argument))
+
+
+# --- which waiting call a worker does next ----------------------------------------------------------
+
+Options = tuple[str, ...] | None
+"""The compiler options of a job: a worker does jobs with equal options only. None: any worker can do the job."""
+
+LaneKey = tuple[Options, str | None]
+"""The options of a job, and the key of the group of jobs that share precompiled headers with it, if any."""
+
+REPLACE_WORKER_SECONDS = 0.5
+"""A worker is replaced, to do a job with other options, only if that job is so many seconds longer than any job that
+the worker can do as it is.
+
+This is about twice the time until a new worker is as ready as the old one, so little time is lost either way. With 0,
+jobs of equal length and different options would replace workers all the time. If workers were never replaced while
+they have jobs, the longest job with other options would begin when all others are done.
+"""
+
+KEEP_GROUP_SECONDS = 1.0
+"""A worker does a job outside its group first only if that job is so many seconds longer than those of the group.
+
+This is about what precompiled headers of CCCL save a job.
+"""
+
+
+class _Lane(Generic[T]):
+    """The waiting jobs with the same options and group, the longest first."""
+
+    def __init__(self) -> None:
+        self.heap: list[tuple[float, int, T]] = []
+        """Minus the seconds of a job, its number in the order of arrival, and the job."""
+        self.seconds = 0.0
+        """The sum for all jobs in the lane."""
+
+    @property
+    def longest(self) -> float:
+        """The seconds of the longest job."""
+        return -self.heap[0][0]
+
+
+class Queue(Generic[T]):
+    """A queue of jobs. The longest job goes first, unless it is only slightly longer than the next one and would make
+    the worker be replaced or leave its group."""
+
+    def __init__(self) -> None:
+        self._number = count()
+        self._lanes: dict[LaneKey, _Lane[T]] = {}
+        """None of them is empty."""
+        self._group_lanes: dict[LaneKey, None] = {}
+        """The keys of lanes that belong to groups. They are few; other lanes may be as many as jobs."""
+        self._all: list[tuple[float, int, LaneKey]] = []
+        """The jobs of all lanes in one heap of the same order. A job that was taken stays until it is first."""
+        self._taken: set[int] = set()
+        """The numbers of these."""
+
+    def __len__(self) -> int:
+        return len(self._all) - len(self._taken)
+
+    def put(self, job: T, seconds: float, options: Options, group: str | None = None) -> None:
+        """Add a job. `seconds` is the expected duration of the job and of the jobs that depend on it.
+
+        Of jobs with equal seconds, the first added goes first. A worker does jobs of one `group` faster together.
+        """
+        key, number = (options, group), next(self._number)
+        lane = self._lanes.setdefault(key, _Lane())
+        heapq.heappush(lane.heap, (-seconds, number, job))
+        heapq.heappush(self._all, (-seconds, number, key))
+        lane.seconds += seconds
+        if group is not None:
+            self._group_lanes[key] = None
+
+    def take(self, options: Options, group: str | None = None, others: Mapping[str, int] = MappingProxyType({})) -> T:
+        """Remove and return the next job for a worker. Raises IndexError if the queue is empty.
+
+        `options` and `group` are those of the worker's earlier jobs, or None. `others` is the number of other workers
+        by group. Of jobs about as long as the longest, those of the worker's own group go first, then those of the
+        group with the most seconds waiting for each of its workers.
+        """
+        while self._all and self._all[0][1] in self._taken:
+            self._taken.remove(heapq.heappop(self._all)[1])
+        if not self._all:
+            raise IndexError("the queue is empty")
+        return self._remove_first(self._choose(options, group, others))
+
+    def _choose(self, options: Options, group: str | None, others: Mapping[str, int]) -> LaneKey:
+        """Return the key of the lane whose first job is next for a worker, as `take` describes."""
+        first, own = self._all[0][2], (options, group)
+        longest = self._lanes[first].longest
+        if group is not None and own in self._lanes and self._lanes[own].longest >= longest - KEEP_GROUP_SECONDS:
+            return own
+        if len(self._lanes) == 1:
+            return first
+        # Of the lanes with other options and without a group, the one with the first job of all is the best.
+        candidates = {first, (options, None), (None, None), *self._group_lanes} & self._lanes.keys()
+        worths = {key: self._worth(key, options) for key in candidates}
+        best = max(worths, key=lambda key: worths[key])
+        least = worths[best][0] - KEEP_GROUP_SECONDS
+        near = [key for key, (seconds, _) in worths.items() if key[0] == best[0] and seconds >= least]
+        return max(near, key=lambda key: (self._seconds_per_worker(key, others), worths[key]))
+
+    def _worth(self, key: LaneKey, options: Options) -> tuple[float, int]:
+        """Return a key to compare the first jobs of lanes by, for a worker with these options. No two are equal."""
+        seconds, number, _ = self._lanes[key].heap[0]
+        suits = None in (options, key[0]) or options == key[0]
+        return -seconds - (0 if suits else REPLACE_WORKER_SECONDS), -number
+
+    def _seconds_per_worker(self, key: LaneKey, others: Mapping[str, int]) -> float:
+        """Return how many seconds of a group wait for each of its workers, one more included; 0 without a group."""
+        group = key[1]
+        return 0.0 if group is None else self._lanes[key].seconds / (1 + others.get(group, 0))
+
+    def _remove_first(self, key: LaneKey) -> T:
+        """Remove and return the first job of a lane."""
+        lane = self._lanes[key]
+        negative_seconds, number, job = heapq.heappop(lane.heap)
+        self._taken.add(number)
+        lane.seconds += negative_seconds
+        if not lane.heap:
+            del self._lanes[key]
+            self._group_lanes.pop(key, None)
+        return job

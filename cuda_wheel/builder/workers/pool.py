@@ -15,8 +15,9 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -24,9 +25,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cuda_wheel.builder.compile.precompiled_headers import MIN_JOBS, Precompilation, call_with_precompilation
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.timing import Timed, TimedError, cause_of
-from cuda_wheel.builder.workers.executor import Call, Executor, WorkerFunction
-from cuda_wheel.builder.workers.queue import Queue
+from cuda_wheel.builder.timing import Timed, TimedError, Times, cause_of
+from cuda_wheel.builder.workers.executor import Call, Executor, Queue, WorkerFunction
 from cuda_wheel.builder.workers.worker import Worker, WorkerDiedError, WorkerTimeoutError
 from cuda_wheel.builder.workers.worker_process import load_compilers
 
@@ -109,6 +109,24 @@ class _Waiting(NamedTuple):
 
     call: Call[Any]
     future: Future[Any]
+    jobs: int = 0
+    """How many jobs of its header group the thread that runs it will probably run, this one included; 0 while the call
+    waits, or without a group."""
+
+    def request(self, folder: str | None) -> tuple[Callable[[Any], Any], Any]:
+        """Return the function and argument to send to a worker, which has a folder for precompiled headers."""
+        function, argument, headers = self.call.function, self.call.argument, self.call.headers
+        if headers is None:
+            return function, argument
+        precompilation = Precompilation(headers, self.jobs, folder if self.jobs >= MIN_JOBS else None)
+        return call_with_precompilation, (precompilation, function, argument)
+
+    def settle(self, succeeded: bool, value: Any, times: Times | None) -> None:
+        """Set the future's result or exception."""
+        if succeeded:
+            self.future.set_result(value if times is None else Timed(value, times))
+        else:
+            self.future.set_exception(value if times is None else TimedError(value, times))
 
 
 class Workers(Executor):
@@ -215,6 +233,33 @@ class Workers(Executor):
     def _serve(self) -> None:
         """Run waiting calls, with one worker at a time, until the pool is closed."""
         worker: Worker | None = None
+        answer: tuple[bool, Any, Times | None] | None
+        taken = self._take(worker)
+        while taken is not None:
+            again = None
+            try:
+                worker = self._suitable(worker, taken.call)
+                with self._running_in(worker, taken.future):
+                    answer = worker.answer(*taken.request(worker.folder), self._timeout, taken.call.timed)
+                taken.settle(*answer)
+            except BaseException as error:
+                cause = cause_of(error)
+                if worker is not None and isinstance(cause, WorkerDiedError):
+                    self._drop(worker)
+                    worker = None
+                    with self._lock:
+                        self._thread_groups.pop(threading.get_ident(), None)
+                    is_crash = not isinstance(cause, WorkerTimeoutError) and taken.future not in self._stopped
+                    if taken.call.headers is not None and is_crash:
+                        # Precompiled headers may have killed the worker: try once more without them.
+                        again = taken._replace(call=replace(taken.call, headers=None))
+                if again is None:
+                    taken.future.set_exception(error)
+            taken = answer = None  # while this thread waits for the next call, it keeps no result
+            taken = again or self._take(worker)
+
+    def _take(self, worker: Worker | None) -> _Waiting | None:
+        """Wait for the next call that this thread is to run, with the worker that it has; None at the pool's end."""
         while True:
             with self._lock:
                 self._idle += 1
@@ -222,15 +267,14 @@ class Workers(Executor):
                     self._changed.wait()
                 self._idle -= 1
                 if self._closed:
-                    return
-                (call, future), jobs = self._take(worker)
-            if future.set_running_or_notify_cancel():
-                worker = self._run(call, future, worker, jobs)
-            del call, future  # while this thread waits for the next call, it keeps no result
+                    return None
+                waiting = self._next(worker)
+            if waiting.future.set_running_or_notify_cancel():
+                return waiting
+            del waiting  # while this thread waits for the next call, it keeps none
 
-    def _take(self, worker: Worker | None) -> tuple[_Waiting, int]:
-        """Return the next call for this thread, and how many jobs of its header group this thread will probably run,
-        this one included."""
+    def _next(self, worker: Worker | None) -> _Waiting:
+        """Return the next call for this thread."""
         thread = threading.get_ident()
         others = Counter(group for other, group in self._thread_groups.items() if other != thread)
         waiting = self._queue.take(None if worker is None else worker.options, self._thread_groups.get(thread), others)
@@ -238,65 +282,44 @@ class Workers(Executor):
         if not _suits(worker, call):  # the worker will be replaced, and its precompiled headers go with it
             self._thread_groups.pop(thread, None)
         if call.headers is None:
-            return waiting, 0
+            return waiting
         key = call.headers.key
         self._begun[key] += 1
         jobs = 1 + (call.headers.jobs - self._begun[key]) // (1 + others[key])
         if jobs >= MIN_JOBS:  # the worker may replace its precompiled headers by those of this group
             self._thread_groups[thread] = key
-        return waiting, jobs
+        return waiting._replace(jobs=jobs)
 
-    def _run(self, call: Call[Any], future: Future[Any], worker: Worker | None, jobs: int) -> Worker | None:
-        """Run a call with the worker or, if it does not suit, a new one; return the worker for the next call."""
+    def _suitable(self, worker: Worker | None, call: Call[Any]) -> Worker:
+        """Return this thread's worker if it can serve a call, else a new one."""
         if worker is not None and (worker.has_ended or not _suits(worker, call)):
             self._drop(worker)
             worker = None
-        function, argument = call.function, call.argument
-        try:
-            if worker is None:
-                worker = self._start_worker()
-            if call.options is not None:
-                worker.options = call.options
-            if call.headers is not None:
-                folder = worker.folder if jobs >= MIN_JOBS else None
-                argument = (Precompilation(call.headers, jobs, folder), function, argument)
-                function = call_with_precompilation
+        if worker is None:
+            worker = Worker(self._memory)
             with self._lock:
-                self._running[future] = worker
-                if future in self._stopped:
+                self._workers.add(worker)
+                if self._closed:
                     worker.kill()
-            try:
-                succeeded, value, times = worker.answer(function, argument, self._timeout, call.timed)
-            finally:
-                with self._lock:
-                    del self._running[future]
-            if not succeeded:
-                raise value if times is None else TimedError(value, times)
-        except BaseException as error:
-            cause = cause_of(error)
-            if worker is not None and isinstance(cause, WorkerDiedError):
-                self._drop(worker)
-                worker = None
-                with self._lock:
-                    self._thread_groups.pop(threading.get_ident(), None)
-                is_crash = not isinstance(cause, WorkerTimeoutError) and future not in self._stopped
-                if call.headers is not None and is_crash:
-                    # Precompiled headers may have killed the worker: try once more without them.
-                    return self._run(replace(call, headers=None), future, None, 0)
-            future.set_exception(error)
-        else:
-            future.set_result(value if times is None else Timed(value=value, **vars(times)))
+        if call.options is not None:
+            worker.options = call.options
         return worker
 
-    def _start_worker(self) -> Worker:
-        worker = Worker(self._memory)
+    @contextmanager
+    def _running_in(self, worker: Worker, future: Future[Any]) -> Iterator[None]:
+        """Let `stop` know which worker runs a call."""
         with self._lock:
-            self._workers.add(worker)
-            if self._closed:
+            self._running[future] = worker
+            if future in self._stopped:
                 worker.kill()
-        return worker
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._running[future]
 
     def _drop(self, worker: Worker) -> None:
+        """End this thread's worker."""
         worker.kill()
         worker.end()
         with self._lock:

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ImageError, describe_error, has, need
 from ..files import find_files, lie_in_folders, package_folders
 from ..loading import load
-from ..manifest import MANIFEST_SUFFIX, unscoped
+from ..manifest import MANIFEST_SUFFIX, ManifestFile, checked, unscoped
 from ..module import Kernel, Module
 
 __all__ = ["attach", "attached", "not_attached"]
@@ -34,7 +34,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         if file.endswith(MANIFEST_SUFFIX):
             name = f"{package}.{file.removesuffix(MANIFEST_SUFFIX)}"
             files = find_files(name, None)
-            modules[name] = files.manifest_file(file, check=False).kernel_names()
+            modules[name] = kernel_names(files.manifest_file(file, check=False))
     hook: Any = None
     if not modules:
         if has("source_hook"):  # a vendored loader compiles nothing
@@ -51,9 +51,7 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         places = ", ".join(folders) or "the files that its importer lists"
         message = f"{package} has no modules: looked in {places}."
         if sources := sorted(name for name in names if name.endswith(".cu")):
-            from ..explanations import not_compiled  # only for an error
-
-            message += not_compiled(sources[0])
+            message += _not_compiled(sources[0])
         raise ImageError(message)
     attributes = attached(modules, names)
 
@@ -75,6 +73,14 @@ def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         return sorted({*sys.modules[package].__dict__, *attributes})
 
     return __getattr__, __dir__, sorted(attributes)
+
+
+def kernel_names(file: ManifestFile) -> list[str] | None:
+    """Return the names of a module's kernels; None if it has variants."""
+    record = file.variants.get(())
+    if record is None:
+        return None
+    return checked(file.where, lambda: [row["name"] for row in file.all_rows(record)])
 
 
 def attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[str]) -> dict[str, tuple[str, str | None]]:
@@ -134,6 +140,15 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
         return list_files(package)
     except Exception as error:  # importers raise anything for a damaged archive
         raise ImageError(f"package {package!r} cannot be read: {describe_error(error)}") from error
+
+
+def _not_compiled(source: str) -> str:
+    """Return what helps if a source is installed, and not the module that it should have become."""
+    if not has("suggestions"):
+        return f" {source} is there, but was not compiled."
+    from .suggestions import not_compiled  # only for an error
+
+    return not_compiled(source)
 
 
 def _submodules(files: Sequence[str]) -> set[str]:

@@ -3,10 +3,10 @@
 import time
 from collections.abc import Sequence
 
-from ..digest import sha256_of
 from ..errors import ImageError
 from ..jit import Jit, JitOptions
-from ..manifest import FORMAT, Image, Manifest, Version
+from ..manifest import FORMAT, Image, Manifest, Version, sha256_of
+from . import nvjitlink_rules as nvjitlink_rules  # `rules` imports it where this part is
 from .cuda_libraries import link_code, nvjitlink_build, nvjitlink_version
 from .user_cache import Cache
 

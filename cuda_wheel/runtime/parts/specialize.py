@@ -7,11 +7,10 @@ compiles them as on load from a source tree, for the GPU in use, into the user's
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..digest import sha256_of
 from ..driver import device_and_driver, is_forked
 from ..errors import CudaWheelError, ImageError, UnknownKernelError, UnknownVariantError
 from ..files import ModuleFiles, find_files, must_verify, package_folders
-from ..manifest import MANIFEST_SUFFIX, Carried, Manifest
+from ..manifest import MANIFEST_SUFFIX, Carried, Manifest, sha256_of
 from ..module import Module
 from .source_hook import source_hook
 
@@ -30,7 +29,7 @@ def specialized_variant(
     """
     files = find_files(name, device, macros)
     found = files.manifest_file(name.rpartition(".")[2] + MANIFEST_SUFFIX, must_verify())
-    carried = found.specialize
+    carried = found.head["specialize"] and Carried(**found.head["specialize"])
     # The names of the macros must be those of a variant: another name is a mistake.
     if carried is None or not any(dict(each).keys() == macros.keys() for each in found.variants if each):
         raise unknown

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import (
     Converter,
     FloatConverter,
-    host_bytes,
     is_array,
     is_of,
     is_on_gpu,
@@ -19,6 +18,7 @@ from ..arguments import (
     value_text,
 )
 from ..errors import ArgumentError
+from .buffers import host_bytes
 from .dtypes import COMPLEX, vector_format
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ class StructConverter(Converter):
     For a vector or complex type, it also accepts its numbers. The bytes of a single number are never taken for those of
     a struct: the number may be meant.
     """
-
-    stub_type = "Struct"
 
     def __init__(self, size: int, cpp: str) -> None:
         super().__init__(f"{size}s")

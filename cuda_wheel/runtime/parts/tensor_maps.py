@@ -4,9 +4,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .. import dlpack
-from ..arguments import is_of, refuse_interface, refuse_lazy, type_name, value_text
-from ..configurations import whole_number
+from ..arguments import exports, is_of, refuse_interface, refuse_lazy, type_name, value_text, whole_number
+from ..arrays_in_use import export
 from ..driver import check_result, cuda_driver, device_and_driver
 from ..errors import ArgumentError
 from ..manifest import dotted
@@ -188,7 +187,7 @@ def _layout_of(array: Any) -> _Layout:
         refuse_lazy(array)
         if is_of(type(array), "torch", "Tensor"):
             return _tensor_layout(array)  # its array interface lacks bfloat16, and makes a copy of nothing
-        if dlpack.exports(type(array)) and not is_of(type(array), "cupy", "ndarray"):
+        if exports(type(array)) and not is_of(type(array), "cupy", "ndarray"):
             return _exported_layout(array)
         interface = array.__cuda_array_interface__
         refuse_interface(interface)
@@ -212,7 +211,7 @@ def _layout_of(array: Any) -> _Layout:
 
 
 def _exported_layout(array: Any) -> _Layout:
-    exported = dlpack.export(array, LEGACY)
+    exported = export(array, LEGACY)
     check_result(cuda_driver().cuStreamSynchronize(LEGACY), "waiting for an array")
     size = exported.bits // 8
     strides = exported.strides and tuple(size * stride for stride in exported.strides)

@@ -33,13 +33,13 @@ from ..driver import current_device, device_and_driver, device_name, is_forked
 from ..errors import ArgumentError, ImageError, UnknownKernelError
 from ..files import ModuleFiles, lie_in_folders, package_folders
 from ..loading import load
-from ..manifest import MacroValue, Version, read_macros
+from ..manifest import TABLE_SUFFIX, MacroValue, Version
+from .variants import read_macros
 
 if TYPE_CHECKING:
     from ..module import Kernel
 __all__ = [
     "FORMAT",
-    "TABLE_SUFFIX",
     "Choice",
     "Problem",
     "Row",
@@ -52,10 +52,6 @@ __all__ = [
     "table_of",
     "tuned",
 ]
-
-
-TABLE_SUFFIX = ".tuned.json"
-"""The end of the name of a module's table, which begins with the module's."""
 
 
 FORMAT = 1

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import IO, BinaryIO, TypeVar
 
-from ..digest import sha256_of
 from ..errors import CudaWheelError
+from ..manifest import sha256_of
 
 __all__ = ["Cache", "cache_folder", "cache_limit", "open_private", "parse_size", "removing", "used_in_place", "warn"]
 

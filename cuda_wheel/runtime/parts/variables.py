@@ -1,14 +1,23 @@
 """Copy data to and from a module's variables in the GPU's memory."""
 
+from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .. import dlpack
-from ..arguments import Kept, device_bytes, host_bytes, is_of, is_on_gpu, type_name
-from ..arrays_in_use import export_for, keep, wait_for
-from ..driver import check_result, cuda_driver, device_with_context
+from ..arguments import Kept, exports, is_of, is_on_gpu, type_name
+from ..arrays_in_use import PLACES, Exported, export_for, keep, wait_for
+from ..driver import check_result, cuda_driver, current_device, device_count, device_with_context
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import GlobalInfo
-from ..streams import array_stream, block_stream, is_capturing, producer_stream, stream_address
+from ..streams import (
+    CurrentStreams,
+    block_stream,
+    by_arrays,
+    is_capturing,
+    named_stream,
+    producer_stream,
+    stream_address,
+)
+from .buffers import device_bytes, host_bytes
 
 if TYPE_CHECKING:
     from ..jit import Jit
@@ -94,13 +103,13 @@ class Global:
 def write_variable(variable: "Global", data: Any, offset: int, stream: Any) -> None:
     """Copy a buffer or an array on the GPU into a variable; see `Global.write`."""
     address, driver = variable.address, cuda_driver()
-    on_gpu = is_on_gpu(data) or (dlpack.exports(type(data)) and data.__dlpack_device__()[0] in dlpack.PLACES)
+    on_gpu = is_on_gpu(data) or (exports(type(data)) and data.__dlpack_device__()[0] in PLACES)
     if stream is not None:
         on_stream = stream_address(stream)
     elif (chosen := block_stream()) is not None:
         on_stream = chosen
     else:
-        on_stream = array_stream(data) if on_gpu else 0
+        on_stream = _array_stream(data) if on_gpu else 0
     kept: Kept = []
     source: Any
     if on_gpu:
@@ -127,10 +136,10 @@ def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
     kind = type(array)
     if is_of(kind, "torch", "Tensor") or is_of(kind, "cupy", "ndarray"):
         return device_bytes(array)
-    if dlpack.exports(kind):
+    if exports(kind):
         try:
             exported = export_for(array, stream)
-            size = exported.contiguous_size
+            size = _contiguous_size(exported)
         except TypeError as error:
             raise ArgumentError(f"the {type_name(kind)} {error}") from None
         kept.append((exported.capsule, None))
@@ -141,6 +150,25 @@ def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
         wait_for(stream, producer)
     kept.append((array, None))
     return found
+
+
+def _contiguous_size(array: Exported) -> int:
+    """Return the size in bytes of an array; raises TypeError if the array is not contiguous."""
+    count = 1
+    for length, stride in zip(reversed(array.shape), reversed(array.strides or ()), strict=bool(array.strides)):
+        if stride != count and length > 1 and 0 not in array.shape:
+            raise TypeError("is not contiguous")
+        count *= length
+    return prod(array.shape) * array.bits // 8
+
+
+def _array_stream(array: Any) -> int:
+    """Return the address of the stream of a launch with an array; 0, the default stream, if it has none."""
+    device = current_device() if device_count() > 1 else None
+    find = CurrentStreams()[(type(array),)]
+    if find is by_arrays:
+        return named_stream([array])
+    return find(device or 0) if find else 0
 
 
 def read_variable(variable: "Global", into: Any, offset: int, stream: Any) -> bytes | None:

@@ -1,18 +1,48 @@
-"""Compose the message for macros that are those of no variant of a module; imported only for an error."""
+"""Read a manifest's variants once, and say which macros they have where a program asks for another variant."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
-from ..errors import UnknownVariantError
-from ..manifest import RESERVED, Variant, macro_text
+from ..errors import ImageError, UnknownVariantError
+from ..manifest import ManifestFile, Variant, macro_text
 
-__all__ = ["unknown_variant", "unknown_variant_message"]
+__all__ = ["RESERVED", "read_macros", "read_once", "unknown_variant"]
+
+RESERVED = ("device", "jit", "link", "name")
+"""The parameters of `load`, which no macro of a variant can be called."""
 
 
-def unknown_variant(module: str, macros: Mapping[str, Any], variants: Iterable[Variant]) -> UnknownVariantError:
-    """Return the error for macros that are those of no variant of a module, which has `variants`."""
-    return UnknownVariantError(unknown_variant_message(module, macros, list(variants)))
+def read_macros(macros: Mapping[str, Any]) -> Variant:
+    """Return the variant in a JSON object; raises ValueError or AttributeError for another one."""
+    for name, value in macros.items():
+        is_value = isinstance(value, int | float) or (isinstance(value, str) and value and value.isprintable())
+        if not (name.isidentifier() and name.isascii() and is_value):
+            raise ValueError(f"{name!r} with the value {value!r} is not a macro")
+    return tuple(sorted(macros.items()))
+
+
+_files: dict[tuple[Any, ...], ManifestFile] = {}
+"""Path and state of a file -> the manifest in it: hundreds of variants take one read."""
+
+
+def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> ManifestFile:
+    """Return the manifest in a file, which `read` reads unless an earlier load did; raises ImageError.
+
+    `check` says whether SHA-256s are checked.
+    """
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise ImageError(f"{path} cannot be read: {error.strerror or error}") from error
+    key = (path, status.st_mtime_ns, status.st_size, status.st_ino, check)
+    if key not in _files:
+        found = read()
+        for other in [other for other in _files if other[0] == path]:  # an earlier state of the file
+            _files.pop(other, None)
+        _files[key] = found
+    return _files[key]
 
 
 _SHOWN = 5
@@ -22,8 +52,12 @@ _LONGEST = 60
 """How many characters of a value a message shows."""
 
 
-def unknown_variant_message(module: str, macros: Mapping[str, Any], variants: Sequence[Variant]) -> str:
-    """Return the message for macros that are those of no variant of a module, with the nearest ones first."""
+def unknown_variant(module: str, macros: Mapping[str, Any], variants: Sequence[Variant]) -> UnknownVariantError:
+    """Return the error for macros that are those of no variant of a module, which names the nearest of `variants`."""
+    return UnknownVariantError(_message(module, macros, variants))
+
+
+def _message(module: str, macros: Mapping[str, Any], variants: Sequence[Variant]) -> str:
     asked = ", ".join(f"{name}={_value(value)}" for name, value in macros.items())
     if not variants:
         options = get_close_matches(next(iter(macros)), RESERVED, n=1)

@@ -10,10 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from cuda_wheel.builder.cache import compile_cache, job_files
-from cuda_wheel.builder.cache.compile_cache import pack, unpack
+from cuda_wheel.builder.cache import compile_cache
+from cuda_wheel.builder.cache.compile_cache import OUTSIDE, pack, path_of, place_of, unpack
 from cuda_wheel.builder.cache.files import KeptFiles
-from cuda_wheel.builder.cache.job_files import OUTSIDE, path_of, place_of
 from cuda_wheel.builder.jobs import EMPTY, BuiltModule
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.runtime.parts.user_cache import Cache
@@ -59,7 +58,7 @@ def test_a_file_beside_the_project_moves_with_it_and_one_that_an_option_names_st
 
 def test_a_file_on_another_drive_has_its_absolute_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """From one drive of Windows to another there is no relative path."""
-    monkeypatch.setattr(job_files, "os", SimpleNamespace(path=ntpath, sep="\\"))
+    monkeypatch.setattr(compile_cache, "os", SimpleNamespace(path=ntpath, sep="\\"))
     job = replace(JOB, root="C:\\work\\project", include_dirs=())
     assert place_of("D:\\shared\\a.h", job) == (OUTSIDE, "D:\\shared\\a.h")
     assert place_of("C:\\work\\a.h", job) == (OUTSIDE, "..\\a.h")

@@ -23,7 +23,7 @@ from cuda_wheel.builder.cache.known_toolchain import recall_toolchain, remember_
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
 from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.project import build_files
-from cuda_wheel.builder.report.progress import ProgressReporter
+from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.sources.layout import SBOM, WheelFile
 from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.processes import run

@@ -77,7 +77,7 @@ def test_a_timed_call_is_timed_on_the_other_machine(
 ) -> None:
     call = RemoteCall(Call(compile_job, make(), timed=True))
     result = call.result(*answered(call), dask_cluster._hash_file)
-    assert result.value.cubin and "compiling" in {span.name for span in result.phases}
+    assert result.value.cubin and "compiling" in {span.name for span in result.times.phases}
     call = RemoteCall(Call(_fail, make(), timed=True))
     with pytest.raises(TimedError) as caught:
         call.result(*answered(call), dask_cluster._hash_file)

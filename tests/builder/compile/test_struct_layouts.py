@@ -17,8 +17,9 @@ from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
 from cuda_wheel.builder.compile.struct_layouts import debug_entries, declared_parameters
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.parameter_types import parameter_names
-from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.jobs import EMPTY, Declared, Job
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
@@ -79,8 +80,8 @@ def manifest(tmp_path_factory: pytest.TempPathFactory, workers: Workers, toolcha
     config = Config.from_table({"architectures": ["80-real", "90-virtual"], "std": "c++20", "module": [module]})
     modules = select(config, folder, [WheelFile(source, "demo/k.cu")])
     plan = make_plan(config, modules, folder, toolchain, lambda: [])
-    (built,) = execute(plan, workers, SilentReporter(), None)
-    read: Manifest = Manifest.from_json(built.text, "test")
+    (built,) = PlanRunner(plan, workers, SilentReporter(), None).run()
+    read: Manifest = manifest_of(built.text, "test")
     assert read == built.manifest
     return read
 
@@ -184,7 +185,7 @@ def test_a_build_without_structs_compiles_once(
     plan = make_plan(config, modules, tmp_path, toolchain, lambda: [])
     (job,) = plan.modules[0].jobs
     assert workers.submit(compile_job, job).result().parameters == {}
-    (built,) = execute(plan, workers, SilentReporter(), None)
+    (built,) = PlanRunner(plan, workers, SilentReporter(), None).run()
     names = {info.name: [each.name for each in info.parameters] for info in built.manifest.kernels}
     assert names == {"f": ["x", "n", "", "z"], "g": [""]}
 
@@ -215,7 +216,7 @@ def test_only_the_first_target_is_asked_if_no_text_names_the_architecture(
         for job in module.jobs
     }
     assert [key for key, is_asked in asked.items() if not is_asked] == [("demo.plain", "90")]
-    for module in execute(plan, workers, SilentReporter(), None):
+    for module in PlanRunner(plan, workers, SilentReporter(), None).run():
         assert {info.parameters[0].dtype.names for info in module.manifest.kernels} == {("n", "x")}
 
 

@@ -15,6 +15,7 @@ from cuda_wheel.builder.compile_on_load import kept_modules, local_gpu
 from cuda_wheel.builder.compile_on_load import requests as on_load
 from cuda_wheel.builder.compile_on_load.local_gpu import compile_for_gpu
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.nvrtc import load
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
@@ -44,7 +45,7 @@ def compiled(
     project: Path, capability: tuple[int, int] | None = (8, 6), name: str = "demo.kernels.k"
 ) -> tuple[Manifest, bytes]:
     manifest, fatbin = on_load.compile_on_load(name, [str(project / "demo/kernels")], lambda: capability)
-    return Manifest.from_json(manifest, "x"), fatbin
+    return manifest_of(manifest, "x"), fatbin
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from cuda_wheel.builder.manifest_writer.coverage import (
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.inspect.coverage_report import parse_requirement
 from cuda_wheel.runtime.manifest import Manifest, parse_version
-from cuda_wheel.runtime.rules import knows
+from cuda_wheel.runtime.parts.nvjitlink_rules import knows
 from tests.support.manifests import image, images, manifest
 from tests.support.projects import ROOT
 

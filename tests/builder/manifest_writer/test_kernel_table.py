@@ -12,7 +12,8 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.execute import PlanRunner
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer import manifest as module_manifest
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
@@ -41,7 +42,9 @@ def build(tmp_path: Path, workers: Workers, toolchain: Toolchain) -> Build:
         config = Config.from_table(table | settings)
         modules = select(config, tmp_path, [WheelFile(source, "demo/k.cu")])
         listener = Listener()
-        (built,) = execute(make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None)
+        (built,) = PlanRunner(
+            make_plan(config, modules, tmp_path, toolchain, lambda: []), workers, listener, None
+        ).run()
         return built.manifest, listener.warnings
 
     return build
@@ -271,4 +274,4 @@ def test_parameters_survive_the_json_of_the_manifest(build: Build) -> None:
         Parameter("f64", 8, 8, "double", "d"),
         Parameter("b8", 16, 12, "float3", "v"),
     )
-    assert Manifest.from_json(manifest_text(manifest), "it") == manifest
+    assert manifest_of(manifest_text(manifest), "it") == manifest

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.report.trace import chrome_trace
-from cuda_wheel.builder.timing import Span, Step
+from cuda_wheel.builder.timing import Span, Step, Times
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
 from tests.support.traces import FILES, TABLE, assert_nested
@@ -111,7 +111,9 @@ def test_adjacent_steps_do_not_overlap_in_a_trace() -> None:
     """Rounding to microseconds does not make them overlap."""
     times = [1.7e9 + number * 3.3e-6 for number in range(50)]
     steps = [
-        Step("demo.k", ("k.cu",), "sm_80", "compiled", "w", began, ended, (Span("compiling", began, ended),))
+        Step(
+            "demo.k", ("k.cu",), "sm_80", "compiled", Times("w", began, ended, (Span("compiling", began, ended),), None)
+        )
         for began, ended in pairwise(times)
     ]
     events = [event for event in chrome_trace(steps)["traceEvents"] if event["ph"] == "X"]

@@ -232,6 +232,8 @@ LOST = {
     "void f() { library::x(); go<double>(); }",
     "an alias of the kernel": "template <class T> auto alias = &fill<T>;\nvoid f(double* p) { library::x(); auto k = alias<double>; }",
     "a device variable": "template <class T> __device__ T table;\nvoid f() { library::x(&table<double>); }",
+    "the second of two variables": "template <class T> struct Run { Run(int); void go() { fill<<<1, 1>>>((T*)nullptr, T()); } };\n"
+    "int n; Run<double> a(n), b(n); void f() { library::x(); b.go(); }",
     "a kernel of another namespace": "namespace other { template <class T> __global__ void fill(T* p, T v) { *p = v; } }\n"
     "void f(float* p) { library::x(); using other::fill; fill<float><<<1, 1>>>(p, 1.f); }",
 }

@@ -13,11 +13,11 @@ from cuda_wheel.builder.compile.error_text import missing_headers_error
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.header_search import missing_headers
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.manifest import Manifest
 from tests.support.projects import write_files
 
 KERNEL = "__global__ void k(int* x) { *x = 1; }\n"
@@ -181,7 +181,7 @@ def test_a_pattern_that_matches_nothing_missing_is_told(make_project: Callable[.
         'tool.cuda-wheel.missing-headers: "boost/*" matches no header that is missing: leave it out.'
     ]
     assert not any('"Eigen/*" matches' in text for text in reporter.texts)
-    manifest = Manifest.from_json(files["demo/k.fatbin.json"], "")
+    manifest = manifest_of(files["demo/k.fatbin.json"], "")
     assert manifest.host_code == ("demo/k.cu:1: missing header Eigen/Core",)
     with pytest.raises(CompileError, match=r"demo/k\.cu:1:22: error: cannot open source file"):
         build_module(project, table, {}, reporter)

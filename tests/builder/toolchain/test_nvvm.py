@@ -16,7 +16,7 @@ from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
 from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
-from cuda_wheel.builder.execute import execute
+from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.assembly import assemble
 from cuda_wheel.builder.messages.logs import read_nvvm_log, read_nvvm_result
@@ -350,7 +350,7 @@ def test_another_release_of_libnvvm_does_not_use_the_cache(
         return make_plan(Config(), [module], tmp_path, toolchain, list, nvvm._replace(release=release))
 
     cache = CompileCache(Cache(str(tmp_path / "cache")), toolchain)
-    (built,) = execute(plan(nvvm.release), workers, SilentReporter(), cache)
+    (built,) = PlanRunner(plan(nvvm.release), workers, SilentReporter(), cache).run()
     assert built.manifest.toolchain["nvvm"] == nvvm.release
     ((job,), (other,)) = (plan(release).modules[0].jobs for release in (nvvm.release, "12.0.1"))
     assert cache.load_job(job) is not None

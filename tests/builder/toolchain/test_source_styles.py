@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import run
 from tests.support.projects import pyproject_head
@@ -47,8 +48,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str,
     # The assembler of CUDA 13.5 warns that it cannot compute the stack size for recursion and virtual functions.
     assert not [line for line in warnings if "ptxas: Stack size for entry function" not in line], result.stdout
     return {
-        path.stem: Manifest.from_json((root / f"out/demo/{path.stem}.fatbin.json").read_bytes(), path.stem)
-        for path in STYLES
+        path.stem: manifest_of((root / f"out/demo/{path.stem}.fatbin.json").read_bytes(), path.stem) for path in STYLES
     }
 
 

@@ -11,7 +11,9 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.builder.wheel.loader_copy import copied_files, parts_for
+from cuda_wheel.builder.jobs import BuiltModule
+from cuda_wheel.builder.manifest_writer.text import manifest_text
+from cuda_wheel.builder.wheel.loader_copy import copied_files, parts_for, parts_named_in
 from cuda_wheel.builder.wheel.outputs import known_parts, loader_files, write
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Manifest, Parameter
@@ -31,6 +33,8 @@ def taking(*parameters: Parameter) -> Manifest:
         (PLAIN, set()),
         (taking(Parameter("u64", 0, 8, "float*"), Parameter("f32", 8, 4, "float")), set()),
         (taking(Parameter("b8", 0, 12, "Point")), {"structs"}),
+        (taking(Parameter("u8", 0, 1, "char")), {"untyped-parameters"}),
+        (taking(Parameter("u64", 0, 8, "")), {"untyped-parameters"}),
         (taking(Parameter("b8", 0, 128, "CUtensorMap")), {"structs", "tensor-maps"}),
         (PLAIN._replace(kernels=(KernelInfo("k<float>", "_Z1kIfEvv", ()),)), {"instance-names"}),
         (PLAIN._replace(globals=(GlobalInfo("table", "table", "constant", 4),)), {"variables"}),
@@ -38,12 +42,40 @@ def taking(*parameters: Parameter) -> Manifest:
     ],
 )
 def test_the_parts_that_a_module_needs(manifest: Manifest, parts: set[str]) -> None:
-    assert parts_for([manifest]) == parts
+    assert parts_for(built(manifest)) == parts
+
+
+def built(manifest: Manifest) -> BuiltModule:
+    return BuiltModule((manifest,), manifest_text(manifest).encode(), b"", None)
+
+
+def test_a_module_with_many_kernels_needs_the_part_that_reads_them_one_by_one() -> None:
+    kernels = tuple(KernelInfo(f"kernel_number_{number}", f"kernel_number_{number}", ()) for number in range(1000))
+    assert parts_for(built(PLAIN._replace(kernels=kernels))) == {"many-kernels"}
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("kernel.launch(1, 256, x)", set()),
+        ("step = kernel.bind(1, 256, x)", {"bind"}),
+        ("kernel.launch(1, 256, x, cluster=(2, 1))", {"launch-attributes"}),
+        ('kernel.launch(1, 256, x, **{"cooperative": True})', {"launch-attributes"}),
+        ("print(kernel.attributes.registers)", {"occupancy"}),
+        ("block = kernel.suggest_block()", {"occupancy"}),
+        ("tensor = _cuda_wheel.tensor_map(x, (8, 8))", {"tensor-maps"}),
+    ],
+)
+def test_a_python_file_of_the_wheel_may_need_parts(line: str, parts: set[str], tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(f"from demo import _cuda_wheel\n{line}\n")
+    assert parts_named_in([tmp_path / "ops.py"]) == parts
 
 
 def test_a_package_that_attaches_and_a_tuned_table_need_parts_too() -> None:
-    assert known_parts(["demo.k"], [], []) == set()
-    assert known_parts(["demo.k"], ["demo"], ["demo/k.tuned.json"]) == {"attach", "tuned-tables"}
+    vendored = Config(loader="vendor")
+    assert known_parts(vendored, ["demo.k"], [], []) == set()
+    assert known_parts(vendored, ["demo.k"], ["demo"], ["demo/k.tuned.json"]) == {"attach", "tuned-tables"}
+    assert known_parts(Config(), ["demo.k"], ["demo"], ["demo/k.tuned.json"]) == set()
 
 
 def test_the_setting_is_checked() -> None:
@@ -78,6 +110,7 @@ def test_each_part_that_is_not_there_says_how_to_add_it(copy) -> None:
         ("tensor_map", "tensor-maps"),
         ("tuned", "tuned-tables"),
         ("Global", "variables"),
+        ("Occupancy", "occupancy"),
     ):
         with pytest.raises(copy.CudaWheelError, match=rf'loader-parts = \["{part}"\], and build the wheel again'):
             getattr(copy, name)

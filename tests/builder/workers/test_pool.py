@@ -246,7 +246,7 @@ def test_links_of_modules_with_different_options_get_different_workers(
     make_project, toolchain: Toolchain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cuda_wheel.builder.config.settings import Config
-    from cuda_wheel.builder.execute import execute
+    from cuda_wheel.builder.execute import PlanRunner
     from cuda_wheel.builder.plan import make_plan
     from cuda_wheel.builder.report.reporter import SilentReporter
     from cuda_wheel.builder.sources.layout import WheelFile
@@ -268,7 +268,7 @@ def test_links_of_modules_with_different_options_get_different_workers(
             return enqueue(call)
 
         monkeypatch.setattr(workers, "enqueue", record)
-        list(execute(plan, workers, SilentReporter(), None))
+        list(PlanRunner(plan, workers, SilentReporter(), None).run())
     links, jobs = options[link_job.__name__], options[compile_job.__name__]
     assert links == jobs and len(links) == 2 and None not in links
 
@@ -457,7 +457,7 @@ def test_a_bundle_that_fails_names_its_module(
 ) -> None:
     from cuda_wheel.builder import execute as plan_runner
     from cuda_wheel.builder.config.settings import Config
-    from cuda_wheel.builder.execute import execute
+    from cuda_wheel.builder.execute import PlanRunner
     from cuda_wheel.builder.plan import make_plan
     from cuda_wheel.builder.report import reporter
     from cuda_wheel.builder.sources.layout import WheelFile
@@ -470,4 +470,4 @@ def test_a_bundle_that_fails_names_its_module(
     plan = make_plan(config, select(config, root, files), root, toolchain, lambda: [])
     words = r"^demo/fill\.cu cannot be bundled with nvFatbin [\d.]+:\nthe compiler process died"
     with Workers(timeout=60, memory=None, count=1) as workers, pytest.raises(CompileError, match=words):
-        list(execute(plan, workers, reporter.SilentReporter(), None))
+        list(PlanRunner(plan, workers, reporter.SilentReporter(), None).run())

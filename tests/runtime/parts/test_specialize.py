@@ -15,10 +15,10 @@ import pytest
 import cuda_wheel
 from cuda_wheel.builder.compile_on_load import kept_modules
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.wheel.loader_copy import copied_files
 from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime.errors import PARTS, ImageError, UnknownKernelError, UnknownVariantError
-from cuda_wheel.runtime.manifest import all_manifests
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text, whole_fatbin
 from tests.support.driver import Driver
 from tests.support.processes import run

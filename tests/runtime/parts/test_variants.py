@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 
 import cuda_wheel
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.wheel.loader_copy import copied_files
 from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime import files as files_module
 from cuda_wheel.runtime.errors import PARTS, ImageError, UnknownVariantError
-from cuda_wheel.runtime.manifest import Manifest, all_manifests, full_name, read_macros, same_macros
-from cuda_wheel.runtime.parts.variants import unknown_variant_message
+from cuda_wheel.runtime.manifest import Manifest, full_name, same_macros
+from cuda_wheel.runtime.parts import variants as variants_module
+from cuda_wheel.runtime.parts.variants import read_macros, unknown_variant
 from tests.support.driver import Driver
 from tests.support.manifests import assembled
 from tests.support.processes import run
@@ -85,7 +87,7 @@ def test_many_variants_take_one_read_of_the_index(
     monkeypatch.setattr(files_module, "ManifestFile", lambda *args: reads.append(args[1]) or made(*args))
     for macros in ({"MATH_TYPE": "float", "NUM_MODES": 2}, {"MATH_TYPE": "float", "NUM_MODES": 4}) * 3:
         cuda_wheel.load("demo.update", **macros)
-    (path,) = {key[0] for key in files_module._manifest_files if key[0].startswith(str(site))}
+    (path,) = {key[0] for key in variants_module._files if key[0].startswith(str(site))}
     assert reads == [path]
     Path(path).write_bytes(Path(path).read_bytes().replace(b'"format": 4', b'"format": 9'))
     with pytest.raises(ImageError, match="manifest format 9"):  # a changed file is read again
@@ -117,11 +119,11 @@ def test_an_unknown_variant_is_an_error_that_names_the_nearest_ones(site: Path, 
 
 def test_the_message_about_an_unknown_variant_is_short() -> None:
     variants = [(("A", "x" * 1000), ("N", number)) for number in range(400)]
-    text = unknown_variant_message("demo.k", {"A": "y" * 1000, "N": 250.1}, variants)
+    text = str(unknown_variant("demo.k", {"A": "y" * 1000, "N": 250.1}, variants))
     assert len(text) < 1000
     assert "and 395 more" in text and "N of 0, 1, 2, 3, 4, ... (400 values)" in text
     assert text.splitlines()[1].endswith("N=250")  # of all, this one has the nearest number
-    assert "'\\n'" in unknown_variant_message("demo.k", {"A": "\n"}, variants)
+    assert "'\\n'" in str(unknown_variant("demo.k", {"A": "\n"}, variants))
 
 
 def test_equal_macros_are_equal_in_every_spelling() -> None:

@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ...digest import sha256_of
 from ...driver import device_and_driver, load_library
 from ...errors import DriverError, ImageError, LinkError
 from ...files import ModuleFiles, files_and_manifest, read_image
 from ...jit import Jit, JitOptions, resources_of
-from ...manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Target, Version, dotted
+from ...manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Target, Version, dotted, sha256_of
 from ...module import Module, once
 from ..cuda_libraries import nvjitlink_version
 from ..floating_point import FloatingPoint, floating_point

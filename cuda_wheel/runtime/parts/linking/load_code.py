@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from ...digest import sha256_of
 from ...driver import check_result, cuda_driver, device_and_driver, device_with_context, load_library
 from ...errors import DriverError, ImageError
 from ...jit import JitOptions, load_compiled
 from ...loading import load_ptx, try_to_load
-from ...manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Space, Target, Version, dotted
+from ...manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Space, Target, Version, dotted, sha256_of
 from ...module import Module, once
 from ...rules import How, doubt, unsupported
 from ..floating_point import floating_point

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from ...digest import sha256_of
 from ...errors import LinkError
 from ...jit import JitOptions
-from ...manifest import Target, Version, dotted
+from ...manifest import Target, Version, dotted, sha256_of
 from ..cuda_libraries import driver_build, nvjitlink_build
 from ..floating_point import FloatingPoint
 from ..formats.cubin import Symbols, demangled

@@ -13,11 +13,12 @@ from typing import Literal, NamedTuple
 from ...errors import LinkError
 from ...jit import JitOptions
 from ...manifest import Image, Manifest, Target, Version, dotted
-from ...rules import ZSTD_DRIVER, doubt, knows, unlinkable, unsupported
+from ...rules import ZSTD_DRIVER, doubt, unsupported
 from ..floating_point import FloatingPoint
 from ..formats import ptx
 from ..formats.cubin import Symbols, demangled, read_cubin
 from ..formats.fatbin import compression_of, whole_fatbin
+from ..nvjitlink_rules import knows, unlinkable
 from .inputs import KIND_LABELS, InputKind
 from .linkers import LinkerInput
 

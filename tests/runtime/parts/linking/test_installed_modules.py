@@ -15,6 +15,7 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import DriverError, ImageError, JitOptions, LinkError
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.wheel.loader_copy import copied_files
 from cuda_wheel.runtime.errors import PARTS
@@ -124,7 +125,7 @@ def test_a_link_after_an_edit_has_the_types_of_the_edit(wheel, use: Use, tmp_pat
     use((9, 0))
     before = package.load(NAME, link=[USER])
     (path,) = tmp_path.rglob("apply.fatbin.json")
-    manifest = Manifest.from_json(path.read_bytes(), "x")
+    manifest = manifest_of(path.read_bytes(), "x")
     (kernel,) = manifest.kernels
     first, *others = kernel.parameters
     edited = kernel._replace(parameters=(first._replace(cpp="unsigned int*"), *others))

@@ -18,6 +18,7 @@ from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.manifest import Parameter
 from cuda_wheel.runtime.module import Kernel
+from cuda_wheel.runtime.parts.bind import launch_by_address
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch, cupy_array, torch_tensor
 from tests.support.driver import Driver, Result
 from tests.support.launches import kernel_of, takes
@@ -284,7 +285,7 @@ def test_a_tensor_is_no_address_where_an_address_was_bound(driver: Driver) -> No
 
 def test_addresses_are_launched_without_the_checks_of_arrays(driver: Driver) -> None:
     kernel = saxpy()
-    launch = launcher_of(kernel).launch_addresses
+    launch = launch_by_address(kernel)
     for grid, block, stream, args in (
         (2, 64, 5, (2.0, X, Y, 7)),
         (2, 64, 0, (2, Y, X, -7)),

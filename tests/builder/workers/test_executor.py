@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.workers.queue import KEEP_GROUP_SECONDS, REPLACE_WORKER_SECONDS, Queue
+from cuda_wheel.builder.workers.executor import KEEP_GROUP_SECONDS, REPLACE_WORKER_SECONDS, Queue
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -1,0 +1,267 @@
+"""Read a whole manifest and check every value, for builds and for whoever looks at a wheel without running it.
+
+`cuda_wheel.runtime.manifest` checks less: a load trusts what has the right SHA-256.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from cuda_wheel.runtime.errors import UnknownVariantError
+from cuda_wheel.runtime.manifest import (
+    BETWEEN,
+    END,
+    LARGEST,
+    Image,
+    KernelInfo,
+    Macros,
+    Manifest,
+    ManifestFile,
+    checked,
+    count,
+    damaged,
+    parse_version,
+)
+from cuda_wheel.runtime.parts.variants import read_macros
+
+__all__ = ["PARAMETERS", "all_manifests", "manifest_of"]
+
+PARAMETERS = 32_764
+"""The most bytes that a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function
+Parameters"."""
+
+MOST_FIELDS = PARAMETERS
+"""The most fields that a struct may have, with those of its structs: as many as a kernel's parameters have bytes."""
+
+
+def manifest_of(text: str | bytes, where: str, check: bool = True) -> Manifest:
+    """Return the manifest that `text` holds, of a module without variants. `where` names its file in messages.
+
+    Raises ImageError if the text is not a manifest in this format or, unless `check` is False, if it is not what its
+    SHA-256s say. Whoever changes a manifest on purpose can change those too, so every value is checked. Raises
+    UnknownVariantError for a module with variants.
+    """
+    file = _file_of_text(text, where, check)
+    if () not in file.variants:
+        raise UnknownVariantError(f"{where} has variants: name the macros of one")
+    return _checked_manifest(file, ())
+
+
+def all_manifests(text: str | bytes, where: str) -> tuple[Manifest, ...]:
+    """Return the manifests of all variants in a module's file, or the one of a module without variants.
+
+    `where` names the file in messages. Raises ImageError as `manifest_of` does, also if a variant appears twice or if
+    the fatbins of two variants overlap.
+    """
+    file = _file_of_text(text, where, True)
+    manifests = tuple(_checked_manifest(file, macros) for macros in file.variants)
+    checked(where, lambda: _check_variants(manifests))
+    return manifests
+
+
+def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:
+    content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    checked(where, lambda: _check_size(len(content)))
+    file = ManifestFile(lambda offset, size: content[offset : offset + size], where, check)
+    checked(where, lambda: _check_file(file, content))
+    return file
+
+
+def _check_size(size: int) -> None:
+    if size > LARGEST:
+        raise ValueError(f"it has {size} bytes, more than the {LARGEST} that a manifest may have")
+
+
+def _check_file(file: ManifestFile, content: bytes) -> None:
+    """Raise ValueError or ImageError if the head of a file is wrong, or if anything but blocks comes after it."""
+    printable(file.name)
+    if not file.variants or len(file.variants) < len(file.head["variants"]):
+        raise ValueError("a variant appears twice, or there is none")
+    for _, _, digest in file.blocks:
+        _check_sha256(digest)
+    ends = [place + size for place, size, _ in file.blocks]
+    if ends and len(content) < ends[-1] + len(END):
+        raise ValueError(f"it ends after {len(content)} bytes")
+    between = all(content[end : end + len(BETWEEN)] == BETWEEN for end in ends[:-1])
+    if not (ends and between and content[ends[-1] :] == END):
+        raise damaged(file.where)
+
+
+def _checked_manifest(file: ManifestFile, macros: Macros) -> Manifest:
+    checked(file.where, lambda: _check_structs(file.variants[macros]["structs"]))  # before they are compared
+    manifest = file.manifest(macros)
+    checked(file.where, lambda: _check(manifest))
+    return manifest
+
+
+def _check(manifest: Manifest) -> None:
+    """Raise ValueError, TypeError or AttributeError if a value of a manifest cannot be right."""
+    texts = [*manifest.toolchain.items(), manifest.sources, manifest.options, manifest.host_code]
+    for text in [each for some in texts for each in some]:
+        printable(text)
+    parse_version(manifest.toolchain["nvrtc"])
+    _check_file_name(manifest.fatbin)
+    _check_sha256(manifest.fatbin_sha256)
+    if manifest.long_size is not None:
+        count(manifest.long_size)
+    read_macros(dict(manifest.variant))
+    if manifest.specialize is not None:
+        count(manifest.specialize.offset)
+        count(manifest.specialize.size)
+        _check_sha256(manifest.specialize.sha256)
+    for image in manifest.images:
+        _check_image(image)
+    for external in manifest.extern:
+        _check_symbol(external.symbol)
+        for text in (external.name, external.declaration):
+            printable(text)
+    for kernel in manifest.kernels:
+        _check_kernel(kernel, {str(image.target) for image in manifest.images})
+    for variable in manifest.globals:
+        if variable.space not in ("global", "constant", "managed"):
+            raise ValueError(f"a variable has the memory space {variable.space!r}")
+        printable(variable.name)
+        _check_symbol(variable.symbol)
+        count(variable.size)
+    _check_images(manifest)
+    _check_unique("symbol", [info.symbol for info in manifest.kernels])
+    _check_unique("symbol", [info.symbol for info in manifest.globals])
+
+
+def _check_variants(manifests: Sequence[Manifest]) -> None:
+    """Raise ValueError for manifests that are not those of the variants of one module."""
+    end = 0
+    for manifest in manifests:
+        if not manifest.variant and len(manifests) > 1:
+            raise ValueError("one of several variants has no macros")
+        if manifest.fatbin_offset < end or manifest.fatbin != manifests[0].fatbin:
+            raise ValueError(f"the fatbin of {manifest.full_name} does not follow the one before it")
+        end = manifest.fatbin_offset + manifest.fatbin_size
+
+
+def _check_image(image: Image) -> None:
+    _check_sha256(image.sha256)
+    if image.source is not None:
+        printable(image.source)
+    if (image.ptx_version is None) != (image.kind != "ptx"):
+        raise ValueError(f"{image} has the PTX version {image.ptx_version}")
+    if image.kind == "ltoir" and image.source is None:
+        raise ValueError(f"{image} has no source, but LTO-IR must be linked")
+    for symbol, figures in image.resources.items():
+        printable(symbol)
+        if not "".join(figures).isprintable():
+            raise ValueError(f"{figures!r} has names that are not printable")
+        for figure in figures.values():
+            count(figure)
+
+
+def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
+    printable(kernel.name)
+    _check_symbol(kernel.symbol)
+    end = 0
+    for each in kernel.parameters:
+        for text in (each.type, *([each.cpp] if each.cpp != "" else []), *([each.name] if each.name != "" else [])):
+            printable(text)
+        if each.struct is not None and each.struct.size != each.size:
+            raise ValueError(f"a parameter of {each.size} bytes is a struct of {each.struct.size}")
+        if not end <= each.offset <= each.offset + each.size <= PARAMETERS:
+            raise ValueError(f"a parameter of {each.size} bytes starts at {each.offset}, the one before ends at {end}")
+        end = each.offset + each.size
+    if not targets.issuperset(map(printable, kernel.absent)):
+        raise ValueError(f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here")
+
+
+def _check_structs(structs: Mapping[str, Any]) -> None:
+    """Raise ValueError, LookupError or TypeError for structs, as JSON objects by their keys, that cannot be."""
+    waiting, sizes, totals = dict(structs), dict[str, int](), dict[str, int]()
+
+    def check(key: str) -> int:
+        """Check a struct and those of its fields; return its size in bytes. KeyError if it contains itself."""
+        if key not in sizes:
+            item = waiting.pop(key)
+            printable(item["name"])
+            size = count(item["size"], 1)
+            for field in item["fields"]:
+                _check_field(field, check(field["struct"]) if "struct" in field else None, size)
+            totals[key] = sum(totals[each["struct"]] if "struct" in each else 1 for each in item["fields"])
+            if totals[key] > MOST_FIELDS:  # whoever expands them would need too long
+                raise ValueError(f"the struct {item['name']} has {totals[key]} fields with those of its structs")
+            sizes[key] = size
+        return sizes[key]
+
+    while waiting:
+        check(next(iter(waiting)))
+
+
+def _check_field(field: Mapping[str, Any], struct: int | None, size: int) -> None:
+    """Raise ValueError for a field that cannot be one of a struct of `size` bytes.
+
+    `struct` is the size in bytes of the field's own struct, None for a number.
+    """
+    if struct is None:
+        if field["type"] not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
+            raise ValueError(f"{field['type']!r} is not the type of a field")
+        struct = int(field["type"][1:] or 1)
+    shape = [count(length, 1) for length in field.get("shape", [])]
+    if len(shape) > 32:  # NumPy's limit
+        raise ValueError(f"a field has {len(shape)} dimensions")
+    end = count(field["offset"]) + struct * prod(shape)
+    if end > size:
+        raise ValueError(f"the field {printable(field['name'])} ends at {end} in a struct of {size} bytes")
+    printable(field["name"])
+
+
+def printable(value: object) -> str:
+    # Names go to terminals and to the driver: no control characters, no lone surrogates.
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise ValueError(f"{value!r} is not a printable string")
+    return value
+
+
+_SYMBOL_CHARACTERS = str.maketrans("$%.", "___")
+
+
+def _check_symbol(value: object) -> None:
+    """Raise ValueError for what is not a symbol. Source: PTX ISA, "Identifiers"; other compilers write dots too."""
+    text = printable(value)
+    if not text.isascii() or not text.translate(_SYMBOL_CHARACTERS).isidentifier():
+        raise ValueError(f"{value!r} is not a symbol")
+
+
+def _check_file_name(value: object) -> None:
+    text = printable(value)
+    if text != os.path.basename(text) or "\\" in text or text in (".", ".."):
+        raise ValueError(f"fatbin file {text!r} is not a file name without a folder")
+
+
+def _check_sha256(value: object) -> None:
+    if not isinstance(value, str) or len(value) != 64 or value.strip("0123456789abcdef"):
+        raise ValueError(f"{value!r} is not a SHA-256")
+
+
+def _check_images(manifest: Manifest) -> None:
+    """Raise ValueError if the images cannot be those of one fatbin."""
+    images = manifest.images
+    _check_unique("image", [(image.kind, image.target, image.source) for image in images])
+    places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}
+    if places and any(image.offset is None for image in images):
+        raise ValueError("some images have an offset in the fatbin, others have none")
+    if manifest.compression not in (("none",) if places or not images else ("lz4", "zstd")):
+        raise ValueError(f"the compression of {len(places)} images with an offset is {manifest.compression!r}")
+    end = 0
+    for start, size, _ in sorted(places):  # images with the same bytes have the same place
+        if start < end or start + size > manifest.fatbin_size:
+            raise ValueError(
+                f"an image of {size} bytes starts at {start}, where the one before ends at {end} and the fatbin at "
+                f"{manifest.fatbin_size}"
+            )
+        end = start + size
+
+
+def _check_unique(what: str, values: Sequence[object]) -> None:
+    if len(set(values)) < len(values):
+        repeated = next(each for each in values if values.count(each) > 1)
+        raise ValueError(f"the {what} {repeated!r} appears twice")

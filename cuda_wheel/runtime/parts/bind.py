@@ -1,0 +1,242 @@
+"""Launch with arguments that were checked before: bound launches, and operators, whose arrays are addresses."""
+
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import Converter, NumberConverter, is_of
+from ..arrays import PointerConverter
+from ..generated import LaunchFunctions, define, is_last
+from ..launching import Slot, launcher_of
+from ..streams import FindStream, by_arrays, stream_address
+
+if TYPE_CHECKING:
+    from ..launching import LoadedKernel
+
+__all__ = ["bind", "launch_by_address"]
+
+
+def bind(
+    kernel: "LoadedKernel",
+    grid: Any,
+    block: Any,
+    args: Sequence[Any],
+    stream: Any,
+    shared_memory: Any,
+    attributes: Mapping[str, Any],
+) -> Callable[..., None]:
+    """Return a function that launches a kernel with this configuration; see `Kernel.bind`."""
+    launcher = launcher_of(kernel)
+    address = None if stream is None else stream_address(stream)
+    wrong = launcher.wrong_argument(args, launcher.checked)
+    if wrong is not None:
+        raise wrong
+    slots, slot = launcher.prepare(grid, block, shared_memory, attributes)
+    slots.append(slot)
+    configuration = slot.configuration
+
+    def new_slot() -> Slot:
+        slot = launcher.new_slot(configuration)
+        slot.stream_field[0] = slot.stream = address or 0
+        return slot
+
+    def launch_any(*args: Any) -> None:
+        try:
+            # The stream as it was given, which this function so keeps alive.
+            launcher.launch(grid, block, *args, stream=stream, shared_memory=shared_memory, **attributes)
+        except Exception as error:
+            raise error from None  # without the error of the bound function
+
+    find = launcher.current_streams[tuple(type(args[index]) for index in launcher.functions.pointers)]
+    return _bound(launcher.functions, args, new_slot, None if find is by_arrays else find, launch_any, address)
+
+
+def launch_by_address(kernel: "LoadedKernel") -> Callable[..., None]:
+    """Return a function of grid, block, the address of a stream, and the kernel's arguments, all arrays as addresses.
+
+    It is for operators, which check their arrays themselves, and whose numbers were of right types before.
+    """
+    launcher = launcher_of(kernel)
+    if "launch_addresses" not in launcher.__dict__:
+        launcher.__dict__["launch_addresses"] = _by_address(launcher.functions)
+    function: Callable[..., None] = launcher.__dict__["launch_addresses"]
+    return function
+
+
+_BOUND = """
+def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
+    def bound({parameters}):
+        try:
+            slot = slots.pop()
+        except IndexError:
+            slot = new_slot()
+        kept = slot.kept
+        try:
+{set_stream}
+            pack_into(slot.buffer, 0{expressions})
+        except Exception:
+            kept.clear()
+            slots.append(slot)
+            return launch_any({names})
+{finish}
+    return bound
+"""
+"""The source of a function that makes bound launches. The slots are its own, with the stream filled in. Where an
+argument cannot be written, it is of another type than the one that was bound, or wrong: an ordinary launch converts it,
+or says what is wrong."""
+
+_BOUND_ANY = """
+def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
+    def bound({parameters}):
+        launch_any({names})
+    return bound
+"""
+"""The same for arguments that an ordinary launch has to convert, such as arrays that may still be computed."""
+
+_BY_ADDRESS = """
+def launch_addresses(grid, block, stream, {names}):
+    global last
+    try:
+        last_grid, last_block, last_shared_memory, slots = last
+        if not (
+            {same_grid}
+            and {same_block}
+            and last_shared_memory == 0
+        ):
+            check_integers(grid, block)
+            slots = pools[grid, block, 0]
+            last = grid, block, 0, slots
+        slot = slots.pop()
+    except Exception:
+        slots, slot = prepare(grid, block, 0, {{}})
+    kept = slot.kept
+    try:
+        pack_into(slot.buffer, 0{expressions})
+        if stream != slot.stream:
+            slot.stream_field[0] = slot.stream = stream
+    except Exception:
+        kept.clear()
+        slots.append(slot)
+        return launch(grid, block, {names}stream=stream)
+{finish}
+"""
+"""The source of a function whose arrays are addresses, and whose stream is one. It shares the slots of the launch
+function, which converts what cannot be written, or says what is wrong with it."""
+
+
+def _bound(
+    functions: LaunchFunctions,
+    args: Sequence[Any],
+    new_slot: Callable[[], Slot],
+    find: FindStream | None,
+    launch_any: Callable[..., None],
+    stream: int | None,
+) -> Callable[..., None]:
+    """Return a function that takes a kernel's arguments and launches it; `args` are those that a call leaves out.
+
+    `new_slot` returns a slot in which the stream is filled in: `stream`, or if that is None the default stream,
+    which `launch_stream` and `find` may replace. The expression of an argument a0 may use what was bound: bound_a0,
+    its type type_a0, element type dtype_a0 and address address_a0.
+    """
+    names = functions.names
+    expressions = [
+        _expression(each, name, value, functions.device)
+        for name, each, value in zip(names, functions.checked, args, strict=True)
+    ]
+    found = f"find({functions.device} or 0)" if find else "0"
+    set_stream = (
+        f"stream = chosen if stream_blocks and (chosen := block_stream()) is not None else {found}\n"
+        "if stream != slot.stream: slot.stream_field[0] = slot.stream = stream"
+    )
+    source = (_BOUND if all(expressions) else _BOUND_ANY).format(
+        bound="".join(f"bound_{name}, type_{name}, dtype_{name}, address_{name}, " for name in names),
+        parameters="".join(f"{name}=bound_{name}, " for name in names) + "/" * bool(names),
+        expressions="".join(f", {expression}" for expression in expressions),
+        set_stream=indent("pass" if stream is not None else set_stream, 12 * " "),
+        names=functions.tuple,
+        finish=functions.finish(8),
+    )
+    namespace = functions.namespace
+    namespace["refuse"] = _refuse
+    makers = namespace.setdefault("bound_makers", {})
+    if source not in makers:
+        makers[source] = define("bound_maker", source, namespace, functions.kernel)
+    values = [known for value in args for known in (value, type(value), *_element_type_and_address(value))]
+    # A slot at once: the first call should take no longer than others.
+    function: Callable[..., None] = makers[source]([new_slot()], new_slot, find, launch_any, stream, *values)
+    return function
+
+
+def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
+    """Return a function of grid, block, the address of a stream, and the arguments, all arrays as addresses."""
+    expressions = []
+    for name, each in zip(functions.names, functions.checked, strict=True):
+        if type(each) is not PointerConverter:
+            expressions.append(_expression(each, name, 0, "None"))
+        else:  # any exception is right for what is no address
+            expressions.append(name if each.alignment == 1 else each.aligned(name, name, name))
+    source = _BY_ADDRESS.format(
+        same_grid=is_last("grid"),
+        same_block=is_last("block"),
+        names=functions.tuple,
+        expressions="".join(f", {each}" for each in expressions),
+        finish=functions.finish(4),
+    )
+    return define("launch_addresses", source, functions.namespace, functions.kernel)
+
+
+def _expression(converter: Converter, value: str, sample: Any, device: str) -> str:
+    """Return the expression of an argument for a bound launch, which needs to be right only for values of the type of
+    `sample`; "" if each launch has to go the way of `Kernel.launch`.
+
+    For other values it may raise any exception. It may use the names of the checked expression of `value`, and those of
+    `_bound`. `device` is the expression of the launch's GPU.
+    """
+    if isinstance(converter, PointerConverter):
+        address = _address(value, sample, device)
+        return converter.aligned(address, value, value) if address and converter.alignment > 1 else address
+    kind, checked = type(sample), converter.expression(value, value)
+    # struct alone would take an array of one element, the real part of a complex number, and all for true or false.
+    is_quick = kind is bool or (kind in (int, float) and converter.format != "?")
+    if is_quick and isinstance(converter, NumberConverter) and converter.struct_converts:
+        return f"{value} if type({value}) is {kind.__name__} else {checked}"
+    return checked
+
+
+def _address(value: str, sample: Any, device: str) -> str:
+    """Return the expression of the address of an array like `sample`; "" if that is not read so quickly.
+
+    Most calls pass the bound array itself, which was checked. PyTorch changes the memory of a tensor in place, as
+    for `module.cpu()` and `module.half()`: its address is compared.
+    """
+    kind = type(sample)
+    if kind is int:
+        return f"{value} if type({value}) is int else refuse()"
+    if kind is type(None):
+        return f"0 if {value} is None else refuse()"
+    like = f"type({value}) is type_{value} and {value}.dtype is dtype_{value}"
+    here = "" if device == "None" else f" and {device} == {{}}"
+    if is_of(kind, "cupy", "ndarray"):
+        like += here.format(f"{value}.data.device_id")
+        return f"{value}.data.ptr if {value} is bound_{value} or {like} else refuse()"
+    # The conjugate bit and the negative bit are each tensor's; the conjugate bit only complex ones have.
+    if not is_of(kind, "torch", "Tensor") or not sample.is_cuda or sample.dtype.is_complex:
+        return ""
+    at = f"at_{value}"
+    same = f"{value} is bound_{value} and ({at} := {value}.data_ptr()) == address_{value}"
+    like += f" and {value}.is_cuda and not {value}.is_neg()" + here.format(f"{value}.get_device()")
+    return f"{at} if {same} else ({value}.data_ptr() or refuse()) if {like} else refuse()"
+
+
+def _refuse() -> None:
+    """Stand for the value of an argument that a bound launch does not convert itself."""
+    raise TypeError
+
+
+def _element_type_and_address(value: Any) -> tuple[Any, int | None]:
+    """Return what a tensor or an array is compared with; None for what it has not."""
+    is_tensor = is_of(type(value), "torch", "Tensor")
+    return (
+        getattr(value, "dtype", None) if is_tensor or is_of(type(value), "cupy", "ndarray") else None,
+        value.data_ptr() if is_tensor else None,
+    )

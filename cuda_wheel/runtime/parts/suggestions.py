@@ -1,0 +1,77 @@
+"""Say what a program may have meant by an unknown name, and what helps against a manifest of another version.
+
+`manifest` imports this file, which so imports nothing of this package.
+"""
+
+import os
+from collections.abc import Sequence
+from difflib import get_close_matches
+from re import MULTILINE, search
+from typing import Any
+
+__all__ = ["module_not_found", "not_compiled", "other_format", "unknown_name"]
+
+
+def unknown_name(module: str, what: str, name: object, found: Sequence[Any], names: Sequence[str]) -> str:
+    """Return the message for a name that is not the name of exactly one kernel or variable (`what`) of a module.
+
+    `found` are those that share the name, `names` all there are.
+    """
+    if not isinstance(name, str):
+        return f"{module}: the name of a {what} must be a string, not {name!r}"
+    if found:
+        symbols = ", ".join(info.symbol for info in found)
+        return f"{module} has several {what}s {name!r}; use the symbol instead: {symbols}"
+    if not names:
+        return f"{module} has no {what} {name!r}; it has no {what}s"
+    similar = get_close_matches(name, names, n=3)
+    if similar:
+        return f"{module} has no {what} {name!r}; did you mean {', '.join(similar)}?"
+    return f"{module} has no {what} {name!r}; it has {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+
+
+def module_not_found(name: str, folders: Sequence[str], suffix: str) -> str:
+    """Return the message for a module without a manifest, which ends with `suffix`, in the folders of its package."""
+    package, _, stem = name.rpartition(".")
+    places = ", ".join(os.path.join(folder, stem + suffix) for folder in folders)
+    places = places or f"{stem}{suffix} through the importer of {package}"
+    message = f"{name} has no images: looked for {places}."
+    files = [file for folder in folders if os.path.isdir(folder) for file in os.listdir(folder)]
+    stems = {file.removesuffix(end) for file in files for end in (suffix, ".cu") if file.endswith(end)}
+    similar = get_close_matches(stem, stems - {stem}, n=3)
+    if similar:
+        message += f" Did you mean {', '.join(similar)}?"
+    if stem + ".cu" in files:
+        message += not_compiled(f"{stem}.cu")
+    return message
+
+
+def not_compiled(source: str) -> str:
+    """Return what helps if a source is installed, and not the module that it should have become."""
+    return (
+        f" {source} is there, but was not compiled: the build of the wheel did not run cuda-wheel. Enable it in "
+        "pyproject.toml, and build and install the wheel again: for hatchling, add the table "
+        "[tool.hatch.build.targets.wheel.hooks.cuda]; for setuptools, add the table [tool.cuda-wheel]; for both, add "
+        "cuda-wheel to build-system.requires. With CMake, call cuda_wheel_add_module."
+    )
+
+
+def other_format(start: bytes, where: str, own: int) -> str:
+    """Return the message for a file that does not start as a manifest of format `own`."""
+    text = start.decode(errors="replace")
+    # Formats 1 and 2 had one key a line; all others have the number first.
+    number = search(r'(?:\A\{|^ )"format": (\d{1,9}),', text, MULTILINE)
+    if number is None or int(number[1]) in (0, own):
+        return f"{where} is not a cuda-wheel manifest: it starts with {start[:40]!r}"
+    writer = search(r'\A[^\n]*"cuda_wheel": "([\w.+!-]{1,64})"', text)
+    version = f"cuda-wheel {writer[1]}" if writer else "a version of cuda-wheel before its first release"
+    if int(number[1]) < own:
+        help = "Build the package again with the installed version of cuda-wheel."
+    elif writer:
+        help = f"Install {version} or later to load it."
+    else:
+        version, help = "a later version of cuda-wheel", "Upgrade cuda-wheel to load it."
+    return (
+        f"{where} was written by {version}, in manifest format {number[1]}; this version reads format {own} only. "
+        f"{help}"
+    )
