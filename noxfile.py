@@ -98,7 +98,7 @@ def slow(session: nox.Session, toolchain: str) -> None:
     if toolchain == TOOLCHAINS[0]:
         run_tests(session, toolchain, "-m", "slow", "--cases=first")
     else:
-        run_tests(session, toolchain, "-m", "not one_toolchain and not repeated_install", "--cases=second")
+        run_tests(session, toolchain, "-m", "not one_toolchain", "--cases=second")
 
 
 @nox.session(python=PYTHONS, venv_backend=INSTALLER)

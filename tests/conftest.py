@@ -71,7 +71,7 @@ _LONGEST = (
 )
 
 
-_ALL_CASES = ("one_toolchain", "repeated_install", "every_toolchain")
+_ALL_CASES = ("one_toolchain", "every_toolchain")
 
 
 def half_of_the_cases(items: Sequence[pytest.Item], half: str) -> list[pytest.Item]:
