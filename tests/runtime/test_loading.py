@@ -37,6 +37,8 @@ from tests.support.driver import Driver, Result
 from tests.support.processes import run
 from tests.support.projects import KERNEL, ROOT
 
+pytestmark = pytest.mark.one_toolchain
+
 SAXPY = "saxpy_demo.kernels.saxpy"
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.sources.include_directives import includes
 
+pytestmark = pytest.mark.one_toolchain
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),

@@ -13,6 +13,8 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
 
+pytestmark = pytest.mark.one_toolchain
+
 PACKAGE = ["src/pkg/__init__.py", "src/pkg/kernels/__init__.py", "src/pkg/kernels/a.cu", "src/pkg/kernels/b.cu"]
 
 

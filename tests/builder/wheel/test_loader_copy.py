@@ -18,6 +18,8 @@ from cuda_wheel.builder.wheel.outputs import known_parts, loader_files, write
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Manifest, Parameter
 
+pytestmark = pytest.mark.one_toolchain
+
 PLAIN = Manifest(
     "demo.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), (), (KernelInfo("k", "k", ()),)
 )

@@ -21,6 +21,8 @@ from cuda_wheel.tuning.tuner import merged, table_text
 from tests.support.driver import Driver
 from tests.support.loaded_modules import forget_package
 
+pytestmark = pytest.mark.one_toolchain
+
 MACROS = {"MATH_TYPE": "double", "NUM_MODES": 4}
 
 

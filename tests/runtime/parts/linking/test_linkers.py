@@ -16,7 +16,7 @@ from cuda_wheel.runtime.parts.linking.linkers import (
     unreported_errors,
 )
 
-pytestmark = pytest.mark.every_toolchain
+pytestmark = pytest.mark.one_toolchain
 
 
 @pytest.mark.parametrize(
