@@ -380,12 +380,26 @@ def module_rows(checkout: Checkout) -> Iterator[Row]:
     small = [text for name, text in listed.items() if lines[name] < SMALL_MODULE]
     yield Row("small", f"modules under {SMALL_MODULE} lines with one importer", str(len(small)), small)
     yield Row("single", "modules with one importer", str(len(single)), sorted(listed.values(), reverse=True))
+    yield _passing_row(checkout)
+    yield _imports_row(checkout)
+    found = circles(checkout.graph)
+    value = ", ".join(str(len(each)) for each in found) or "none"
+    yield Row("circles", "modules in import circles, types counted", value, [" ".join(each) for each in found])
+    yield _complexity_row(checkout)
+    yield _nesting_row(checkout, "nesting", "deepest nesting of blocks", elif_nests=False)
+    yield _nesting_row(checkout, "nesting-elif", "the same, each `elif` a level", elif_nests=True)
+
+
+def _passing_row(checkout: Checkout) -> Row:
     functions = list(checkout.functions())
     passing = [_place(checkout, *each) for each in functions if only_passes_on(each[1])]
     loosely = [_place(checkout, *each) for each in functions if only_passes_on(each[1], attributes=True)]
     value = f"{len(passing)} ({len(loosely)} with attributes of parameters)"
     details = [*passing, *(f"{each} (attributes)" for each in loosely if each not in passing)]
-    yield Row("passing", "functions that only pass their arguments on", value, details)
+    return Row("passing", "functions that only pass their arguments on", value, details)
+
+
+def _imports_row(checkout: Checkout) -> Row:
     inside = {
         (name, each.line): bool(checkout.module_of(each.name))
         for name, imports in checkout.imports.items()
@@ -394,19 +408,15 @@ def module_rows(checkout: Checkout) -> Iterator[Row]:
     }
     details = [f"{_file(checkout, name)}:{line}{' (own)' * own}" for (name, line), own in sorted(inside.items())]
     value = f"{len(inside)} ({sum(inside.values())} of own modules)"
-    yield Row("imports", "import statements inside functions", value, details)
-    found = circles(checkout.graph)
-    value = ", ".join(str(len(each)) for each in found) or "none"
-    yield Row("circles", "modules in import circles, types counted", value, [" ".join(each) for each in found])
-    yield _complexity_row(checkout)
-    for name, title, elif_nests in (
-        ("nesting", "deepest nesting of blocks", False),
-        ("nesting-elif", "the same, each `elif` a level", True),
-    ):
-        depths = [(nesting(node, elif_nests), _place(checkout, module, node)) for module, node in functions]
-        deep = sorted((each for each in depths if each[0] > DEEPEST), reverse=True)
-        value = f"{max(depths)[0]} ({len(deep)} functions above {DEEPEST})"
-        yield Row(name, title, value, [f"{depth:3} {place}" for depth, place in deep])
+    return Row("imports", "import statements inside functions", value, details)
+
+
+def _nesting_row(checkout: Checkout, name: str, title: str, elif_nests: bool) -> Row:
+    functions = checkout.functions()
+    depths = [(nesting(node, elif_nests), _place(checkout, module, node)) for module, node in functions]
+    deep = sorted((each for each in depths if each[0] > DEEPEST), reverse=True)
+    value = f"{max(depths)[0]} ({len(deep)} functions above {DEEPEST})"
+    return Row(name, title, value, [f"{depth:3} {place}" for depth, place in deep])
 
 
 def _complexity_row(checkout: Checkout) -> Row:
@@ -426,15 +436,7 @@ def _complexity_row(checkout: Checkout) -> Row:
 
 def size_rows(checkout: Checkout) -> Iterator[Row]:
     """Yield the rows about stand-in headers and about sizes."""
-    headers: list[tuple[str, int, bool]] = []
-    for path in checkout.tracked_files():
-        if path.suffix in (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc") or not path.suffix:
-            text = path.read_bytes().decode("utf-8", errors="replace")
-            if "\0" not in text and re.search(r"^\s*#\s*(include|pragma|define|if|ifndef|ifdef)\b", text, re.MULTILINE):
-                headers.append((path.relative_to(checkout.root).as_posix(), _count(text), only_forwards(text)))
-    details = [f"{lines:5} {path}{' (forwards)' * forwards}" for path, lines, forwards in headers]
-    value = f"{len(headers):,} files, {sum(each[1] for each in headers):,} lines, "
-    yield Row("headers", "stand-in headers", value + f"{sum(each[2] for each in headers):,} only forward", details)
+    yield _headers_row(checkout)
     own = {name: count for name, count in checkout.lines.items() if name.partition(".")[0] == "cuda_wheel"}
     details = [f"{count:6,} {name}" for name, count in sorted(own.items(), key=lambda each: (-each[1], each[0]))]
     value = f"{sum(own.values()):,} lines, {len(own)} modules"
@@ -444,6 +446,18 @@ def size_rows(checkout: Checkout) -> Iterator[Row]:
     details = [f"{lowest:4} lines and more: {counts[lowest]}" for lowest in sorted(counts)]
     value = f"{sum(sizes) / len(sizes):.1f} ({len(sizes):,} functions)"
     yield Row("functions", "mean lines of a function, docstring included", value, details)
+
+
+def _headers_row(checkout: Checkout) -> Row:
+    headers: list[tuple[str, int, bool]] = []
+    for path in checkout.tracked_files():
+        if path.suffix in (".h", ".hpp", ".hh", ".cuh", ".inl", ".inc") or not path.suffix:
+            text = path.read_bytes().decode("utf-8", errors="replace")
+            if "\0" not in text and re.search(r"^\s*#\s*(include|pragma|define|if|ifndef|ifdef)\b", text, re.MULTILINE):
+                headers.append((path.relative_to(checkout.root).as_posix(), _count(text), only_forwards(text)))
+    details = [f"{lines:5} {path}{' (forwards)' * forwards}" for path, lines, forwards in headers]
+    value = f"{len(headers):,} files, {sum(each[1] for each in headers):,} lines, "
+    return Row("headers", "stand-in headers", value + f"{sum(each[2] for each in headers):,} only forward", details)
 
 
 def record_row(checkout: Checkout) -> Row:

@@ -128,25 +128,37 @@ def _compile(workers: Workers, toolchain: Toolchain, text: str, arch: str, folde
         return error
 
 
-def _write_functions(workers: Workers, toolchain: Toolchain, arch: str, folder: Path) -> list[str]:
-    """Write the PTX of all functions of <cuda/ptx> that suit a target; return where CCCL and the table disagree."""
+def _compiled_functions(
+    workers: Workers, toolchain: Toolchain, arch: str, folder: Path
+) -> tuple[list[Function], str] | None:
+    """Return the functions of <cuda/ptx> that suit a target and compile, and the PTX of a kernel `kN` for each.
+
+    None if no function suits, or if an error names no kernel.
+    """
     headers = next(path for each in toolchain.include_dirs if (path := Path(each, "cuda/__ptx/instructions")).is_dir())
     functions = [each for each in _functions(headers.rglob("*.h")) if each.suits(arch)]
     while functions:
         kernels = [f'extern "C" __global__ void k{n}(char* p) {{ {each.call} }}' for n, each in enumerate(functions)]
         compiled = _compile(workers, toolchain, _PRELUDE + "\n".join(kernels), arch, folder.resolve())
         if isinstance(compiled, str):
-            break
+            return functions, compiled
         first = _PRELUDE.count("\n") + 1
         numbers = re.findall(r"k\.cu:(\d+)|at line (\d+) of \"?k\.cu", str(compiled))
         wrong = {int(a or b) - first for a, b in numbers}
         print(f"compute_{arch}: {len(wrong)} calls do not compile")
         if not wrong & set(range(len(functions))):
             print(str(compiled)[:2000])
-            return []
+            return None
         functions = [each for n, each in enumerate(functions) if n not in wrong]
-    else:
+    return None
+
+
+def _write_functions(workers: Workers, toolchain: Toolchain, arch: str, folder: Path) -> list[str]:
+    """Write the PTX of all functions of <cuda/ptx> that suit a target; return where CCCL and the table disagree."""
+    found = _compiled_functions(workers, toolchain, arch, folder)
+    if found is None:
         return []
+    functions, compiled = found
     head, *texts = re.split(r"(?=^(?:\t// \.globl\s+k\d+\n)?\.visible \.entry)", compiled, flags=re.MULTILINE)
     groups = defaultdict(list)
     failures = []

@@ -87,21 +87,11 @@ def kind_of(name: str, overloads: list[Overload]) -> str | None:
     """Return the list for an operator, by how it is called and what it returns; None if no list is right."""
     results = {each.result for each in overloads}
     variants = " ".join(each.variants for each in overloads)
-    called = (
-        "BOTH"
-        if "method" in variants and "function" in variants
-        else "METHODS"
-        if "method" in variants
-        else "FUNCTIONS"
-    )
+    called = "FUNCTIONS"
+    if "method" in variants:
+        called = "BOTH" if "function" in variants else "METHODS"
     if results == {"Tensor"}:
-        if name.endswith("_"):
-            return f"{called}_IN_PLACE"
-        if called == "METHODS":
-            return called
-        if any(not (each.arguments and each.arguments[0].startswith("Tensor ")) for each in overloads):
-            return f"{called}_FREE"
-        return f"{called}_WIDE" if max(len(each.arguments) for each in overloads) >= MANY else called
+        return called + _tensor_suffix(name, called, overloads)
     if called == "METHODS":
         return None
     if results == {"Tensor[]"}:
@@ -109,6 +99,17 @@ def kind_of(name: str, overloads: list[Overload]) -> str | None:
     if all(map(_OF_PAIRS.fullmatch, results)):
         return "BOTH_PAIRS" if called == "BOTH" else "FUNCTION_PAIRS"
     return "FUNCTION_TRIPLES" if called == "FUNCTIONS" and all(map(_OF_TRIPLES.fullmatch, results)) else None
+
+
+def _tensor_suffix(name: str, called: str, overloads: list[Overload]) -> str:
+    """Return the end of the list's name for an operator that returns one tensor."""
+    if name.endswith("_"):
+        return "_IN_PLACE"
+    if called == "METHODS":
+        return ""
+    if any(not (each.arguments and each.arguments[0].startswith("Tensor ")) for each in overloads):
+        return "_FREE"
+    return "_WIDE" if max(len(each.arguments) for each in overloads) >= MANY else ""
 
 
 def _declared_elsewhere() -> set[str]:

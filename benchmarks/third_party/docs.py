@@ -15,7 +15,8 @@ import re
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import MappingProxyType
 
@@ -161,14 +162,7 @@ def chosen(outcomes: Sequence[Outcome]) -> str:
     ]
     for name, is_apart in (("used for development", False), ("kept apart", True)):
         own = [each for each in outcomes if (each.key in apart) is is_apart]
-        lost = [sum(each.key in keys for each in own) for keys in (unavailable, refused)]
-        rest = [each for each in own if each.key not in unavailable | refused]
-        counted = [each for each in rest if not _has_no_kernel(each)]
-        good = [each for each in counted if each.result == "compiled"]
-        proposed = sum(bool(each.proposed) for each in good)
-        numbers = (len(own), len(rest) - len(counted), *lost)
-        results = (len(good) - proposed, proposed, len(counted) - len(good))
-        rows.append([name, *map(str, (*numbers, *results))])
+        rows.append([name, *map(str, _chosen_numbers(own, unavailable, refused))])
     files, without, lacking, whole, left_out, neither = tables["first"]["numbers"]
     text = (
         f"The first result of the {files} files kept apart: {whole} compiled whole and {left_out} with host code "
@@ -180,6 +174,22 @@ def chosen(outcomes: Sequence[Outcome]) -> str:
     reasons = [["file", "what it needs and no header has"], *([key, tables["refused"][key]] for key in sorted(refused))]
     parts += ["## What nvcc refuses too", table(reasons)]
     return "\n\n".join(parts) + "\n"
+
+
+def _chosen_numbers(
+    own: Sequence[Outcome], unavailable: AbstractSet[str], refused: AbstractSet[str]
+) -> tuple[int, ...]:
+    """Return the numbers of files: all, without a kernel, those that lack a dependency, those that nvcc refuses; and of
+    all others those that compile, compile with what `import` proposes, and do not compile.
+
+    `unavailable` and `refused` are keys of files.
+    """
+    lost = [sum(each.key in keys for each in own) for keys in (unavailable, refused)]
+    rest = [each for each in own if each.key not in unavailable | refused]
+    counted = [each for each in rest if not _has_no_kernel(each)]
+    good = [each for each in counted if each.result == "compiled"]
+    proposed = sum(bool(each.proposed) for each in good)
+    return len(own), len(rest) - len(counted), *lost, len(good) - proposed, proposed, len(counted) - len(good)
 
 
 def _has_no_kernel(outcome: Outcome) -> bool:
@@ -224,12 +234,25 @@ def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
         "removed from the runtime API (`cudaThreadSynchronize`, ...) in host code, which is left out.",
         f"- Ended in a traceback, crash or time limit: {never}.",
     ]
+    parts = [SUITES, RULE_OF_SUITES, "\n".join(lines)]
+    parts += ["## By suite", _suites_table(outcomes, verdicts, names)]
+    parts += ["## What does not compile, by cause", _suites_causes(outcomes, verdicts, names)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _suites_table(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict], names: Mapping[str, str]) -> str:
+    """Return a table with a row for each suite; `names` are the suites' by the keys of files."""
     rows = [["suite", "files", "compile", "nvcc compiles", "kernels"]]
     for name in dict.fromkeys(names.values()):
         own = [each for each in outcomes if names[each.key] == name]
         theirs = sum(each.key in verdicts and verdicts[each.key].nvcc == "compiled" for each in own)
         compiled = [each for each in own if each.result == "compiled"]
         rows.append([name, *map(str, (len(own), len(compiled), theirs, sum(len(each.kernels) for each in compiled)))])
+    return table(rows)
+
+
+def _suites_causes(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict], names: Mapping[str, str]) -> str:
+    """Return a table of the causes why files do not compile, the most frequent first."""
     groups = defaultdict(list)
     for each in outcomes:
         if each.result != "compiled":
@@ -238,8 +261,7 @@ def suites(outcomes: Sequence[Outcome], verdicts: Mapping[str, Verdict]) -> str:
     causes = [["files", "cause", "which"]]
     for text, which in sorted(groups.items(), key=lambda item: -len(item[1])):
         causes.append([str(len(which)), text, ", ".join(which)])
-    parts = [SUITES, RULE_OF_SUITES, "\n".join(lines), "## By suite", table(rows), "## What does not compile, by cause"]
-    return "\n\n".join([*parts, table(causes) if groups else "Nothing."]) + "\n"
+    return table(causes) if groups else "Nothing."
 
 
 def alone(report: Report) -> str:
@@ -335,27 +357,48 @@ def parts_of(page: Path) -> list[str]:
     return ["".join(part.rstrip("\n") + "\n" for part in parts if part.startswith(mark)) for mark in MARKS]
 
 
+def _suites_part(results: Sequence[Path]) -> str:
+    return suites(_outcomes(results[0]), read_records(results[1], Verdict))
+
+
+def _alone_part(results: Sequence[Path]) -> str:
+    return alone(Report.read(results[0]))
+
+
+def _times_part(results: Sequence[Path]) -> str:
+    records = {key: each for path in results for key, each in read_records(path, Times).items()}
+    return beside_nvcc(records.values())
+
+
+def _held_out_part(results: Sequence[Path]) -> str:
+    return held_out(_outcomes(results[0]), _outcomes(results[1]) if len(results) > 1 else [])
+
+
+def _chosen_part(results: Sequence[Path]) -> str:
+    return chosen([each for path in results for each in _outcomes(path)])
+
+
+PARTS: dict[str, Callable[[Sequence[Path]], str]] = {
+    "--held-out": _held_out_part,
+    "--suites": _suites_part,
+    "--alone": _alone_part,
+    "--times": _times_part,
+    "--chosen": _chosen_part,
+}
+"""Option -> function that makes the part from files of results. The parts follow the first one in this order."""
+
+
 def main(arguments: Sequence[str]) -> None:
-    kinds = ["--held-out", "--suites", "--alone", "--times", "--chosen"]
-    which = kinds.index(arguments[0]) + 1 if arguments[0].startswith("--") else 0
+    option = arguments[0] if arguments[0] in PARTS else None
     named = dict(each.split("=", 1) for each in arguments if "=" in each)
-    *results, page = (Path(each) for each in arguments[which > 0 :] if "=" not in each)
+    *results, page = (Path(each) for each in arguments if "=" not in each and each != option)
     parts = parts_of(page)
-    if which == 5:
-        parts[which] = chosen([each for path in results for each in _outcomes(path)])
-    elif which == 4:
-        records = {key: each for path in results for key, each in read_records(path, Times).items()}
-        parts[which] = beside_nvcc(records.values())
-    elif which == 3:
-        parts[which] = alone(Report.read(results[0]))
-    elif which == 2:
-        parts[which] = suites(_outcomes(results[0]), read_records(results[1], Verdict))
+    if option is not None:
+        parts[1 + [*PARTS].index(option)] = PARTS[option](results)
     else:
         plain = _outcomes(results[1]) if len(results) > 1 else []
         others = {target: _outcomes(Path(path)) for target, path in named.items()}
-        parts[which] = (
-            held_out(_outcomes(results[0]), plain) if which else markdown(_outcomes(results[0]), plain, others)
-        )
+        parts[0] = markdown(_outcomes(results[0]), plain, others)
     page.write_text("\n".join(filter(None, parts)), encoding="utf-8")
 
 

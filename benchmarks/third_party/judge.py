@@ -151,6 +151,12 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
     theirs, ours = (sum(getattr(each, name) == "compiled" for each in verdicts) for name in ("nvcc", "ours"))
     yield f"{len(verdicts)} files: nvcc compiles {theirs}, cuda-wheel {ours}, both {len(both)}"
+    yield from _compared_kernels(both)
+    yield from _differing_files(verdicts, both)
+
+
+def _compared_kernels(both: Sequence[Verdict]) -> Iterator[str]:
+    """Yield how many kernels are the same in the files that both compilers compile, and how long these take."""
     same = sum(not of_the_source(each.missing) and not each.additional for each in both)
     yield f"the same kernels in {same} files of {len(both)}, but for those of CUB and Thrust"
     kernels = sum(each.kernels for each in both)
@@ -164,6 +170,10 @@ def summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
     if ratios:
         slower = sum(ratio > 1 for ratio in ratios)
         yield f"time to compile: median {statistics.median(ratios):.2f} of nvcc's; {slower} of {len(ratios)} are slower"
+
+
+def _differing_files(verdicts: Sequence[Verdict], both: Sequence[Verdict]) -> Iterator[str]:
+    """Yield a line for each file that only one of the compilers compiles, or whose kernels differ."""
     for each in verdicts:
         if each.nvcc == "compiled" and each.ours != "compiled":
             yield f"ours fails: {each.key}: {each.ours}: {each.error}"

@@ -24,6 +24,7 @@ from cuda_wheel.builder.failures import (
     bundle_failure,
     compile_failure,
     job_warnings,
+    link_failure,
     merged,
     not_compiled,
 )
@@ -31,7 +32,6 @@ from cuda_wheel.builder.jobs import BuiltModule, Compiled, Fatbin, Job, LinkJob
 from cuda_wheel.builder.manifest_writer.kernel_table import LackingKernelsError, Names, lacking_kernels_help
 from cuda_wheel.builder.manifest_writer.missing_kernels import early_error
 from cuda_wheel.builder.manifest_writer.packing import ModuleBuild, pack_module
-from cuda_wheel.builder.messages.logs import link_failure
 from cuda_wheel.builder.plan import Link, ModulePlan, Plan, make_link_job, modules_by_job
 from cuda_wheel.builder.report.reporter import Reporter
 from cuda_wheel.builder.schedule import BUNDLING_SECONDS, Durations

@@ -10,11 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from cuda_wheel.builder.cache.compile_cache import contains_project_path
+from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.plan import ModulePlan
+from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
+from cuda_wheel.runtime.manifest import Target
+from cuda_wheel.runtime.parts.linking.linkers import Cause, causes, locate_link_errors
 
 __all__ = [
     "CommonErrors",
@@ -23,6 +27,7 @@ __all__ = [
     "bundle_failure",
     "compile_failure",
     "job_warnings",
+    "link_failure",
     "merged",
     "not_compiled",
 ]
@@ -152,6 +157,61 @@ def _with_suspects(job: Job, text: str) -> str:
         f"not declare: check {suspects}\nhelp: if that is not it, the compiler ran out of memory or stack: make the "
         "source smaller"
     )
+
+
+_SYMBOL = re.compile(r"'([A-Za-z_$][\w$]*)'")
+
+_OTHER_GPU = "is machine code for"
+"""What this package itself says of a cubin for another GPU, before the linker reads it."""
+
+_HELP = {
+    Cause.UNDEFINED: (
+        'add a source that defines it to the module\'s sources, with extern "C" in both or in neither; if the user of '
+        "the module is to define it, list it in extern"
+    ),
+    Cause.DUPLICATE: (
+        "define it in one source and declare it extern in the others; or make it inline; or rename one if it is a "
+        "kernel (static kernels need different names too), else make it static"
+    ),
+    Cause.LTOIR_FOR_NEWER_GPU: (
+        "LTO-IR and PTX are for their own architecture and later ones: remove the earlier ones from architectures"
+    ),
+    Cause.NEEDS_LTO: 'LTO-IR, also in a fatbin, object or library, needs link = "lto"',
+    Cause.BAD_INPUT: (
+        "machine code, in whatever file, is for its own architecture and later ones of that major version: remove the "
+        "others from architectures"
+    ),
+    Cause.NEWER_LTOIR: (
+        "LTO-IR links with an nvJitLink of the same major version that is not older than the compiler of the LTO-IR"
+    ),
+}
+"""What helps, by cause; that of the first cause in this order is shown."""
+
+
+def link_failure(module: SourceModule, target: Target, nvjitlink: str, error: Exception) -> str:
+    """Return the message for a module that does not link for a target; `error` has the log of nvJitLink's version
+    `nvjitlink`."""
+    lines = [line for line in locate_link_errors(str(error)).splitlines() if line.strip()]
+    names = dict.fromkeys(name for line in lines for name in map(_as_written, _SYMBOL.findall(line)))
+    readable = [_SYMBOL.sub(lambda match: f"'{_as_written(match[1])}'", line) for line in lines]
+    places = [f"  {name}{where}" for name in names if (where := module.mentions(name))]
+    head = f"{module.label} does not link for {target} with nvJitLink {nvjitlink}:"
+    return "\n".join([head, *readable, *places, *_help("\n".join(lines))])
+
+
+def _help(log: str) -> list[str]:
+    found = set(causes(log))
+    if Cause.PTX_FOR_NEWER_GPU in found:
+        found.add(Cause.LTOIR_FOR_NEWER_GPU)
+    if _OTHER_GPU in log:
+        found.add(Cause.BAD_INPUT)
+    return [f"help: {text}" for cause, text in _HELP.items() if cause in found][:1]
+
+
+def _as_written(symbol: str) -> str:
+    """Return a symbol as C++: "user_transform(float)"."""
+    name, parameters = signature(symbol)
+    return name if parameters is None else f"{name}({', '.join(parameters)})"
 
 
 def bundle_failure(module: ModulePlan, toolchain: Toolchain, error: CompileError) -> str:

@@ -52,6 +52,7 @@ from cuda_wheel.builder.wheel.sbom import Document, Materials, merged, sbom_path
 from cuda_wheel.builder.wheel.tuned_tables import TunedTables, tuned_file
 from cuda_wheel.builder.workers.executor import EXECUTOR, FALLBACK, Executor, WorkerFunction
 from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.manifest import Manifest, Version
 from cuda_wheel.runtime.parts.user_cache import Cache
@@ -60,9 +61,9 @@ __all__ = [
     "Preview",
     "PreviewedModule",
     "Task",
-    "one_built_module",
+    "build_module",
     "preview",
-    "previewed",
+    "preview_files",
     "write_outputs",
 ]
 
@@ -195,10 +196,16 @@ def write_outputs(
     return paths
 
 
-def one_built_module(
+def build_module(
     root: Path, table: Mapping[str, Any], environ: Mapping[str, str], reporter: Reporter
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Build one module; see `project.build_module`."""
+    """Return the files of one module by path, with its part of the SBOM, and the absolute paths of all files that they
+    depend on.
+
+    `table` is a `[[tool.cuda-wheel.module]]` that names its sources. Beside the first one there may be a table of tuned
+    choices, which is checked and returned too. The project's `[tool.cuda-wheel]`, if there is one, provides all other
+    settings. Nothing is written. Raises like `project.build_files`.
+    """
     config, module = one_module(root, table, environ)
     tuned = tuned_file(root / module.paths[0], module.name)
     tables = TunedTables([module.name], tuned, reporter.warning)
@@ -220,8 +227,9 @@ def one_built_module(
     return module_files(built) | tables.files | loader_files(config, [module.name], parts) | part, inputs
 
 
-def previewed(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
-    """Return what a build would do; see `project.preview_files`."""
+def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
+    """Return what `project.build_files` would do. Nothing is compiled or written; cache entries that a build would use
+    count as used. Raises ConfigError or ToolchainError."""
     modules = select(config, root, files)
     with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
@@ -389,8 +397,6 @@ def _outside_header_finder(
 
 
 def _installed_gpus() -> list[Version]:
-    from cuda_wheel.runtime.driver import device_and_driver, device_count  # only for "native"
-
     try:
         return [device_and_driver(device)[0] for device in range(device_count())]
     except DriverError as error:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Struct, Target, Version
+from cuda_wheel.runtime.manifest import Compression, GlobalInfo, Kind, Manifest, Target, Version
+from cuda_wheel.runtime.parts.dtypes import Struct
 
 __all__ = [
     "ABSENT",

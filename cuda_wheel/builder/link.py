@@ -30,6 +30,7 @@ from cuda_wheel.runtime.parts.floating_point import floating_point
 from cuda_wheel.runtime.parts.formats import ptx as ptx_format
 from cuda_wheel.runtime.parts.formats.cubin import Cubin, Symbols, read_cubin
 from cuda_wheel.runtime.parts.linking.linkers import duplicate_message, undefined_message, unreported_errors
+from cuda_wheel.runtime.parts.linking.strategy import check_prototypes, duplicate_definitions
 from cuda_wheel.runtime.rules import doubt, unsupported
 
 __all__ = ["is_of_device_runtime", "is_whole", "keeping", "link_job", "with_device_runtime"]
@@ -125,8 +126,6 @@ def _check_inputs(job: LinkJob) -> None:
     It says no more than "bad input" of machine code for another GPU, may crash where two inputs define a symbol, and
     accepts a call with other parameters than the function has.
     """
-    from cuda_wheel.runtime.parts.linking.strategy import check_prototypes, duplicate_definitions
-
     capability = Target.parse(f"sm_{job.arch}").capability
     texts: dict[str, str] = {}
     shared: dict[str, Symbols] = {}

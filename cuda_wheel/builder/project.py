@@ -1,4 +1,4 @@
-"""Build the images of a project: the entry that every front end calls with the files of its wheel.
+"""Build the images of a project: the entry for front ends that know the files of its wheel.
 
 What compiles is imported only if something has changed since an earlier build.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.cache.whole_builds import WholeBuild, WholeBuilds
 from cuda_wheel.builder.scratch import exit_on_signals, unwritable
@@ -19,11 +19,10 @@ from cuda_wheel.runtime.parts.user_cache import Cache, used_in_place
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.config.settings import Config
-    from cuda_wheel.builder.full_build import Preview
     from cuda_wheel.builder.report.reporter import Reporter
     from cuda_wheel.builder.sources.layout import WheelFile
 
-__all__ = ["build_files", "build_module", "planned_files", "preview_files"]
+__all__ = ["build_files", "planned_files"]
 
 
 def build_files(
@@ -87,29 +86,6 @@ def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str,
             raise unwritable(paths[name], error) from error
     paths.pop(SBOM, None)
     return paths if all(map(os.path.exists, used)) else None
-
-
-def build_module(
-    root: Path, table: Mapping[str, Any], environ: Mapping[str, str], reporter: Reporter
-) -> tuple[dict[str, bytes], list[str]]:
-    """Return the files of one module by path, with its part of the SBOM, and the absolute paths of all files that they
-    depend on.
-
-    `table` is a `[[tool.cuda-wheel.module]]` that names its sources. Beside the first one there may be a table of tuned
-    choices, which is checked and returned too. The project's `[tool.cuda-wheel]`, if there is one, provides all other
-    settings. Nothing is written. Raises like `build_files`.
-    """
-    from cuda_wheel.builder.full_build import one_built_module
-
-    return one_built_module(root, table, environ, reporter)
-
-
-def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
-    """Return what `build_files` would do. Nothing is compiled or written; cache entries that a build would use count as
-    used. Raises ConfigError or ToolchainError."""
-    from cuda_wheel.builder.full_build import previewed
-
-    return previewed(root, config, files)
 
 
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:

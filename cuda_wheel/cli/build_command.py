@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.config.pyproject import read_config
-from cuda_wheel.builder.project import build_files, preview_files
+from cuda_wheel.builder.project import build_files
 from cuda_wheel.builder.report.quantities import count_text, seconds_text
 from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
@@ -45,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
     layout = wheel_layout(root)
     config = read_config(root, os.environ, layout.modules)
     if options.dry_run:
+        from cuda_wheel.builder.full_build import preview_files  # a build with nothing to do needs none of it
+
         preview = preview_files(root, config, layout.files)
         if options.json:
             _print_preview_json(preview)

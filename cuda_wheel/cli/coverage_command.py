@@ -39,15 +39,16 @@ from cuda_wheel.runtime.manifest import Version, dotted
 __all__ = ["add_arguments", "run"]
 
 WIDTH = 80
-"""The number of columns that the output fits in."""
+"""Maximum width of the output, in characters."""
 
 GROUPS = 6
-"""How many columns of drivers a table of this width has: a GPU takes 27, each of the others 8."""
+"""Maximum number of drivers' columns in a table: that of GPUs takes 27 characters, each other 8."""
 
 NARROW_LABELS: dict[Cell, str] = {"link": "link", "unproven": "?"}
-"""Labels of cells that have a longer one."""
+"""Cell -> label for a terminal, where that of CELL_LABELS is too long."""
 
 COLOURS: dict[Cell, str] = {"native": "green", "jit": "yellow", "link": "cyan", "unproven": "magenta", "none": "red"}
+"""Cell -> background colour, as rich names it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

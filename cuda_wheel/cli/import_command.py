@@ -11,11 +11,11 @@ from pathlib import Path
 
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.cli.arguments import printable
-from cuda_wheel.cli.init_command import report
-from cuda_wheel.migrate.importing import Import, hoisted, project_root, read_import
+from cuda_wheel.cli.init_command import report_changes
+from cuda_wheel.migrate.import_sources import ImportProposal, project_root, propose_import, shared_settings
+from cuda_wheel.migrate.init_project import cmake_call, init_project, read_project, unlisted_package
 from cuda_wheel.migrate.module_tables import ModuleTrial
 from cuda_wheel.migrate.pyproject_edit import FileChange, table_lines
-from cuda_wheel.migrate.start import cmake_call, read_project, start, unlisted_package
 
 __all__ = ["add_arguments", "run"]
 
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the proposal and what its modules compile to, or write it; the exit status is 1 if one does not compile."""
     root = options.project.resolve() if options.project else project_root(options.files)
-    found = read_import(root, options.files, options.package, shlex.split(options.nvcc))
+    found = propose_import(root, options.files, options.package, shlex.split(options.nvcc))
     trials = []
     for trial in found.try_modules(options.architecture):
         _print_trial(trial)
@@ -88,7 +88,7 @@ def _print_trial(trial: ModuleTrial) -> None:
 
 
 _SHOWN = 3
-"""How many instances of a template are shown; a file may have hundreds."""
+"""Number of instances shown of a template, of which a file may have hundreds."""
 
 
 def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
@@ -101,23 +101,23 @@ def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
             yield f"{template}<...>: {len(kernels) - len(shown)} more instances"
 
 
-def _print_proposal(found: Import, good: Sequence[ModuleTrial]) -> None:
+def _print_proposal(found: ImportProposal, good: Sequence[ModuleTrial]) -> None:
     tables = [trial.module.table for trial in good]
     print()
     if found.project.backend == "scikit_build_core.build":
         print(printable("".join(map(cmake_call, tables))))
         return
-    shared, own = hoisted(found.project, read_project(found.project.root)[0].content, tables)
+    shared, own = shared_settings(found.project, read_project(found.project.root)[0].content, tables)
     blocks = [[f"[{TABLE}]", *table_lines(shared)]] if shared else []
     blocks += [[f"[[{TABLE}.module]]", *table_lines(table)] for table in own]
     print(printable("\n\n".join("\n".join(block) for block in blocks)), end="\n\n")
 
 
-def _write(found: Import, trials: Sequence[ModuleTrial], package: str) -> None:
+def _write(found: ImportProposal, trials: Sequence[ModuleTrial], package: str) -> None:
     root = found.project.root
     tables = [trial.module.table for trial in trials if not trial.error]
-    shared, own = hoisted(found.project, read_project(root)[0].content, tables)
-    done = start(root, package or found.project.package, own, shared, found.imported(trials))
+    shared, own = shared_settings(found.project, read_project(root)[0].content, tables)
+    done = init_project(root, package or found.project.package, own, shared, found.imported(trials))
     wanted = {path for table in tables for path in table["sources"]} & found.files.keys()
     files = [FileChange(root / path, None, found.files[path]) for path in sorted(wanted) if not (root / path).exists()]
-    report(done, [*done.changes, *files], dry_run=False)
+    report_changes(done, [*done.changes, *files], dry_run=False)

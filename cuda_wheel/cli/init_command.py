@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from cuda_wheel.cli.arguments import printable
+from cuda_wheel.migrate.init_project import ProjectChanges, init_project
 from cuda_wheel.migrate.pyproject_edit import FileChange, diff, write_changes
-from cuda_wheel.migrate.start import Start, start
 
 __all__ = ["add_arguments", "run"]
 
@@ -25,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the changes, or print them; tell what the project has already."""
     root = options.project.resolve()
-    done = start(root, options.package)
-    report(done, done.changes, options.dry_run)
+    done = init_project(root, options.package)
+    report_changes(done, done.changes, options.dry_run)
     if not done.changes:
         print("cuda-wheel: nothing to write")
     elif not options.dry_run:
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def report(done: Start, changes: list[FileChange], dry_run: bool) -> None:
+def report_changes(done: ProjectChanges, changes: list[FileChange], dry_run: bool) -> None:
     """Write the changes or print them as a diff; print what is kept and what is left to do."""
     root = done.project.root
     if dry_run:

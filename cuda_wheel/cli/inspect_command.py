@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 _DETAILS = ("toolchain", "sources", "options", "images", "kernels", "globals", "host_code", "structs")
-"""The keys of a manifest that are shown as they are."""
+"""Keys of a manifest that `--json` copies."""
 
 
 def _module_to_json(module: FoundModule) -> dict[str, Any]:

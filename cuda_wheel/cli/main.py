@@ -29,7 +29,7 @@ COMMANDS = {
     "stubs": "write the stubs of a project's packages into its source tree, for editable installs",
     "cmake-dir": "print the folder of the CMake module CudaWheel",
 }
-"""The commands and their help. The module NAME_command defines `add_arguments(parser)` and `run(options)`."""
+"""Command -> its help. The module NAME_command defines `add_arguments(parser)` and `run(options)`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

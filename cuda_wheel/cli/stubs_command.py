@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _is_made(file: WheelFile) -> bool:
-    """Return whether a file is a stub that cuda-wheel wrote."""
+    """Return whether a file is a stub that an earlier `cuda-wheel stubs` wrote."""
     if not file.destination.endswith("/__init__.pyi") or not file.source.is_file():
         return False
     return file.source.read_text(encoding="utf-8", errors="replace").startswith(MADE_BY)

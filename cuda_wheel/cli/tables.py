@@ -12,19 +12,20 @@ from typing import Literal, NamedTuple
 from cuda_wheel.builder.manifest_writer.coverage import Cell, cells_text
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.cli.arguments import printable
-from cuda_wheel.inspect.sizes import ImageSize, Loss, ModuleSize, Size, TargetSize, sizes_by_target, total_size
+from cuda_wheel.inspect.sizes import CoverageLoss, ImageSize, ModuleSize, Size, TargetSize, sizes_by_target, total_size
 
 __all__ = ["Column", "Line", "StyledText", "Table", "plain_text", "print_report", "size_report"]
 
 
 class StyledText(NamedTuple):
-    """Text in a style of rich, such as "black on green"; plain text has no styles."""
+    """Text with a style as rich names it, such as "black on green"; "" for none."""
 
     text: str
     style: str = ""
 
 
 Line = str | tuple[StyledText, ...]
+"""A line of text, of which parts may have styles."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ CELL_TEXTS: dict[Cell, str] = {
     "none": "no image",
     "unknown": "",
 }
+"""Cell -> the image that a GPU and driver get, in a sentence."""
 
 
 def size_report(modules: Sequence[ModuleSize], wheel_size: int | None) -> list[Table | Line]:
@@ -200,7 +202,7 @@ def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
         yield f"without {target.target}: nothing is lost"
 
 
-def _modules_text(loss: Loss, modules: int) -> str:
+def _modules_text(loss: CoverageLoss, modules: int) -> str:
     """Return which modules a loss affects; an empty string if it affects all of them."""
     if len(loss.names) == modules:
         return ""

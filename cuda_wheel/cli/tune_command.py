@@ -18,7 +18,7 @@ from cuda_wheel.runtime.files import package_folders
 from cuda_wheel.runtime.manifest import TABLE_SUFFIX
 from cuda_wheel.runtime.parts.tuned_tables import Row, parse_table, problem_text
 from cuda_wheel.tuning.tunable import Tunable
-from cuda_wheel.tuning.tuner import Bench, Measured, merged, table_text, tune
+from cuda_wheel.tuning.tuner import GpuTimer, Measured, merged_rows, table_text, tune
 
 __all__ = ["add_arguments", "run"]
 
@@ -40,14 +40,14 @@ def run(options: argparse.Namespace) -> int:
     tunables = _tunables(options.functions)
     if options.output and len({tunable.module for tunable in tunables}) > 1:
         options.refuse("--output is for the table of one module: name one function")
-    places = {tunable.module: options.output or _place(tunable.module) for tunable in tunables}
+    places = {tunable.module: options.output or _table_path(tunable.module) for tunable in tunables}
     for module, path in places.items():
         _old_rows(module, path)  # a table that cannot be read is reported before measuring takes its time
-    with closing(Bench()) as bench:
+    with closing(GpuTimer()) as timer:
         for tunable in tunables:
             rows = []
-            for measured in tune(tunable, bench):
-                print_report([_table(tunable, measured, bench.gpu)])
+            for measured in tune(tunable, timer):
+                print_report([_table(tunable, measured, timer.gpu)])
                 rows.append(measured.row)
             _write(tunable.module, places[tunable.module], rows)
     return 0
@@ -72,7 +72,7 @@ def _tunables(named: str) -> list[Tunable]:
     return [tunables[function]]
 
 
-def _place(module: str) -> Path:
+def _table_path(module: str) -> Path:
     """Return the path of a module's table in the source tree; raises CudaWheelError if there is none."""
     package, _, stem = module.rpartition(".")
     folders = package_folders(package)
@@ -86,12 +86,12 @@ def _place(module: str) -> Path:
 
 
 def _old_rows(module: str, path: Path) -> tuple[Row, ...]:
-    """Return the rows of the table as it is; raises CudaWheelError."""
+    """Return the rows that the table has already; raises CudaWheelError if it is not valid."""
     return parse_table(path.read_bytes(), module, str(path)) if path.is_file() else ()
 
 
 def _write(module: str, path: Path, rows: list[Row]) -> None:
-    every = merged(_old_rows(module, path), rows)
+    every = merged_rows(_old_rows(module, path), rows)
     write({path.name: table_text(module, every).encode()}, path.parent)
     kept = f", {len(every) - len(rows)} kept" if len(every) > len(rows) else ""
     print(f"cuda-wheel: wrote {os.path.relpath(path)} ({len(rows)} measured{kept})")

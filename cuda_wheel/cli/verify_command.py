@@ -11,7 +11,7 @@ from typing import Any
 
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, print_json, printable
 from cuda_wheel.inspect.archive import file_digests
-from cuda_wheel.inspect.differences import manifest_differences
+from cuda_wheel.inspect.manifest_checks import manifest_differences
 from cuda_wheel.inspect.modules import FoundModule, find_modules, tuned_differences
 from cuda_wheel.inspect.rebuild import Comparison, read_sbom, rebuild, sbom_differences
 from cuda_wheel.inspect.wheel_checks import installed_differences, record_differences

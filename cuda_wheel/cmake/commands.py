@@ -18,8 +18,8 @@ from typing import TextIO
 from cuda_wheel.builder.config.pyproject import CMakeCall, read_config, read_pyproject
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.manifest_reader import all_manifests
-from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import SBOM, Layout, WheelFile

@@ -20,8 +20,8 @@ __all__ = [
 ]
 
 MAXIMUM_SIZE, MAXIMUM_RATIO = 1 << 30, 100
-"""A file is rejected if it unpacks to more bytes than both this size and this multiple of its own size. (Machine code
-deflates to a tenth of its size.)"""
+"""Bytes to which any wheel may unpack, and multiple of its own size to which a larger one may. Machine code deflates to
+a tenth of its size."""
 
 
 def open_wheel(path: Path) -> zipfile.ZipFile:

@@ -51,7 +51,7 @@ CELL_LABELS: dict[Cell, tuple[str, str]] = {
     "none": ("none", "does not load"),
     "unknown": ("", "the driver does not know the GPU"),
 }
-"""The label of a cell, and what it means."""
+"""Cell -> its label in tables, and what the label means."""
 
 _GPU_RANGE = re.compile(r"(?P<not>!)?(?P<first>sm_\d+)(?:\.\.(?P<last>sm_\d+))?")
 
@@ -161,7 +161,7 @@ def group_heading(drivers: Sequence[Version]) -> tuple[str, str]:
 
 
 _SHOWN_NAMES = 4
-"""How many modules are named of those that are alike."""
+"""Number of modules that are named, of those with the same coverage."""
 
 
 def heading(path: str) -> str:
@@ -209,13 +209,14 @@ FILLS: dict[Cell, str] = {
     "none": "#ff9a94",
     "unknown": "#f3f4f6",
 }
+"""Cell -> colour in pictures."""
 
 ROW, HEADING, NAMES, COLUMN, MARGIN = 22, 46, 250, 138, 16
 """Sizes in pixels: the heights of a row and of the column headings, the widths of the GPUs' names and of a column, and
 the margins."""
 
 CHARACTER = 7
-"""The width of a character in pixels, more than most fonts need on average."""
+"""Width of a character in pixels: more than most fonts need on average."""
 
 
 def coverage_to_svg(coverages: Sequence[Coverage], heading: str, requirement: Requirement) -> str:

@@ -48,6 +48,7 @@ def _read_only_contents(cache: Cache) -> dict[str, Any]:
 
 
 def _folder_contents(cache: Cache) -> dict[str, Any]:
+    """Return the number and size of a folder's entries, and when they were used: bytes, ISO 8601."""
     entries = cache.entries()
     return {
         "folder": cache.folder,
@@ -75,6 +76,7 @@ def examine_machine() -> dict[str, Any]:
 
 
 def _driver_and_gpus() -> dict[str, Any]:
+    """Return the driver's CUDA version and branch, and the GPUs with their compute capabilities."""
     try:
         found = [(device_name(number), *device_and_driver(number)) for number in range(device_count())]
     except DriverError as error:
@@ -88,6 +90,7 @@ def _driver_and_gpus() -> dict[str, Any]:
 
 
 def _toolchain() -> dict[str, Any]:
+    """Return the compilers' files, versions and targets. Workers find them: NVRTC would load the driver."""
     with Workers(timeout=60, memory=None, count=1) as workers:
         listed = [part._asdict() for part in workers.submit(toolchain_parts, None).result()]
         try:

@@ -31,12 +31,13 @@ class FoundModule:
     """A module's manifests, their location, and functions that read the files beside it."""
 
     manifests: tuple[Manifest, ...]
-    """One for each variant; one for a module without variants."""
+    """Manifest of each variant; one for a module without variants."""
     location: str
+    """Path of the manifest's file, in messages: "demo.whl: demo/scale.fatbin.json"."""
     read: Callable[[str], bytes]
-    """Returns the content of a file by its name; raises OSError if there is no such file."""
+    """Returns the content of a file beside the manifest by its name; raises OSError if there is no such file."""
     compressed_size: Callable[[str], int | None] = lambda file: None
-    """Returns the size of a file in the archive that holds it, in bytes; None outside an archive."""
+    """Returns the deflated size of a file beside the manifest, in bytes; None outside an archive."""
 
     @property
     def name(self) -> str:
@@ -62,6 +63,7 @@ def find_modules(path: str) -> list[FoundModule]:
 
 
 def _modules_at(path: str) -> list[FoundModule]:
+    """Return the modules at a path, or in the package of that dotted name."""
     place = Path(path)
     if place.is_dir():
         return _in_folder(place)
@@ -78,6 +80,7 @@ def _modules_at(path: str) -> list[FoundModule]:
 
 
 def _package_folders(name: str) -> list[Path]:
+    """Return the folders of an importable package; raises ImageError if there is none."""
     try:
         spec = importlib.util.find_spec(name)
     except Exception as error:  # finding a package imports its parents, which may raise anything
@@ -204,6 +207,7 @@ _LAUNCH_BOUNDS = {
     "min_blocks": "at least {} blocks on a multiprocessor",
     "cluster_blocks": "at most {} blocks in a cluster",
 }
+"""Key of an image's resources -> text of the launch bound."""
 
 
 def _launch_bounds(kernel: KernelInfo, manifest: Manifest) -> str:
@@ -236,6 +240,7 @@ def tuned_differences(found: FoundModule) -> list[str]:
 
 
 def _rows(found: FoundModule) -> tuple[Row, ...]:
+    """Return the rows of the table of tuned choices beside a module; none without a table."""
     file = found.name.rpartition(".")[2] + TABLE_SUFFIX
     try:
         content = found.read(file)

@@ -28,7 +28,15 @@ from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest, parse_version
 
-__all__ = ["Comparison", "WheelSbom", "compare", "pins", "read_sbom", "rebuild", "sbom_differences"]
+__all__ = [
+    "Comparison",
+    "WheelSbom",
+    "compare_wheels",
+    "pinned_requirements",
+    "read_sbom",
+    "rebuild",
+    "sbom_differences",
+]
 
 
 @dataclass(frozen=True)
@@ -36,11 +44,11 @@ class WheelSbom:
     """The content of a wheel's SBOM."""
 
     fatbins: Mapping[str, str]
-    """The SHA-256 of each fatbin, by its path in the wheel."""
+    """Path of a fatbin in the wheel -> its SHA-256 in hexadecimal."""
     inputs: Mapping[str, Mapping[str, str]]
-    """For each fatbin, what it was built from, by name: the versions of packages, and "sha256:..." of files."""
+    """Path of a fatbin -> name of an input (package or file) -> its version, or "sha256:..." of a file."""
     packages: Mapping[str, str]
-    """The versions of the Python packages among the inputs, by name."""
+    """Name of a Python package among the inputs -> its version."""
 
 
 def read_sbom(path: Path) -> WheelSbom | None:
@@ -67,6 +75,7 @@ def sbom_differences(sbom: WheelSbom, digests: Mapping[str, str]) -> list[str]:
 
 
 def _parse(document: Any) -> WheelSbom:
+    """Return the content of an SBOM in CycloneDX's JSON."""
     names, values, packages = {}, {}, {}
     for component in document["components"]:
         reference, name = _printable(component["bom-ref"]), _printable(component["name"])
@@ -101,13 +110,13 @@ class Comparison:
     """The differences between two builds of a wheel."""
 
     modules: Mapping[str, Sequence[str]]
-    """The differences of each module in either wheel, by name, one line each; empty if there are none."""
+    """Name of a module in either wheel -> its differences, one line each; empty if it is the same."""
     files: Sequence[str]
-    """The other files written by cuda-wheel that differ: stubs, the vendored loader, the SBOM. Paths in the wheel."""
+    """Paths in the wheel of cuda-wheel's other files that differ: stubs, the vendored loader, the SBOM."""
     others: Sequence[str]
-    """The files written or copied by the build back end that differ, or that are in one wheel only."""
+    """Paths of the build back end's files that differ or are in one wheel only."""
     allowed: Sequence[str] = ()
-    """The files that differ and may; see `allowing`."""
+    """Paths of files that differ and that `allowing` excepts."""
 
     @property
     def is_identical(self) -> bool:
@@ -132,7 +141,7 @@ def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:
 
     Raises ImageError if `wheel` was not built with cuda-wheel, and CudaWheelError if the project does not build.
     """
-    requirements = pins(wheel)
+    requirements = pinned_requirements(wheel)
     with scratch() as folder:
         root = _copy_project(project, folder)
         constraints, output = folder / "constraints.txt", folder / "wheel"
@@ -148,10 +157,10 @@ def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:
             raise CudaWheelError(
                 f"{project} does not build: {' '.join(command[:4])} exited with status {result.returncode}."
             )
-        return compare(wheel, wheels[0])
+        return compare_wheels(wheel, wheels[0])
 
 
-def pins(wheel: Path) -> list[str]:
+def pinned_requirements(wheel: Path) -> list[str]:
     """Return requirements for the packages that a wheel was built with: "nvidia-cuda-nvrtc-cu12==12.9.86".
 
     They come from its SBOM or, if it has none, from its manifests. Raises ImageError if cuda-wheel did not build it.
@@ -179,7 +188,7 @@ def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
 
 
 NOT_SOURCES = shutil.ignore_patterns("build", "dist", ".venv", "venv", ".nox", ".tox", "*.egg-info", "__pycache__")
-"""What a project's folder may contain that is not part of the project: results of earlier builds, environments."""
+"""Names in a project's folder that are not copied: results of earlier builds, and environments."""
 
 
 def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set[str]:
@@ -229,7 +238,7 @@ def _build_command(root: Path, output: Path, constraints: Path, isolated: bool) 
     return [uv, "build", "--wheel", *options, "-o", str(output), str(root)], {}
 
 
-def compare(wheel: Path, rebuilt: Path) -> Comparison:
+def compare_wheels(wheel: Path, rebuilt: Path) -> Comparison:
     """Return the differences between a wheel and its rebuild; raises ImageError if cuda-wheel did not build one."""
     first, second = _contents(wheel), _contents(rebuilt)
     differing = {
@@ -260,10 +269,11 @@ class _WheelContents:
     """The content of one of the compared wheels."""
 
     digests: Mapping[str, str]
-    """The SHA-256 of each file, by its path without the project's name and version."""
+    """Path of a file, without the project's name and version -> its SHA-256."""
     manifests: Mapping[str, tuple[Manifest, ...]]
-    """The manifests of each module's variants, by the path of their file."""
+    """Path of a manifest's file in the wheel -> the manifests of its variants."""
     sbom: WheelSbom | None
+    """None for a wheel without an SBOM."""
 
     def fatbin_of(self, path: str) -> list[str]:
         """Return the path of the fatbin that belongs to a manifest, if the wheel has the manifest."""
@@ -307,6 +317,7 @@ def _module_lines(
 
 
 def _image_hashes(manifests: Iterable[Manifest]) -> dict[str, str]:
+    """Return the "sha256:..." of each image by its description: "cubin sm_80 of demo.scale[N=2]"."""
     return {
         str(image)
         + (f" of {image.source}" if image.source else "")

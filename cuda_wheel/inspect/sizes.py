@@ -23,8 +23,8 @@ from cuda_wheel.runtime.manifest import Image, Manifest, Target, Version
 from cuda_wheel.runtime.rules import unsupported
 
 __all__ = [
+    "CoverageLoss",
     "ImageSize",
-    "Loss",
     "ModuleSize",
     "Size",
     "TargetSize",
@@ -36,43 +36,50 @@ __all__ = [
 ]
 
 FUTURE: Version = (999, 0)
-"""A compute capability of a future GPU, of no known family."""
+"""Compute capability of a future GPU, which is of no known family."""
 
 
 class Size(NamedTuple):
-    """A size in bytes: installed, and deflated in a wheel."""
+    """Bytes installed, and bytes in a wheel, which deflates them."""
 
     installed: int
     in_wheel: int
 
 
 class ImageSize(NamedTuple):
-    """An image and its size: its byte range of the fatbin, and that range deflated separately. In a wheel, images that
-    have content in common take less. None for an image of a compressed fatbin, where its share is not known."""
+    """An image and its size: its byte range of the fatbin, and that range deflated separately.
+
+    In a wheel, images that have content in common take less.
+    """
 
     image: Image
     size: Size | None
+    """None in a compressed fatbin, where an image's share is not known."""
 
 
 class ModuleSize(NamedTuple):
-    """The sizes of a module's files, and of the images of all its variants. In a wheel, the files' sizes are those of
-    the archive; elsewhere, those after deflating the files."""
+    """The sizes of a module's files, and of the images of all its variants.
+
+    `Size.in_wheel` of a file is that in the archive; outside a wheel, the file is deflated to measure it.
+    """
 
     found: FoundModule
     fatbin: Size
     manifest: Size
     images: tuple[ImageSize, ...]
     saved: Mapping[Target, Size]
-    """For each target, how much smaller the fatbin is without the target's images. Empty for a compressed fatbin."""
+    """Target -> bytes by which the fatbin is smaller without its images. Empty for a compressed fatbin."""
 
 
-class Loss(NamedTuple):
-    """GPUs and drivers that get a worse image in some modules: "jit" instead of "native", "none" instead of "jit"."""
+class CoverageLoss(NamedTuple):
+    """Pairs of GPU and driver that get a worse image of some modules without a target's images."""
 
     names: tuple[str, ...]
+    """Names of the modules."""
     before: Cell
     after: Cell
     keys: tuple[Key, ...]
+    """The pairs: compute capability, and the driver's CUDA version."""
 
 
 class TargetSize(NamedTuple):
@@ -80,11 +87,14 @@ class TargetSize(NamedTuple):
 
     target: Target
     images: int
+    """Number of images."""
     unknown: int
-    """The number of images in compressed fatbins; the sizes do not include them."""
+    """Number of images in compressed fatbins, which the sizes do not include."""
     size: Size
+    """Bytes of the images."""
     saved: Size
-    lost: tuple[Loss, ...]
+    """Bytes by which all fatbins together are smaller without the images."""
+    lost: tuple[CoverageLoss, ...]
     loses_future_gpus: bool
     """Whether some module would no longer have an image for future GPUs."""
 
@@ -135,7 +145,7 @@ def total_size(sizes: Iterable[Size]) -> Size:
     return Size(installed, in_wheel)
 
 
-def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[Loss]:
+def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[CoverageLoss]:
     """Return the cells of the modules' coverage that get worse without their images for a target."""
     known: KnownCells = {}
     names: dict[tuple[Cells, Cells], list[str]] = {}
@@ -151,7 +161,7 @@ def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[Loss]:
         for key, old, new in zip(KEYS, before, after, strict=True):
             if old != new and LEVELS.index(new) < LEVELS.index(old):
                 changed.setdefault((old, new), []).append(key)
-        losses += [Loss(tuple(modules), old, new, tuple(keys)) for (old, new), keys in sorted(changed.items())]
+        losses += [CoverageLoss(tuple(modules), old, new, tuple(keys)) for (old, new), keys in sorted(changed.items())]
     return losses
 
 

@@ -32,6 +32,7 @@ from cuda_wheel.inspect.modules import FoundModule
 __all__ = ["installed_differences", "layout_differences", "record_differences"]
 
 
+# The records of an archive: APPNOTE.TXT, 4.3.7, 4.3.12, 4.3.14 to 4.3.16.
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64 = struct.Struct("<4sLQL")
@@ -39,32 +40,36 @@ _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
 
 _ENCRYPTED, _STREAMED, _UTF8 = 1 << 0, 1 << 3, 1 << 11
+"""Bits of a header's flags; _STREAMED: the sizes follow the data."""
 _STORED, _DEFLATED = 0, 8
+"""Compression methods."""
 
 _ZIP64 = 0x0001
+"""Number of the extra field for sizes that need 64 bits."""
 _HARMLESS_FIELDS = (_ZIP64, 0x000A, 0x5455, 0x5855, 0x7855, 0x7875)
-"""Extra fields that readers may ignore: large sizes, and times and owners as Windows and Unix write them."""
+"""Numbers of extra fields that change no content: large sizes, and times and owners of Windows and Unix."""
 
 _BLOCK = 1 << 20
+"""Maximum number of bytes that are unpacked at a time."""
 
 
 class _Entry(NamedTuple):
-    """What a header says of a file."""
+    """The central directory's header of a file."""
 
     name: bytes
     flags: int
     method: int
     crc: int
     compressed: int
-    """Bytes in the archive."""
+    """Size in the archive, in bytes."""
     size: int
-    """Bytes when it is unpacked."""
+    """Size when unpacked, in bytes."""
     offset: int
-    """Of the local header, from the start of the archive."""
+    """Byte of the archive at which the file's own header starts."""
 
 
 class _LayoutError(ValueError):
-    """The archive ends within what is read, or something is not where it must be; the message says what."""
+    """A record or data of the archive is not where it must be; the message says which."""
 
 
 def layout_differences(path: Path) -> list[str]:
@@ -91,7 +96,7 @@ def layout_differences(path: Path) -> list[str]:
 
 
 def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
-    """Return what is wrong between two files; `end` is None where the end of the first is not known."""
+    """Return what is wrong with the bytes from `end` to `start`, between two files; `end` is None if not known."""
     if end is None:
         return []
     if start < end:
@@ -299,10 +304,10 @@ def _after_descriptor(file: BinaryIO, end: int, entry: _Entry, is_wide: bool) ->
 
 
 ALGORITHMS = ("sha256", "sha384", "sha512")
-"""The accepted hash algorithms: RECORD must use SHA-256 or better."""
+"""Hash algorithms that RECORD may use."""
 
 UNRECORDED = re.compile(r"[^/]+\.dist-info/(RECORD|RECORD\.jws|RECORD\.p7s)")
-"""The files for which RECORD has no hash."""
+"""Paths of the files for which RECORD has no hash."""
 
 
 def record_differences(path: Path) -> list[str]:
@@ -381,6 +386,7 @@ def _installed_hashes(folder: Path) -> dict[str, str]:
 
 
 def _differs(content: bytes, recorded: str) -> bool:
+    """Return whether a file's content has another hash than RECORD says."""
     algorithm, _, value = recorded.partition("=")
     if not recorded:  # some installers leave it empty
         return False

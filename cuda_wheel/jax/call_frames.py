@@ -16,10 +16,10 @@ from cuda_wheel.runtime.errors import ArgumentError
 
 __all__ = [
     "DATA_TYPES",
-    "Api",
     "BufferType",
     "CallFrame",
     "HandlerError",
+    "XlaApi",
     "answered_metadata",
     "api_at",
     "frame_base",
@@ -33,7 +33,7 @@ DATA_TYPES = {
     "float8_e4m3fn": 20, "float8_e4m3b11fnuz": 23, "float8_e5m2fnuz": 24, "float8_e4m3fnuz": 25, "float8_e4m3": 28,
     "float8_e3m4": 29, "float8_e8m0fnu": 33,
 }  # fmt: skip
-"""XLA_FFI_DataType by the name of NumPy's dtype: the types whose elements have whole bytes."""
+"""Name of NumPy's dtype -> XLA_FFI_DataType, for the types whose elements have whole bytes."""
 
 EXECUTE = 3
 """XLA_FFI_ExecutionStage_EXECUTE"""
@@ -58,10 +58,12 @@ _API = struct.Struct("=QQ QQii Q 5Q")  # ..., api_version, internal_api, Error_C
 _ERROR_CREATE = struct.Struct("=QQQi")  # struct_size, extension_start, message, errc
 
 _ARGS_SIZE = 40
+"""Bytes of XLA_FFI_Args and XLA_FFI_Rets in version 0.1."""
 _ATTRS_SIZE = 48
+"""Bytes of XLA_FFI_Attrs in version 0.1."""
 
 _memory: Any = (ctypes.c_char * sys.maxsize).from_address(0)
-"""All of the process's memory, as a buffer whose offsets are addresses: the fastest way to read at one."""
+"""The whole memory of the process as a buffer: its index is an address. The fastest way to read at an address."""
 
 
 class _StreamGet(ctypes.Structure):
@@ -74,18 +76,19 @@ class _StreamGet(ctypes.Structure):
 
 
 _pointer_argument = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-"""A function of XLA's API. It does not wait, so that it may be called while Python's lock is held."""
+"""Type of XLA's functions: one pointer to the arguments. They do not wait, so Python's lock may be held."""
 
 
 class HandlerError(Exception):
-    """An error object of XLA, which a function of its API returned. The handler returns it in turn."""
+    """A function of XLA returned an error object, which the handler returns in turn."""
 
     def __init__(self, address: int) -> None:
         super().__init__(address)
         self.address = address
+        """Address of the error object."""
 
 
-class Api:
+class XlaApi:
     """XLA's functions that a handler calls."""
 
     def __init__(self, error_create: int, stream_get: int) -> None:
@@ -111,21 +114,22 @@ class Api:
 
 
 BufferType = tuple[int, int, bytes]
-"""XLA's number of an array's element type; its rank; and as many dimensions, integers of 64 bits."""
+"""Type of an array: XLA_FFI_DataType, rank, and the dimensions as integers of 64 bits."""
 
 
 class CallFrame(NamedTuple):
-    """What a handler is called with, when it runs."""
+    """The arguments of a handler that XLA calls to run a launch."""
 
     context: int
-    """The address of XLA's execution context, which has the stream."""
+    """Address of XLA's execution context, which has the stream."""
     argument_types: list[BufferType]
     arguments: list[int]
-    """The addresses of the arrays."""
+    """Addresses of the input arrays."""
     result_types: list[BufferType]
     results: list[int]
+    """Addresses of the output arrays."""
     attribute: bytes
-    """The content of the only attribute, a string."""
+    """Text of the launch: the content of the only attribute."""
 
 
 def header_version(text: str) -> tuple[int, int]:
@@ -140,12 +144,12 @@ def frame_base(address: int) -> tuple[int, int]:
     return (extension, api) if size >= _BASE.size else (0, 0)
 
 
-def api_at(address: int) -> Api | None:
+def api_at(address: int) -> XlaApi | None:
     """Return XLA's functions at an address; None for a version whose structures are not known, and at 0."""
     if not address or _word_at(address) < _API.size:
         return None
     fields = _API.unpack_from(_memory, address)
-    return Api(fields[7], fields[11]) if fields[4] == 0 else None
+    return XlaApi(fields[7], fields[11]) if fields[4] == 0 else None
 
 
 def answered_metadata(extension: int, version: tuple[int, int]) -> bool:
@@ -213,6 +217,7 @@ def _word_at(address: int) -> int:
 
 
 def _check(size: int, least: int, what: str) -> None:
+    """Raise ArgumentError if a structure has fewer bytes than `least`."""
     if size < least:
         raise ArgumentError(
             f"XLA's {what} has {size} bytes, and {least} were expected: this version of JAX is not supported; "

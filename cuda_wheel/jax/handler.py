@@ -27,10 +27,10 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from cuda_wheel.jax.call_frames import (
     DATA_TYPES,
-    Api,
     BufferType,
     CallFrame,
     HandlerError,
+    XlaApi,
     answered_metadata,
     api_at,
     frame_base,
@@ -105,34 +105,41 @@ def _encoded(entry: tuple[int, int, int, int]) -> bytes:
 
 
 ALIGNMENT = 16
-"""Bytes. XLA aligns arrays at least so, and kernels may read vectors of 16 bytes."""
+"""Bytes to which XLA aligns arrays; kernels may read vectors of 16 bytes."""
 
 MOST_LAUNCHES = 10_000
-"""The number of texts to keep ready."""
+"""Maximum number of launches that are kept ready."""
 
 
 class ReadyLaunch(NamedTuple):
-    """A launch that was read and checked, on one GPU."""
+    """A launch whose text was read and checked, on one GPU."""
 
     launch: Launch
     kernel: Kernel
     inputs: list[BufferType]
+    """Expected types of the input arrays."""
     outputs: list[BufferType]
+    """Expected types of the output arrays."""
     arguments: list[Any]
-    """The kernel's arguments, but for the addresses."""
+    """The kernel's arguments; those at `input_places` and `output_places` are replaced by addresses."""
     input_places: list[tuple[int, int]]
-    """The index of an argument of the kernel, and of the input whose address it is."""
+    """0-based indices: of an argument of the kernel, and of the input whose address it is."""
     output_places: list[tuple[int, int]]
+    """0-based indices: of an argument of the kernel, and of the output whose address it is."""
 
 
 class ProgramLaunches:
-    """The launches of a process. `operators` has the kernels of each operator, by its name in programs."""
+    """The launches of a process's programs.
+
+    `operators`: name of an operator in programs -> its kernels.
+    """
 
     def __init__(self, operators: dict[str, KernelInstances]) -> None:
         self._operators = operators
         self._ready: dict[tuple[bytes, int], ReadyLaunch] = {}
+        """Text of a launch and number of a GPU -> the launch."""
         self.are_used = False
-        """Whether anything was launched, or is about to be."""
+        """Whether a kernel was launched or is about to be."""
 
     def is_ready(self, text: bytes, device: int) -> bool:
         """Return whether this launch needs no preparation on the GPU."""
@@ -170,6 +177,7 @@ class ProgramLaunches:
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
+        """Read and check a launch, and load its kernel for a GPU."""
         self.are_used = True
         launch = Launch.read(text)
         kernels = self._kernels(launch)
@@ -232,7 +240,7 @@ class GpuLaunches:
         self._context_device = driver_function("cuCtxGetDevice", pointer)
         self._exchange_capture_mode = driver_function("cuThreadExchangeStreamCaptureMode", pointer)
 
-    def run(self, api: Api, frame: CallFrame) -> None:
+    def run(self, api: XlaApi, frame: CallFrame) -> None:
         """Launch what a call frame says; raise what `ProgramLaunches.run` raises, and DriverError."""
         stream = api.stream(frame.context)
         context, current = ctypes.c_void_p(), ctypes.c_void_p()
@@ -268,18 +276,20 @@ class GpuLaunches:
 
 
 def _checked(code: int, doing: str) -> None:
+    """Raise DriverError if a function of the driver returned an error."""
     if code:
         check_result((cuda_driver().CUresult(code),), doing)
 
 
 def _expected(types: Sequence[ArrayType]) -> list[BufferType]:
-    """Return types as XLA has them."""
+    """Return the types of arrays as XLA passes them."""
     return [
         (DATA_TYPES[each.dtype], len(each.shape), struct.pack(f"={len(each.shape)}q", *each.shape)) for each in types
     ]
 
 
 def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Sequence[ArrayType]) -> ArgumentError:
+    """Return the error for arrays of other types than the program has."""
     names = {number: name for name, number in DATA_TYPES.items()}
     found = [
         str(ArrayType(names.get(data_type, f"type {data_type}"), struct.unpack(f"={rank}q", shape)))
@@ -295,18 +305,19 @@ CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 
 """Values of XLA_FFI_Error_Code."""
 
 LONGEST_HOLD = 10.0
-"""Seconds that a thread is held at exit. If XLA waits for it, the exit takes so long."""
+"""Seconds that a thread is held at exit, and that the exit takes if XLA waits for the thread."""
 
 _kept: list[Any] = []
-"""The callbacks: XLA may call them as long as the process lives."""
+"""Callbacks that XLA may call as long as the process lives."""
 
 _state = {"closed": False}
-"""Whether the interpreter is ending."""
+""""closed": whether the interpreter is ending, so that handlers launch nothing."""
 
 _held: list[int] = []
-"""The threads that wait in a handler for the process to end."""
+"""Identifiers of the threads that wait in a handler for the process to end."""
 
 _never = threading.Lock()
+"""A lock that is never released: a thread waits for it without Python's lock."""
 _never.acquire()
 
 
@@ -324,7 +335,7 @@ def close(seconds: float = 0.25) -> None:
             held, end = len(_held), time.monotonic() + seconds
 
 
-def _refuse_at_exit(api: Api) -> int:
+def _refuse_at_exit(api: XlaApi) -> int:
     """Return an error object of XLA; in all threads but the main one, only after time enough for the process to end."""
     if threading.get_ident() != threading.main_thread().ident:
         _held.append(threading.get_ident())
@@ -332,13 +343,13 @@ def _refuse_at_exit(api: Api) -> int:
     return api.error("the Python interpreter is ending: cuda-wheel launches no kernels any more", UNAVAILABLE)
 
 
-def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> Any:
+def handler(run: Callable[[XlaApi, CallFrame], None], version: tuple[int, int]) -> Any:
     """Return a function for XLA, as a ctypes pointer, that calls `run` and returns what it raises as an error object.
 
     `version` is that of XLA's FFI: the handler says that it is of this version, because JAX 0.5 accepts no other. XLA
     may call it in any of its threads, and in several at a time. It is never freed.
     """
-    apis: dict[int, Api] = {}  # by address: XLA's functions do not move
+    apis: dict[int, XlaApi] = {}  # by address: XLA's functions do not move
 
     def call(frame: int) -> int | None:
         extension, address = frame_base(frame)
@@ -366,7 +377,7 @@ def handler(run: Callable[[Api, CallFrame], None], version: tuple[int, int]) -> 
     return pointer
 
 
-def _api(address: int, apis: dict[int, Api]) -> Api:
+def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
     """Return XLA's functions; end the process if they are not known, since no error can be returned."""
     api = api_at(address)
     if api is None:
@@ -376,7 +387,7 @@ def _api(address: int, apis: dict[int, Api]) -> Api:
     return api
 
 
-def _returned(error: BaseException, frame: int, apis: dict[int, Api]) -> int:
+def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
     """Return the error object of XLA for an exception."""
     if isinstance(error, HandlerError):
         return error.address
@@ -392,9 +403,10 @@ def _returned(error: BaseException, frame: int, apis: dict[int, Api]) -> int:
 
 
 TARGET = "cuda_wheel_launch"
-"""The name of the handlers in programs."""
+"""Name by which programs call the handlers."""
 
 _operators: dict[str, KernelInstances] = {}
+"""Name of an operator in programs -> its kernels."""
 _lock = threading.Lock()
 launches = ProgramLaunches(_operators)
 
@@ -428,6 +440,7 @@ def register(jax: Any, name: str, kernels: KernelInstances) -> str:
 
 
 def _register_handlers(jax: Any) -> None:
+    """Register a handler for each platform with JAX; raise ImportError for an unknown version of XLA's FFI."""
     version = header_version((Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h").read_text())
     if not (0, 1) <= version < (1, 0):
         raise ImportError(
@@ -447,16 +460,16 @@ def _gpu_launches() -> GpuLaunches:
     return GpuLaunches(launches)
 
 
-def _refuse_cpu(api: Api, frame: CallFrame) -> NoReturn:
+def _refuse_cpu(api: XlaApi, frame: CallFrame) -> NoReturn:
     operator = Launch.read(frame.attribute).operator
     raise ArgumentError(f"{operator} takes arrays on a GPU of CUDA, but this program runs on the CPU")
 
 
-PLATFORMS: dict[str, Callable[[Api, CallFrame], None]] = {
+PLATFORMS: dict[str, Callable[[XlaApi, CallFrame], None]] = {
     "CUDA": lambda api, frame: _gpu_launches().run(api, frame),  # finds the driver in the first call
     "cpu": _refuse_cpu,
 }
-"""What runs a program's launches, by JAX's names of platforms. Tests let host memory take the place of a GPU's."""
+"""JAX's platform -> function that runs a launch there. Tests let host memory take the place of a GPU's."""
 
 
 def _finish(jax: Any) -> None:

@@ -12,36 +12,36 @@ from typing import Any
 from cuda_wheel.jax.handler import TARGET, imported_jax, register
 from cuda_wheel.jax.tracing import Launch, TracedOperator
 from cuda_wheel.operators.declarations import (
+    Declaration,
     InputArgument,
     KernelInstances,
     OperatorArguments,
     bound,
+    declared,
     gradient_names,
-    launch_settings,
-    operator_arguments,
 )
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.module import Kernel
 
-__all__ = ["alike", "differentiable", "operator", "varying"]
+__all__ = ["differentiable", "operator", "varying_axes", "with_equal_axes"]
 
 
-def varying(jax: Any, array: Any) -> frozenset[str]:
+def varying_axes(jax: Any, array: Any) -> frozenset[str]:
     """Return the axes over which an array differs; none outside of `shard_map`, or where that does not check."""
     type_ = jax.typeof(array) if hasattr(jax, "typeof") else None
     found: Iterable[str] = getattr(getattr(type_, "mat", type_), "varying", None) or getattr(type_, "vma", None) or ()
     return frozenset(found)
 
 
-def alike(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = frozenset()) -> list[Any]:
+def with_equal_axes(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = frozenset()) -> list[Any]:
     """Return the arrays as ones that all differ over the same axes: those of any of them, and `axes`.
 
     None stays None. The gradient of an array that was the same on all devices is summed over them, as JAX does.
     """
-    axes = axes.union(*(varying(jax, each) for each in arrays if each is not None))
+    axes = axes.union(*(varying_axes(jax, each) for each in arrays if each is not None))
     found = []
     for each in arrays:
-        missing = tuple(sorted(axes - varying(jax, each))) if axes and each is not None else ()
+        missing = tuple(sorted(axes - varying_axes(jax, each))) if axes and each is not None else ()
         if missing and hasattr(jax.lax, "pcast"):
             each = jax.lax.pcast(each, missing, to="varying")
         elif missing:
@@ -51,12 +51,7 @@ def alike(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = frozenset()) -
 
 
 def differentiable(
-    jax: Any,
-    operator: str,
-    kernels: KernelInstances,
-    roles: OperatorArguments,
-    traced: TracedOperator,
-    backward: Callable[..., Any],
+    jax: Any, declaration: Declaration, traced: TracedOperator, backward: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Return `traced.run`, a function of the numbers and of each array, with a gradient.
 
@@ -64,6 +59,7 @@ def differentiable(
     for an operator that changes inputs, whose names would mean two arrays, and for an output whose gradient `backward`
     does not name.
     """
+    operator, kernels, roles, _ = declaration
     arrays = [each.name for each in roles.tensors]
     written = [each.name for each in roles.tensors if each.written]
     if written:
@@ -142,35 +138,35 @@ def operator(
     numbers that the kernel does not take; what fails when the program runs is an error of JAX.
     """
     jax = imported_jax()
-    kernels = KernelInstances(name, _by_type_names(jax, name, kernel), module)
-    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, tuple(read_only))
-    settings = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
-    launching = launch_settings(name, roles, settings | {"cooperative": cooperative})
+    kernel = _by_type_names(jax, name, kernel)
+    launching: dict[str, Any] = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
+    launching["cooperative"] = cooperative
+    declaration = declared(name, kernel, module, arguments, outputs, values, defaults, read_only, launching)
     program_name = ""
 
     def call_handler(launch: Launch, inputs: list[Any], results: list[Any]) -> Sequence[Any]:
         text = launch._replace(operator=program_name).text()
-        axes = frozenset[str]().union(*(varying(jax, each) for each in inputs))
+        axes = frozenset[str]().union(*(varying_axes(jax, each) for each in inputs))
         if axes:  # only an array tells its axes to all versions of JAX; XLA removes it, since nothing reads it
-            inputs = alike(jax, inputs)
-            results = alike(jax, [jax.numpy.zeros(each.shape, each.dtype) for each in results], axes)
+            inputs = with_equal_axes(jax, inputs)
+            results = with_equal_axes(jax, [jax.numpy.zeros(each.shape, each.dtype) for each in results], axes)
         call = jax.ffi.ffi_call(
             TARGET, results, vmap_method="sequential", input_output_aliases=dict(launch.aliases) or None
         )
         found: Sequence[Any] = call(*inputs, launch=text)
-        if any(varying(jax, each) != axes for each in found):
+        if any(varying_axes(jax, each) != axes for each in found):
             raise ArgumentError(
                 f"{name}: JAX {jax.__version__} cannot tell shard_map that the results differ over the axes "
                 f"{', '.join(sorted(axes))}: use a later version, or check_vma=False"
             )
         return found
 
-    traced = TracedOperator(jax, name, kernels, roles, launching, call_handler)
-    run = traced.run if backward is None else differentiable(jax, name, kernels, roles, traced, backward)
+    traced = TracedOperator(jax, declaration, call_handler)
+    run = traced.run if backward is None else differentiable(jax, declaration, traced, backward)
     # The numbers are static: each of their values makes a program. Inlined, an operator adds no level to a program.
-    jitted = jax.jit(lambda static, *arrays: run(static, *alike(jax, arrays)), static_argnums=0, inline=True)
-    program_name = register(jax, name, kernels)
-    return _function(jax, name, roles, jitted)
+    jitted = jax.jit(lambda static, *arrays: run(static, *with_equal_axes(jax, arrays)), static_argnums=0, inline=True)
+    program_name = register(jax, name, declaration.kernels)
+    return _function(jax, name, declaration.arguments, jitted)
 
 
 def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
@@ -218,7 +214,7 @@ def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callabl
 
 
 def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any:
-    """Return a number as `TracedOperator.numbers` reads it."""
+    """Return a number as a static argument of JAX: a float as hexadecimal text, else a bool or an int."""
     try:
         if argument.type == "Real":
             return float(value).hex()

@@ -10,20 +10,20 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from cuda_wheel.jax.call_frames import DATA_TYPES
-from cuda_wheel.operators.declarations import Bound, KernelIdentity, KernelInstances, OperatorArguments, has_blocks
+from cuda_wheel.operators.declarations import Bound, Declaration, KernelIdentity, has_blocks
 from cuda_wheel.runtime.arguments import dimensions, whole_number
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import KernelInfo
 from cuda_wheel.runtime.parts.buffers import host_bytes
 
-__all__ = ["ArrayType", "Launch", "TracedOperator", "base_name", "plain", "unique_name"]
+__all__ = ["ArrayType", "Launch", "TracedOperator", "base_name", "json_argument", "unique_name"]
 
 
 class ArrayType(NamedTuple):
     """The element type and the shape of an array."""
 
     dtype: str
-    """Its name in NumPy: "float32"."""
+    """NumPy's name of the element type: "float32"."""
     shape: tuple[int, ...]
 
     def __str__(self) -> str:
@@ -31,26 +31,27 @@ class ArrayType(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """What one call of an operator launches."""
+    """The launch of one call of an operator."""
 
     operator: str
+    """Name of the operator in programs."""
     dtypes: tuple[str, ...]
-    """The element types by which the kernel is chosen; empty if there is one kernel."""
+    """NumPy's names of the element types that choose the kernel; empty if there is one kernel."""
     kernel: KernelIdentity
-    """The kernel that the program was made for, which an exported program must find where it runs."""
+    """Identity of the kernel, which an exported program must find where it runs."""
     parameters: str
-    """The kernel's parameters, which must not have changed when an exported program runs."""
+    """C++ types of the kernel's parameters, which must be the same where an exported program runs."""
     inputs: Sequence[ArrayType]
     outputs: Sequence[ArrayType]
     aliases: Sequence[tuple[int, int]]
-    """The numbers of an input and an output that share memory."""
+    """0-based indices of an input and an output that share memory."""
     arguments: Sequence[tuple[str, Any]]
-    """Each of the kernel's arguments: ("input", its number), ("output", its number), or ("value", what it is) and
+    """The kernel's arguments: ("input", 0-based index), ("output", 0-based index), ("value", number or vector), or
     ("bytes", hexadecimal digits)."""
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     settings: dict[str, Any]
-    """The other arguments of `Kernel.launch`, by name."""
+    """Other arguments of `Kernel.launch`: name -> value."""
 
     def text(self) -> str:
         """Return the launch as text, in ASCII."""
@@ -83,7 +84,7 @@ def base_name(unique: str) -> str:
     return unique.partition("#")[0]
 
 
-def plain(value: Any) -> tuple[str, Any]:
+def json_argument(value: Any) -> tuple[str, Any]:
     """Return a number, a vector's numbers or a struct as `Launch.arguments` has it; raise ArgumentError for others."""
     if hasattr(value, "dtype") and getattr(value, "shape", None) == () and value.dtype.kind in "biufc":
         value = value.item()
@@ -92,39 +93,28 @@ def plain(value: Any) -> tuple[str, Any]:
     if value is None or isinstance(value, (bool, int, float)):
         return "value", value
     if isinstance(value, (tuple, list)):
-        return "value", [plain(each)[1] for each in value]
+        return "value", [json_argument(each)[1] for each in value]
     if hasattr(value, "__index__") and not hasattr(value, "dtype"):
         return "value", int(value.__index__())
     return "bytes", host_bytes(value).tobytes().hex()
 
 
 def _frozen(value: Any) -> Any:
-    """Return a value of JSON with tuples for lists."""
+    """Return a JSON value with tuples in place of lists."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 class TracedOperator:
     """An operator as JAX traces it."""
 
-    def __init__(
-        self,
-        jax: Any,
-        name: str,
-        kernels: KernelInstances,
-        roles: OperatorArguments,
-        launching: Mapping[str, Bound],
-        call_handler: Callable[..., Any],
-    ) -> None:
+    def __init__(self, jax: Any, declaration: Declaration, call_handler: Callable[..., Any]) -> None:
         self._jax = jax
-        self._name = name
-        self._kernels = kernels
-        self._roles = roles
-        self._launching = launching
+        self._name, self._kernels, self._roles, self._launching = declaration
         self._call_handler = call_handler
-        self._numbers = [each for each in roles.inputs if each.type != "Pointer"]
-        self._written = [each.name for each in roles.tensors if each.written]
-        if not roles.outputs and not self._written:
-            raise ArgumentError(f"{name}: the kernel writes nothing that the operator could return")
+        self._numbers = [each for each in self._roles.inputs if each.type != "Pointer"]
+        self._written = [each.name for each in self._roles.tensors if each.written]
+        if not self._roles.outputs and not self._written:
+            raise ArgumentError(f"{self._name}: the kernel writes nothing that the operator could return")
 
     def numbers(self, static: tuple[Any, ...]) -> dict[str, Any]:
         """Return the operator's numbers by name. A float is a static argument as text, since JAX compares these, and
@@ -187,6 +177,7 @@ class TracedOperator:
         return results, aliases
 
     def _info(self, selecting: list[str], dtypes: tuple[str, ...]) -> KernelInfo:
+        """Return the kernel for the arrays' element types; raise ArgumentError if there is none."""
         info = self._kernels.infos.get(dtypes)
         if info is None:
             accepted = " or ".join(", ".join(each) for each in self._kernels.accepted)
@@ -229,7 +220,7 @@ class TracedOperator:
         if name in inputs:
             return "input", inputs.index(name)
         try:
-            return plain(known[name])
+            return json_argument(known[name])
         except (TypeError, ArgumentError) as error:
             raise ArgumentError(f"{self._name}: the value {name}: {error}") from None
 
@@ -264,4 +255,5 @@ class TracedOperator:
 
 
 def _called(value: Bound, known: Mapping[str, Any]) -> Any:
+    """Return a constant, or what a function returns for the values of its parameters."""
     return value.value if value.names is None else value.value(*(known[name] for name in value.names))

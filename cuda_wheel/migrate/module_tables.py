@@ -16,11 +16,11 @@ from typing import Any
 from cuda_wheel.builder.config.compiler_options import defined_macros, read_options, takes_value
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.coverage import gaps
 from cuda_wheel.builder.manifest_writer.missing_kernels import plain_name, suggested_instances
 from cuda_wheel.builder.messages.hint_rules import header_pattern
-from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.header_search import MISSING_HEADER
 from cuda_wheel.builder.sources.include_directives import includes
@@ -28,8 +28,8 @@ from cuda_wheel.builder.sources.paths import below, is_installed_toolkit
 from cuda_wheel.builder.sources.pytorch_options import BUILD_MACROS, PYTORCH_MACROS, includes_pytorch
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE
+from cuda_wheel.migrate.project_detection import DetectedProject, Extension, project_files
 from cuda_wheel.migrate.pyproject_edit import relative_path
-from cuda_wheel.migrate.seen_project import Extension, SeenProject, project_files
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, KernelInfo
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
 
 
 Table = dict[str, Any]
+"""A table of `[[tool.cuda-wheel.module]]`: key -> value."""
 
 
 @dataclass
@@ -54,16 +55,16 @@ class ProposedModule:
 
     table: Table
     notes: list[str] = field(default_factory=list)
-    """What of the sources' own build was left out, and why; one line each."""
+    """Messages, one line each: options of the sources' own build that were left out, and why."""
     architectures: tuple[str, ...] = ()
-    """Those that the options of the sources' own build name, as entries of that key."""
+    """Architectures that the options of the sources' own build name, such as "80-real"."""
 
     @property
     def name(self) -> str:
         return str(self.table["name"])
 
 
-def extension_modules(project: SeenProject, extension: Extension) -> list[ProposedModule]:
+def extension_modules(project: DetectedProject, extension: Extension) -> list[ProposedModule]:
     """Return a module for each CUDA source of an extension, or one for all if its device code is linked."""
     root = project.root
     settings, notes = options_table(extension.options, root, extension.folders)
@@ -86,7 +87,7 @@ def extension_modules(project: SeenProject, extension: Extension) -> list[Propos
     return modules
 
 
-def source_modules(project: SeenProject, paths: Sequence[str], options: Sequence[str] = ()) -> list[ProposedModule]:
+def source_modules(project: DetectedProject, paths: Sequence[str], options: Sequence[str] = ()) -> list[ProposedModule]:
     """Return a module for each CUDA source, given by its path relative to the project.
 
     `options` are those that nvcc gets for them; if it makes device code that is linked, all are one module.
@@ -105,15 +106,16 @@ def source_modules(project: SeenProject, paths: Sequence[str], options: Sequence
     return modules
 
 
-def _module(project: SeenProject, path: str, settings: Table, package: str) -> ProposedModule:
+def _module(project: DetectedProject, path: str, settings: Table, package: str) -> ProposedModule:
+    """Return the module of one source; outside the project's package it gets a name in `package`."""
     name = project.module_name(path)
     if not path.startswith(f"{project.folder}/"):
         name = f"{package}.{name.rpartition('.')[2]}"
     return ProposedModule({"name": name, "sources": [path], **_without_pytorch_options(project, [path], settings)})
 
 
-def _without_pytorch_options(project: SeenProject, paths: Sequence[str], settings: Table) -> Table:
-    """Return the keys without the macros that a build defines by itself, if one of the sources includes PyTorch."""
+def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], settings: Table) -> Table:
+    """Return the settings; if a source includes PyTorch, without the macros that a build then defines by itself."""
     folders = settings.get("include-dirs", ())
     sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
     if not any(includes_pytorch(each, project.root, folders) for each in sources):
@@ -174,7 +176,7 @@ def _architectures(options: Sequence[str]) -> tuple[str, ...]:
 
 
 def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
-    """Yield each option, with the entry that has its value; of those that are errors, `notes` gets the reasons."""
+    """Yield each valid option as one or two arguments: ["-I", "include"]. `notes` gets a line for each invalid one."""
     waiting = list(options)
     while waiting:
         count = 2 if takes_value(waiting[0]) and len(waiting) > 1 else 1
@@ -191,8 +193,8 @@ def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
 
 
 def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return the macros that options leave defined, the options that are about no macro and no folder, and the include
-    folders."""
+    """Return the macros that options define (name -> value), all options but those for macros and include folders, and
+    the include folders."""
     defines: dict[str, Any] = {}
     undefined: dict[str, None] = {}
     others: list[str] = []
@@ -220,6 +222,7 @@ def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[s
 
 
 def _number(value: str) -> str | int:
+    """Return a macro's value as an integer if it is a decimal one."""
     return int(value) if re.fullmatch(r"0|[1-9][0-9]{0,17}", value) else value
 
 
@@ -227,7 +230,7 @@ def _number(value: str) -> str | int:
 
 
 _MOST_INCLUDED = 2000
-"""Files of a project that are searched for includes."""
+"""Maximum number of files that are searched for includes."""
 
 
 def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -277,20 +280,20 @@ def _included_file(root: Path, name: str, folders: Iterable[str]) -> str | None:
 
 @dataclass
 class ModuleTrial:
-    """What compiling a proposed module gave."""
+    """Result of compiling a proposed module."""
 
     module: ProposedModule
-    """With the instances of templates that nothing launches, if they compile."""
+    """The module, with instances of the templates that nothing launches if they compile."""
     kernels: tuple[KernelInfo, ...] = ()
     warnings: list[str] = field(default_factory=list)
     error: str = ""
-    """Why it does not compile, and what would help; empty if it does."""
+    """Error message of the compilation; "" if the module compiles."""
     unnamed_instances: tuple[str, ...] = ()
-    """Those of the CompileError."""
+    """C++ name expressions of instances to add to `instantiate`: `CompileError.unnamed_instances`."""
     is_host_code: bool = False
     """Whether the sources have no kernel, so that they need no module."""
     includes_pytorch: bool = False
-    """Whether it includes headers of the installed PyTorch."""
+    """Whether the module includes headers of the installed PyTorch."""
 
 
 class _CollectedWarnings(SilentReporter):
@@ -331,7 +334,7 @@ def try_module(root: Path, module: ProposedModule, architecture: str) -> ModuleT
 # --- settings that help -------------------------------------------------------------------------------
 
 _ATTEMPTS = 30
-"""The most compilations to find settings with which a module compiles."""
+"""Maximum number of compilations to find settings with which a module compiles."""
 
 
 def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleTrial:
@@ -383,12 +386,13 @@ def _extended(table: Table, key: str, items: Iterable[str]) -> Table | None:
 
 
 _DEVICE_CODE = (".cuh", ".cu", ".inl", ".inc")
-"""How headers are called that probably have device code, and are never empty."""
+"""Suffixes of headers that probably have device code, so that no empty file can replace them."""
 
 _PLACES = ("include", "", "include/eigen3", "include/opencv4")
-"""Where below a library's folder its headers are."""
+"""Folders of headers, relative to a library's folder."""
 
 _WELL_KNOWN = ("/usr/include/eigen3", "/usr/include/opencv4", "/usr/local/include")
+"""Folders of libraries' headers that no environment variable needs to name."""
 
 
 def library_folder(root: Path, name: str, environ: Mapping[str, str] = os.environ) -> str | None:
@@ -410,15 +414,18 @@ def library_folder(root: Path, name: str, environ: Mapping[str, str] = os.enviro
 
 
 def _texts(root: Path, module: ProposedModule) -> list[str]:
+    """Return the texts of a module's sources."""
     paths = (root / path for path in module.table["sources"])
     return [path.read_text(encoding="utf-8", errors="surrogateescape") for path in paths]
 
 
 def _lacks_instances(trial: ModuleTrial) -> bool:
+    """Return whether the error is that the module has no kernel: all are templates without instances."""
     return "has no kernel" in trial.error
 
 
 def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
+    """Compile a module with its settings as they are."""
     reporter = _CollectedWarnings()
     try:
         files, _ = build_module(root, {**module.table, "architectures": [architecture]}, {}, reporter)

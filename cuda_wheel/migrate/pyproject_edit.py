@@ -21,31 +21,31 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.project_detection import DetectedProject, toolchain_extra
 from cuda_wheel.migrate.script_reader import calls_in
-from cuda_wheel.migrate.seen_project import SeenProject, toolchain_extra
 
 __all__ = [
     "Extra",
     "FileChange",
-    "Imported",
+    "ImportedBuild",
     "PyprojectEdit",
     "chosen_extra",
     "diff",
-    "needless",
     "read_text",
     "relative_path",
     "requirement_name",
     "table_lines",
+    "unneeded_requirements",
     "write_changes",
 ]
 
 
 class FileChange(NamedTuple):
-    """What a file becomes. Line ends are kept as they are."""
+    """The text of a file before and after a change, with its line ends."""
 
     path: Path
     before: str | None
-    """None for a new file."""
+    """Text before the change; None for a new file."""
     after: str
 
 
@@ -115,7 +115,7 @@ else:
 
 
 Keys = tuple[str, ...]
-"""The keys that lead to a table or value."""
+"""Keys from the top of the document to a table or value: ("build-system", "requires")."""
 
 
 class PyprojectEdit:
@@ -185,7 +185,7 @@ class PyprojectEdit:
         self._accept(f"{body}\n\n{lines}" if body else lines, expected, path, lines)
 
     def _accept(self, text: str, expected: Mapping[str, Any], path: Keys, added: str) -> None:
-        """Take the edited text if it means what it should."""
+        """Replace the text by an edited one, which must parse to `expected`; `added` is what the error says to add."""
         try:
             found = tomllib.loads(text)
         except ValueError:
@@ -199,6 +199,7 @@ class PyprojectEdit:
 
 
 def _table_at(content: dict[str, Any], path: Keys) -> dict[str, Any]:
+    """Return the table at a path, which is created if missing."""
     for key in path:
         content = content.setdefault(key, {})
     return content
@@ -239,6 +240,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
+    """Return a value in TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -255,33 +257,33 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Imported:
-    """What of a project was imported."""
+class ImportedBuild:
+    """Facts about an imported project that decide what its builds require."""
 
     lines: frozenset[tuple[Path, int]] = frozenset()
-    """The Python files and lines of the extensions whose sources were imported."""
+    """Python file and 1-based line of each extension whose sources were imported."""
     failed: int = 0
-    """How many of the modules do not compile."""
+    """Number of modules that do not compile."""
     architectures: tuple[str, ...] = ()
-    """Those that nvcc's options name, as entries of `architectures`."""
+    """Architectures that nvcc's options name, such as "80-real"."""
     standards: tuple[str, ...] = ()
-    """The C++ standards of the modules."""
+    """C++ standards of the modules, such as "c++20"; "" for the default."""
     pytorch: tuple[str, ...] = ()
-    """The modules that include headers of the installed PyTorch."""
+    """Names of the modules that include headers of the installed PyTorch."""
 
 
 # --- the extra ----------------------------------------------------------------------------------------
 
 
 class Extra(NamedTuple):
-    """An extra of cuda-wheel, and why it is chosen."""
+    """The extra of cuda-wheel to require, "cu12" or "cu13", and the reason."""
 
     name: str
     reason: str
 
 
 _FIRST_OF_CUDA_13 = 75
-"""The first architecture that CUDA 13 compiles for. Source: CUDA 13.0, release notes, "Deprecated Architectures"."""
+"""The lowest architecture that CUDA 13 compiles for. Source: CUDA 13.0, release notes, "Deprecated Architectures"."""
 
 _ONLY_CUDA_13 = (88, 107, 110)
 """Architectures that NVRTC 12.9 does not compile for."""
@@ -292,7 +294,7 @@ _CUDA_13_STANDARDS = ("c++23", "c++26")
 _CLASSIFIER = re.compile(r"Environment :: GPU :: NVIDIA CUDA :: (\d+)")
 
 
-def chosen_extra(content: Mapping[str, Any], imported: Imported) -> Extra:
+def chosen_extra(content: Mapping[str, Any], imported: ImportedBuild) -> Extra:
     """Return the extra that fits a project, whose pyproject.toml has `content`."""
     reasons = {"cu12": list(_reasons_for_12(content, imported)), "cu13": list(_reasons_for_13(content, imported))}
     installed = toolchain_extra()
@@ -304,7 +306,7 @@ def chosen_extra(content: Mapping[str, Any], imported: Imported) -> Extra:
     return Extra(installed, "it compiled these modules here")
 
 
-def _reasons_for_12(content: Mapping[str, Any], imported: Imported) -> Iterator[str]:
+def _reasons_for_12(content: Mapping[str, Any], imported: ImportedBuild) -> Iterator[str]:
     oldest = min(_numbers(content, imported), default=_FIRST_OF_CUDA_13)
     if oldest < _FIRST_OF_CUDA_13:
         yield f"sm_{oldest} is asked for, and CUDA 13 compiles for sm_{_FIRST_OF_CUDA_13} and later"
@@ -313,7 +315,7 @@ def _reasons_for_12(content: Mapping[str, Any], imported: Imported) -> Iterator[
         yield f"its classifiers name CUDA {min(named)}, whose drivers read no machine code of CUDA 13"
 
 
-def _reasons_for_13(content: Mapping[str, Any], imported: Imported) -> Iterator[str]:
+def _reasons_for_13(content: Mapping[str, Any], imported: ImportedBuild) -> Iterator[str]:
     for number in sorted({*_numbers(content, imported)} & {*_ONLY_CUDA_13}):
         yield f"sm_{number} is asked for, and CUDA 12 does not compile for it"
     table = content.get("tool", {}).get("cuda-wheel", {})
@@ -327,7 +329,7 @@ def _classifiers(content: Mapping[str, Any]) -> list[str]:
     return [each for each in listed if isinstance(each, str)]
 
 
-def _numbers(content: Mapping[str, Any], imported: Imported) -> list[int]:
+def _numbers(content: Mapping[str, Any], imported: ImportedBuild) -> list[int]:
     """Return the architectures that a project names: 80 for "sm_80", "8.0+PTX" and "80-real"."""
     table = content.get("tool", {}).get("cuda-wheel", {})
     tables = [table, *(each for each in table.get("module", ()) if isinstance(each, Mapping))]
@@ -337,6 +339,7 @@ def _numbers(content: Mapping[str, Any], imported: Imported) -> list[int]:
 
 
 def _texts(value: Any) -> list[str]:
+    """Return the entries of `architectures`, which may be one string: "80;90"."""
     if isinstance(value, str):
         return re.split(r"[;,\s]+", value)
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
@@ -345,13 +348,13 @@ def _texts(value: Any) -> list[str]:
 # --- what only C++ needs ------------------------------------------------------------------------------
 
 _FOR_CPP = ("torch", "ninja", "pybind11", "nanobind")
-"""Requirements of builds that compile C++ extensions."""
+"""Normalised names of distributions that only builds of C++ extensions require."""
 
 _EXTENSIONS = (
     *("CppExtension", "CUDAExtension", "SyclExtension", "Extension", "Pybind11Extension", "CMakeExtension"),
     *("cythonize", "CFFI", "intree_extensions"),
 )
-"""Functions of a setup.py that make extensions."""
+"""Functions of a setup.py that declare C++ extensions."""
 
 _CMAKE = re.compile(
     r"^\s*(pybind11_add_module|nanobind_add_module|add_library|add_executable|\w*python\w*_add_library|"
@@ -367,8 +370,8 @@ def requirement_name(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", match[1]).lower() if match else ""
 
 
-def needless(
-    project: SeenProject, content: Mapping[str, Any], imported: Imported
+def unneeded_requirements(
+    project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild
 ) -> tuple[list[str], list[str], list[str]]:
     """Return which of `build-system.requires` no build needs any more, why the others for C++ stay, and what to remove
     by hand."""
@@ -383,7 +386,7 @@ def needless(
     return removed, kept, list(_imports(project.root, {requirement_name(each) for each in removed}))
 
 
-def _cpp_requirements(project: SeenProject, content: Mapping[str, Any]) -> list[str]:
+def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:
     """Return those of `build-system.requires` that only builds of C++ extensions need."""
     listed = [each for each in content.get("build-system", {}).get("requires", ()) if isinstance(each, str)]
     # CMake may use ninja.
@@ -392,10 +395,11 @@ def _cpp_requirements(project: SeenProject, content: Mapping[str, Any]) -> list[
 
 
 def _reads(modules: Sequence[str]) -> str:
+    """Return why builds keep the requirement of PyTorch."""
     return f"{', '.join(modules)} include headers with device code of PyTorch, which are those of the build's PyTorch"
 
 
-def _still_compiles(project: SeenProject, content: Mapping[str, Any], imported: Imported) -> str:
+def _still_compiles(project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild) -> str:
     """Return why a build may still compile C++; empty if it does not."""
     if imported.failed:
         return f"{imported.failed} of the modules do not compile, so that their extension stays"

@@ -74,7 +74,7 @@ MACHINE = {
     "__name__": "__main__",
     "True": True,
 }
-"""What expressions are on Linux with CUDA."""
+"""Expression of a name or attribute -> its value on Linux with CUDA."""
 
 _ANSWERS: dict[str, Any] = {
     "torch.cuda.is_available": True,
@@ -83,7 +83,7 @@ _ANSWERS: dict[str, Any] = {
     "os.getcwd": "",
     "torch.cuda.get_device_capability": (8, 0),
 }
-"""What calls return there."""
+"""Function -> what it returns on Linux with CUDA."""
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -98,10 +98,10 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Gt": operator.gt,
     "GtE": operator.ge,
 }
-"""Operators, by the names of their syntax nodes."""
+"""Name of a syntax node of `ast` -> the comparison."""
 
 _MOST_ITEMS = 10_000
-"""Items of a list; a list that is added to itself in a loop ends there."""
+"""Maximum number of items of a list, such as one that a loop adds to itself."""
 
 
 def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -144,7 +144,7 @@ _LISTS: dict[str, Callable[..., Iterable[Any]]] = {
     "reversed": reversed,
     "range": lambda *bounds: range(*bounds)[:1000],
 }
-"""Functions of Python that return a list, or what becomes one here."""
+"""Name of a function of Python -> function that returns the items of its result."""
 
 
 def summed(left: Any, right: Any) -> Any:
@@ -157,7 +157,7 @@ def summed(left: Any, right: Any) -> Any:
 
 
 _MOST_CHARACTERS = 1 << 20
-"""Of a string; one that is added to itself in a loop ends there."""
+"""Maximum length of a string, such as one that a loop adds to itself."""
 
 
 def is_large(value: Any) -> bool:
@@ -193,10 +193,10 @@ _METHODS = frozenset(
     {"split", "splitlines", "strip", "lstrip", "rstrip", "replace", "format", "join", "startswith", "endswith"}
     | {"lower", "upper", "get", "keys", "values", "items"}
 )
-"""Methods of strings and dictionaries that change nothing."""
+"""Methods of strings and dictionaries that do not change their owner."""
 
 _CHANGING = frozenset({"append", "extend", "insert", "update"})
-"""Methods by which lists and dictionaries grow."""
+"""Methods that add to a list or dictionary."""
 
 
 def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -244,7 +244,7 @@ class ScriptCall(NamedTuple):
     """A call of one of the chosen functions."""
 
     function: str
-    """Without its module."""
+    """Name of the function, without its module."""
     arguments: tuple[Any, ...]
     keywords: Mapping[str, Any]
     node: ast.Call
@@ -289,29 +289,36 @@ def parsed(path: Path) -> ast.Module:
 
 
 _MOST_STEPS = 200_000
-"""Statements and expressions that are read; a loop over many values ends there."""
+"""Maximum number of statements and expressions that are followed, also in long loops."""
 
 
 class _Return(Exception):
-    """The end of a function."""
+    """A return statement of a function that is being followed."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 class _ScriptReader:
-    """Follows the statements of a file."""
+    """Follows the statements of a Python file, and collects the calls of chosen functions.
+
+    The methods `_NAME` follow or evaluate the syntax node `NAME` of `ast`, in lower case.
+    """
 
     def __init__(self, path: Path, functions: frozenset[str], every_branch: bool) -> None:
         self._calls: list[ScriptCall] = []
+        """Calls of the chosen functions, in the order in which they are followed."""
         self._functions = functions
         self._every_branch = every_branch
         self._folder = str(path.parent)
         self._names: dict[str, Any] = {"__file__": str(path)}
         self._defined: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self._called: set[str] = set()
+        """Names of the file's own functions that were followed."""
         self._active: list[str] = []
+        """Names of the functions that are being followed, outermost first."""
         self._steps = 0
+        """Number of statements and expressions that were followed."""
 
     def read(self, tree: ast.Module) -> list[ScriptCall]:
         """Return the calls in a whole file, also in functions that it does not call itself, in their order."""
@@ -376,6 +383,7 @@ class _ScriptReader:
             self._block([each for each in getattr(node, name, ()) if isinstance(each, ast.stmt)])
 
     def _if(self, node: ast.If) -> None:
+        """Follow the branch that is taken; both if the text does not decide, or if every branch is to be followed."""
         test = self._value(node.test)
         taken, other = (node.orelse, node.body) if not test and test is not UNKNOWN else (node.body, node.orelse)
         if test is not UNKNOWN and not self._every_branch:
@@ -389,7 +397,7 @@ class _ScriptReader:
                     raise
 
     def _set_target(self, target: ast.expr, value: Any) -> None:
-        """Set what the left side of an assignment names."""
+        """Set the variables or the item that the left side of an assignment names."""
         if isinstance(target, (ast.Tuple, ast.List)):
             values = list(value) if isinstance(value, (list, tuple)) else []
             values += [UNKNOWN] * (len(target.elts) - len(values))
@@ -438,6 +446,7 @@ class _ScriptReader:
         return UNKNOWN
 
     def _items(self, nodes: Iterable[ast.expr]) -> Iterator[Any]:
+        """Yield the values of expressions, those of starred ones too."""
         for node in nodes:
             if isinstance(node, ast.Starred):
                 value = self._value(node.value)
@@ -558,7 +567,7 @@ class _ScriptReader:
         return value if isinstance(value, str) else ""
 
     def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: dict[str, Any]) -> Any:
-        """Return what one of the file's own functions returns."""
+        """Return what one of the file's own functions returns; `arguments` are values by parameter."""
         self._called.add(node.name)
         if node.name in self._active or len(self._active) > 20:
             return UNKNOWN
@@ -580,11 +589,13 @@ class _ScriptReader:
 def _bound(
     node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> dict[str, Any]:
+    """Return the arguments of a call by the names of the function's parameters."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     return dict(zip(names, arguments, strict=False)) | dict(keywords)
 
 
 def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef, value: Callable[[ast.expr], Any]) -> dict[str, Any]:
+    """Return the default values of parameters by name; `value` evaluates an expression."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     count = len(node.args.defaults)
     found = {name: value(each) for name, each in zip(names[len(names) - count :], node.args.defaults, strict=True)}

@@ -20,12 +20,14 @@ from cuda_wheel.runtime.parts.source_hook import source_hook
 
 __all__ = [
     "Bound",
+    "Declaration",
     "InputArgument",
     "KernelIdentity",
     "KernelInstances",
     "OperatorArguments",
     "ParameterKind",
     "bound",
+    "declared",
     "gradient_names",
     "has_blocks",
     "launch_settings",
@@ -34,24 +36,30 @@ __all__ = [
 
 
 DIGEST = 32
-"""The number of hexadecimal digits of a digest."""
+"""Number of hexadecimal digits of `KernelIdentity.digest`."""
 
 ParameterKind = tuple[str, bool]
-"""What an operator needs to know of a kernel's parameter: the type that stubs give it, such as "Pointer" or "Integer";
-and whether the kernel may write through it."""
+"""Type that stubs give a kernel's parameter, such as "Pointer" or "Integer", and whether the kernel may write through
+it."""
 
 
 class KernelIdentity(NamedTuple):
-    """What tells a kernel from all others, also in another process."""
+    """Identity of a kernel across processes."""
 
     module: str
+    """Name of the module, with its variant."""
     symbol: str
+    """Lowered name of the kernel."""
     digest: str
-    """Of the images for all targets; of the loaded one for a module that was linked here, or is of no wheel."""
+    """First digits of the SHA-256 of the fatbin; of the loaded image for a module that was linked here or is of no
+    wheel."""
 
 
 class KernelInstances:
-    """The kernels of an operator. `kernel` is what `operator` takes: one, or a mapping from element types."""
+    """The kernels of an operator, by the element types of its arrays.
+
+    `kernel` is what `operator` takes: one, or a mapping from element types.
+    """
 
     def __init__(self, operator: str, kernel: Any, module: str | None) -> None:
         """Raises ArgumentError for what is no kernel, or if the kernels' parameters differ in kind; ImageError if the
@@ -64,14 +72,14 @@ class KernelInstances:
         if len(counts) != 1:
             raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
         self.count = counts.pop()
-        """The number of arrays whose element types decide which kernel runs; 0 for one kernel."""
+        """Number of arrays whose element types choose the kernel; 0 if there is one kernel."""
         described = self._described()
         infos = [info for info, _ in described]
         self.infos = dict(zip(self._given, infos, strict=True))
-        """What the manifest says of each kernel, by the element types."""
+        """Element types -> the kernel's entry in the manifest."""
         self.identities = {key: identity for key, (_, identity) in zip(self._given, described, strict=True)}
         self.kinds = [_kind(parameter) for parameter in infos[0].parameters]
-        """The parameters that all kernels have."""
+        """Kinds of the parameters, which all kernels have in common."""
         self.parameters = infos[0].parameters
         self.name = infos[0].name
         for info in infos[1:]:
@@ -114,7 +122,7 @@ class KernelInstances:
             ) from error
 
     def _described(self) -> list[tuple[KernelInfo, KernelIdentity]]:
-        """Return what the manifest says of each kernel, and its identity."""
+        """Return each kernel's entry in the manifest, and its identity."""
         named: Mapping[str, KernelInfo] = {}
         manifests = [each.module.manifest for each in self._given.values() if isinstance(each, Kernel)]
         if self._module is not None:
@@ -122,7 +130,7 @@ class KernelInstances:
             named = ByName(self._module, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
             manifests.append(manifest)
         self.long_size = long_size(manifests[0]) if manifests else None
-        """The bytes of a `long` in the kernels' code; None if it is not known."""
+        """Size of a `long` in the kernels' code, in bytes; None if it is not known."""
         found = []
         for kernel in self._given.values():
             if isinstance(kernel, str) and self._module is None:
@@ -140,21 +148,24 @@ class KernelInstances:
 
 
 def _digest(module: Module) -> str:
+    """Return the SHA-256 of a loaded module's fatbin; of its image if it was linked here or is of no wheel."""
     is_of_wheel = module.link is None and module.manifest.fatbin_sha256
     return module.manifest.fatbin_sha256 if is_of_wheel else module.image.sha256
 
 
 def _kind(parameter: Parameter) -> ParameterKind:
+    """Return the kind of a kernel's parameter."""
     type_ = argument_type(parameter)
     return type_, type_ == "Pointer" and not (parameter.cpp and pointee(parameter.cpp)[1])
 
 
 class Bound(NamedTuple):
-    """A constant, or a function with the names of the operator's arguments that it takes."""
+    """A constant, or a function whose parameters are names of an operator's arguments."""
 
     value: Any
+    """The constant or the function."""
     names: tuple[str, ...] | None
-    """None: a constant."""
+    """Names of the function's parameters; None for a constant."""
 
 
 class InputArgument(NamedTuple):
@@ -162,19 +173,24 @@ class InputArgument(NamedTuple):
 
     name: str
     type: str
-    """The type that stubs give the parameter: "Pointer" for an array, "Integer", "Real" or "bool"."""
+    """Type that stubs give the parameter: "Pointer" for an array, "Integer", "Real" or "bool"."""
     written: bool
+    """Whether the kernel writes the array."""
     has_default: bool
     default: Any
 
 
 class OperatorArguments(NamedTuple):
-    """The arguments of a kernel in its order, and what they are to the operator."""
+    """The arguments of a kernel, and the role of each in the operator: input, output or value."""
 
     names: tuple[str, ...]
+    """Names of all arguments, in the order of the kernel's parameters."""
     inputs: tuple[InputArgument, ...]
+    """Arguments of the operator, in its order: those with defaults come last."""
     outputs: Mapping[str, Bound]
+    """Output -> what makes it: a function, or the None with the name of the input that it is like."""
     values: Mapping[str, Bound]
+    """Value -> what computes it, in the order of computation."""
 
     @property
     def tensors(self) -> list[InputArgument]:
@@ -183,8 +199,39 @@ class OperatorArguments(NamedTuple):
 
     @property
     def selecting(self) -> list[InputArgument]:
-        """The arrays that are always there. The first of them decide which kernel runs, and on which GPU."""
+        """The arrays without a default. The first ones choose the kernel, and the very first the GPU."""
         return [each for each in self.tensors if not each.has_default]
+
+
+class Declaration(NamedTuple):
+    """An operator as it is declared, checked against its kernels."""
+
+    name: str
+    """Name of the operator in messages: "demo::swish"."""
+    kernels: KernelInstances
+    arguments: OperatorArguments
+    launching: Mapping[str, Bound]
+    """Argument of `Kernel.launch`, such as "grid" -> constant or function."""
+
+
+def declared(
+    name: str,
+    kernel: Any,
+    module: str | None,
+    arguments: str | Sequence[str],
+    outputs: Mapping[str, Any],
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    read_only: Iterable[str],
+    launching: Mapping[str, Any],
+) -> Declaration:
+    """Return the declaration of an operator from what `operator` of a framework takes.
+
+    Raises ArgumentError for one that does not fit the kernels, and ImageError if the module or a kernel is missing.
+    """
+    kernels = KernelInstances(name, kernel, module)
+    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, read_only)
+    return Declaration(name, kernels, roles, launch_settings(name, roles, launching))
 
 
 def operator_arguments(

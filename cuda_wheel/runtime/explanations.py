@@ -1,10 +1,11 @@
 """Compose the long messages of load errors; imported only when something fails."""
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from .errors import ImageError, has
-from .manifest import Manifest, Version, dotted
+from .manifest import Image, Manifest, Version, dotted
 from .rules import Resolution, doubt, unsupported
 
 __all__ = [
@@ -37,17 +38,22 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str
         image for image in loadable if not (unsupported(image.target, capability) or doubt(image.target, capability))
     ]
     if suitable:
-        # nvJitLink compiles PTX by itself; the package index has it for these releases.
-        if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in suitable):
-            return "Update the NVIDIA driver."
-        if not has("nvjitlink"):
-            added = 'loader-parts = ["nvjitlink"] in [tool.cuda-wheel]'
-            return f"Update the NVIDIA driver. Or the wheel's authors add {added}: then nvJitLink can compile the PTX."
-        return (
-            f"Update the NVIDIA driver, or install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]."
-        )
+        return _what_helps_the_driver(suitable, driver)
     arch = f"{capability[0]}{capability[1]}"
     return f'The wheel\'s authors can add "{arch}-real", or a lower "-virtual" target, to architectures.'
+
+
+def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:
+    """Return what helps if the GPU could run these images, and its driver is too old."""
+    # nvJitLink compiles PTX by itself; the package index has it for these releases.
+    if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in images):
+        return "Update the NVIDIA driver."
+    if not has("nvjitlink"):
+        return (
+            "Update the NVIDIA driver. With nvJitLink it could stay as it is, but the loader in this package lacks the "
+            'part for that: its authors can add loader-parts = ["nvjitlink"] to [tool.cuda-wheel].'
+        )
+    return f"Update the NVIDIA driver, or install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]."
 
 
 def damaged_image(manifest: "Manifest", where: str, damage: str) -> ImageError:

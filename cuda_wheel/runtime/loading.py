@@ -1,21 +1,18 @@
-"""Load a module: find its files, choose an image for the GPU and driver, and pass it to the driver.
+"""Load a module: find its files, choose an image for the GPU and driver, and pass it to the driver."""
 
-An image that the driver may refuse is loaded on trial: whether the driver takes it is found out at once.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .driver import check_result, cuda_driver, current_device, device_and_driver, load_library
-from .errors import DriverError, NoImageError, UnknownVariantError, has, need
+from .driver import device_and_driver, load_library
+from .errors import NoImageError, UnknownVariantError, has, need
 from .files import ModuleFiles, files_and_manifest, read_image
 from .manifest import Image, MacroValue, Manifest, Version
 from .module import Module, once
-from .rules import How, Rejection, Resolution, resolve
+from .rules import How, Resolution, resolve
 
 if TYPE_CHECKING:
     from .jit import JitOptions
-__all__ = ["load", "load_found", "load_on_trial", "load_ptx", "try_to_load"]
+__all__ = ["load", "load_found", "load_ptx"]
 
 
 def load(
@@ -72,8 +69,8 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
     return module
 
 
-def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
-    capability, driver_version = device_and_driver(device)
+def _chosen(manifest: Manifest, capability: Version, driver_version: Version) -> Resolution:
+    """Return the image for a GPU and driver, and look for nvJitLink where that may help."""
     # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
     near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
     resolution = resolve(manifest._replace(images=near), capability, driver_version)
@@ -84,6 +81,12 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
         from .parts.nvjitlink import nvjitlink_version
 
         resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
+    return resolution
+
+
+def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
+    capability, driver_version = device_and_driver(device)
+    resolution = _chosen(manifest, capability, driver_version)
     image, how = resolution.image, resolution.how
     if image is None or how is None:
         from .explanations import no_image_message  # only for an error
@@ -100,6 +103,9 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
 
     if resolution.doubt is None:
         return once(key, load_image)
+
+    need("trial")
+    from .parts.trial import load_on_trial  # few GPUs and fatbins need it
 
     key = (*key, capability)  # what one GPU refuses, another may accept
     return once(key, lambda: load_on_trial(load_image, manifest, resolution, capability, driver_version, device))
@@ -140,62 +146,3 @@ def _options(jit: "JitOptions | None") -> "JitOptions":
     from .jit import JitOptions  # only for PTX and links
 
     return JitOptions() if jit is None else jit
-
-
-REFUSALS = ("CUDA_ERROR_NO_BINARY_FOR_GPU", "CUDA_ERROR_INVALID_IMAGE", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
-"""The driver's answers to an image that it does not run or read."""
-
-
-def load_on_trial(
-    load: Callable[[], Module],
-    manifest: Manifest,
-    resolution: Resolution,
-    capability: Version,
-    driver: Version,
-    device: int | None,
-) -> Module:
-    """Return the module that `load` returns for a resolution with a doubt.
-
-    Raises NoImageError, with every image and its reason, if the driver refuses it for GPU `device`.
-    """
-    image, doubt = resolution.image, resolution.doubt
-    if image is None or doubt is None:
-        return load()
-    try:
-        return try_to_load(load, doubt, device)
-    except NoImageError as error:
-        from .explanations import no_image_message  # only for an error
-
-        without = Resolution(None, None, (Rejection(image, str(error)), *resolution.rejected))
-        raise NoImageError(no_image_message(manifest, without, capability, driver)) from None
-
-
-def try_to_load(load: Callable[[], Module], doubt: str, device: int | None) -> Module:
-    """Return the module that `load` returns, if the driver accepts its code for GPU `device`.
-
-    Raises NoImageError, whose message begins with `doubt`, if the driver refuses the code; DriverError for its other
-    errors.
-    """
-    module = None
-    try:
-        module = load()
-        _use_code(module, device)
-        return module
-    except DriverError as error:
-        if module is not None:
-            module.unload()
-        if any(refusal in str(error) for refusal in REFUSALS):
-            raise NoImageError(f"{doubt}; the driver refused it: {error}") from None
-        raise
-
-
-def _use_code(module: Module, device: int | None) -> None:
-    """Make the driver look at the code for a GPU, which it does when a kernel is first needed there."""
-    driver, target = cuda_driver(), str(module.image.target)
-    for info in [info for info in module.manifest.kernels if target not in info.absent][:1]:
-        which = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION
-        handle = check_result(driver.cuDeviceGet(device or current_device() or 0), "getting the GPU")
-        result = driver.cuKernelGetAttribute(which, module[info.symbol].handle, handle)
-        if int(result[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
-            return  # without a context the driver may not say; a launch will
-        check_result(result, f"loading {module.name}, {module.image}")

@@ -7,9 +7,12 @@ describes how they are laid out in lines. This file imports nothing that needs a
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from .errors import ImageError, has, need
+
+if TYPE_CHECKING:
+    from .parts.dtypes import Struct
 
 __all__ = [
     "BETWEEN",
@@ -21,7 +24,6 @@ __all__ = [
     "Carried",
     "Compression",
     "External",
-    "Field",
     "GlobalInfo",
     "Image",
     "KernelInfo",
@@ -32,7 +34,6 @@ __all__ = [
     "ManifestFile",
     "Parameter",
     "Space",
-    "Struct",
     "Target",
     "Variant",
     "Version",
@@ -120,29 +121,6 @@ def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
     """Return macros in the form in which equal ones are equal."""
     pairs = macros.items() if isinstance(macros, Mapping) else macros
     return tuple(sorted((name, macro_text(value)) for name, value in pairs))
-
-
-class Field(NamedTuple):
-    """A field of a struct: its name, its type, its offset in bytes and, for an array, the length of each dimension.
-
-    The type is NumPy's of a number, without the byte order ("f4", "u8" for a pointer), or the C++ name of a struct.
-    """
-
-    name: str
-    type: str
-    offset: int
-    shape: tuple[int, ...] = ()
-    struct: "Struct | None" = None
-    """The struct, if the type is one."""
-
-
-class Struct(NamedTuple):
-    """A struct: its C++ name, its size in bytes and its fields; those of its bases are its own. Fields of a union
-    overlap."""
-
-    name: str
-    size: int
-    fields: tuple[Field, ...]
 
 
 # The records are NamedTuples instead of dataclasses, and annotations are not postponed: both would cost milliseconds at
@@ -446,7 +424,7 @@ class ManifestFile:
         return checked(self.where, lambda: self._manifest(record))
 
     def _manifest(self, record: Mapping[str, Any]) -> Manifest:
-        rows, structs = self.all_rows(record), structs_of(record["structs"])
+        rows, structs = self.all_rows(record), structs_of(record)
         kernels = tuple(kernel_of(row, structs) for row in rows)
         resources = [resources_of(record, at, rows) for at in range(len(record["images"]))]
         return manifest_of_record(record, kernels, resources)
@@ -547,28 +525,16 @@ def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str,
     return {**record["images"][at]["resources"], **{key: value for key, value in used.items() if value is not None}}
 
 
-def structs_of(items: Mapping[str, Any]) -> dict[str, Struct]:
-    """Return a manifest's structs by their keys. A struct that contains itself is a KeyError."""
-    found: dict[str, Struct] = {}
-    waiting = dict(items)
+def structs_of(record: Mapping[str, Any]) -> Mapping[str, "Struct"]:
+    """Return the structs of a variant's parameters by their keys, of which `record` is the JSON object."""
+    if not record["structs"] or not has("structs"):
+        return {}
+    from .parts.dtypes import read_structs  # only for kernels that take structs
 
-    def struct_of(key: str) -> Struct:
-        if key not in found:
-            item = waiting.pop(key)
-            found[key] = Struct(item["name"], item["size"], tuple(map(field_of, item["fields"])))
-        return found[key]
-
-    def field_of(item: Mapping[str, Any]) -> Field:
-        struct = struct_of(item["struct"]) if "struct" in item else None
-        type_ = item["type"] if struct is None else struct.name
-        return Field(item["name"], type_, item["offset"], tuple(item.get("shape", ())), struct)
-
-    while waiting:
-        struct_of(next(iter(waiting)))
-    return found
+    return read_structs(record["structs"])
 
 
-def kernel_of(row: Mapping[str, Any], structs: Mapping[str, Struct]) -> KernelInfo:
+def kernel_of(row: Mapping[str, Any], structs: Mapping[str, "Struct"]) -> KernelInfo:
     """Return the kernel that a JSON object describes."""
     parameters = tuple(
         Parameter(
@@ -577,7 +543,7 @@ def kernel_of(row: Mapping[str, Any], structs: Mapping[str, Struct]) -> KernelIn
             count(each["size"], 1),
             each["cpp"],
             each.get("name", ""),
-            structs[each["struct"]] if "struct" in each else None,
+            structs[each["struct"]] if "struct" in each and structs else None,
         )
         for each in _list(row["parameters"])
     )

@@ -14,8 +14,8 @@ from typing import Any
 
 from cuda_wheel.operators.declarations import (
     Bound,
+    Declaration,
     InputArgument,
-    KernelInstances,
     OperatorArguments,
     bound,
     gradient_names,
@@ -28,11 +28,11 @@ from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.runtime.streams import CurrentStreams
 
-__all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "Gradients", "OperatorFunctions", "is_writable", "schema"]
+__all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "Gradients", "OperatorFunctions", "fits_schema", "schema"]
 
 
 _TYPES = {"Pointer": "Tensor", "Integer": "SymInt", "Real": "float", "bool": "bool"}
-"""The schema's type, by the type that stubs give the parameter. A SymInt is an integer that may be unknown while
+"""Type that stubs give a parameter -> type in PyTorch's schema. A SymInt is an integer that may be unknown while
 PyTorch compiles; the kernel gets an int."""
 
 
@@ -54,11 +54,11 @@ def _argument(operator: str, argument: InputArgument) -> str:
             f"{operator}: the default of {argument.name} is {argument.default}, but PyTorch's integers are signed and "
             "have 64 bits"
         )
-    default = argument.default if is_writable(argument.default) else None
+    default = argument.default if fits_schema(argument.default) else None
     return f"{type_}{'?' if default is None else ''} {argument.name}={default}"
 
 
-def is_writable(default: object) -> bool:
+def fits_schema(default: object) -> bool:
     """Return whether a schema can have this default; in place of inf, nan and denormal numbers, it has None."""
     if not isinstance(default, float) or default == 0:
         return True
@@ -89,7 +89,7 @@ class Gradients:
             *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
             *([f"_ctx.numbers = {', '.join(numbers)},"] if numbers else []),
         ]
-        """The lines that keep in ctx what the gradient needs."""
+        """Lines of Python that keep in `ctx` what the gradient needs."""
         lines = [f"{', '.join(self._inputs)}, = _inputs", f"{self._outputs} = _output", *self._keeping]
         self.keep = _define("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
         """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
@@ -113,6 +113,7 @@ class Gradients:
         return f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None"
 
     def _refuse(self, count: int) -> None:
+        """Raise ArgumentError: `backward` returned another number of gradients than there are tensors."""
         raise ArgumentError(
             f"{self._operator}: backward returned {count} gradients for {len(self._tensors)} tensors: "
             f"{', '.join(self._tensors)}"
@@ -160,7 +161,7 @@ def _backward_parameters(operator: str, roles: OperatorArguments, backward: Call
 def _setting_defaults(inputs: Iterable[InputArgument]) -> Iterator[str]:
     """Yield the lines that set the defaults which no schema can have: PyTorch passes None in their place."""
     for each in inputs:
-        if not is_writable(each.default):
+        if not fits_schema(each.default):
             yield f"if {each.name} is None: {each.name} = _default_{each.name}"
 
 
@@ -183,31 +184,20 @@ def _function_of(names: list[str]) -> Callable[..., None]:
 
 
 GPU_KEY, AUTOGRAD_KEY = "CUDA", "AutogradCUDA"
-"""PyTorch's names for the implementation for GPUs and for the gradient's. Tests without a GPU replace them."""
+"""PyTorch's dispatch keys of the implementation for GPUs and of the gradient. Tests without a GPU replace them."""
 
 TRANSFORM_KEY = "FuncTorchDynamicLayerFrontMode"
-"""PyTorch's name for what serves a call inside a transform of torch.func, before all else."""
+"""PyTorch's dispatch key of the implementation for calls inside transforms of torch.func."""
 
 
 class OperatorFunctions:
     """Generates the functions of an operator."""
 
-    def __init__(
-        self,
-        torch: Any,
-        operator: str,
-        kernels: KernelInstances,
-        arguments: OperatorArguments,
-        launching: Mapping[str, Bound],
-        non_contiguous: str,
-    ) -> None:
+    def __init__(self, torch: Any, declaration: Declaration, non_contiguous: str) -> None:
         self._torch = torch
-        self._operator = operator
-        self._kernels = kernels
-        self._arguments = arguments
-        self._launching = launching
+        self._operator, self._kernels, self._arguments, self._launching = declaration
         self._non_contiguous = non_contiguous
-        self._selecting = [each.name for each in arguments.selecting][: kernels.count]
+        self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
         # No argument of an operator begins with an underscore, so that these names stay what they are.
         self._namespace: dict[str, Any] = {
             "_type": type,
@@ -215,7 +205,7 @@ class OperatorFunctions:
             "_tuple": tuple,
             "_isinstance": isinstance,
             "_Tensor": torch.Tensor,
-            "_has_blocks": partial(has_blocks, operator),
+            "_has_blocks": partial(has_blocks, self._operator),
             "_is_alias_of": torch._C._is_alias_of,
             "_empty_like": torch.empty_like,
             "_dense": torch.contiguous_format,
@@ -226,7 +216,7 @@ class OperatorFunctions:
             "_refuse_gradient": self._refuse_gradient,
             "_refuse_tangents": self._refuse_tangents,
         }
-        """The names of the generated functions."""
+        """Global names of the generated functions: name -> value."""
 
     def launching_function(self) -> Callable[..., Any]:
         """Return the function that makes the outputs, launches the kernel and returns the outputs.
@@ -392,7 +382,7 @@ class OperatorFunctions:
             yield f"if ({self._require_gradients()}) and _grad_enabled(): _refuse_gradient()"
 
     def _require_gradients(self) -> str:
-        """Return the expression that tells whether a tensor requires a gradient."""
+        """Return the expression of whether any tensor requires a gradient."""
         return " or ".join(
             f"{each.name} is not None and {each.name}.requires_grad"
             if each.has_default
@@ -441,7 +431,7 @@ class OperatorFunctions:
         yield self._return()
 
     def _key(self) -> str:
-        """Return the expression of a key that tells the tensors' GPUs and element types."""
+        """Return the expression of a tuple with the GPU and the element type of each tensor."""
         key, known = "", self._arguments.selecting[0]
         for tensor in self._arguments.tensors:
             device = "_device" if tensor is known else f"{tensor.name}.get_device()"
@@ -460,6 +450,7 @@ class OperatorFunctions:
 
     @staticmethod
     def _expression(name: str, each: Bound) -> str:
+        """Return the expression of a constant or of a function's call; `name` is that in the namespace."""
         return name if each.names is None else f"{name}({', '.join(each.names)})"
 
     def _return(self) -> str:
@@ -489,6 +480,7 @@ class OperatorFunctions:
         return f"if {' or '.join(wrong)}: _refuse_output({name!r}, {name}, {{{given}}})"
 
     def _refuse_output(self, name: str, made: Any, others: Mapping[str, Any]) -> None:
+        """Raise ArgumentError: an output's function made no new, contiguous tensor. `others`: name -> older tensor."""
         if not isinstance(made, self._torch.Tensor):
             raise ArgumentError(
                 f"{self._operator}: the function of the output {name} must return a tensor, not {made!r}"
@@ -505,6 +497,7 @@ class OperatorFunctions:
         )
 
     def _refuse_gradient(self) -> None:
+        """Raise ArgumentError: a tensor requires a gradient, which the operator does not have."""
         written = " and ".join(each.name for each in self._arguments.tensors if each.written)
         raise ArgumentError(
             f"{self._operator} {f'writes {written}, so it ' if written else ''}has no gradient, but a tensor requires "
@@ -524,6 +517,7 @@ class OperatorFunctions:
         )
 
     def _refuse_strides(self, name: str) -> None:
+        """Raise ArgumentError: a tensor is not contiguous."""
         written = any(each.name == name and each.written for each in self._arguments.inputs)
         why = ", because the operator writes it" if written and self._non_contiguous == "copy" else ""
         raise ArgumentError(f"{self._operator}: {name} must be contiguous{why}: pass {name}.contiguous()")

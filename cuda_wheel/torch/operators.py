@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from cuda_wheel.operators.declarations import KernelInstances, OperatorArguments, launch_settings, operator_arguments
+from cuda_wheel.operators.declarations import OperatorArguments, declared
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch import functions as operator_functions
 from cuda_wheel.torch.functions import Gradients, OperatorFunctions, schema
@@ -11,7 +11,7 @@ from cuda_wheel.torch.functions import Gradients, OperatorFunctions, schema
 __all__ = ["operator"]
 
 _libraries: list[Any] = []
-"""PyTorch's registrations, which end when their library is freed."""
+"""Libraries of PyTorch with the registrations of operators, which end when a library is freed."""
 
 
 def operator(
@@ -51,13 +51,12 @@ def operator(
         raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
     if non_contiguous not in ("copy", "refuse", "pass"):
         raise ArgumentError(f'{name}: non_contiguous is "copy", "refuse" or "pass", not {non_contiguous!r}')
-    kernels = KernelInstances(name, kernel, module)
-    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, tuple(read_only))
-    settings = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
-    launching = launch_settings(name, roles, settings | {"cooperative": cooperative})
-    gradients = None if backward is None else Gradients(name, roles, backward)
-    functions = OperatorFunctions(torch, name, kernels, roles, launching, non_contiguous)
-    written = _checked_schema(torch, name, roles)
+    launching: dict[str, Any] = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
+    launching["cooperative"] = cooperative
+    declaration = declared(name, kernel, module, arguments, outputs, values, defaults, read_only, launching)
+    gradients = None if backward is None else Gradients(name, declaration.arguments, backward)
+    functions = OperatorFunctions(torch, declaration, non_contiguous)
+    written = _checked_schema(torch, name, declaration.arguments)
     return _register(torch, name, written, functions, gradients, autocast)
 
 

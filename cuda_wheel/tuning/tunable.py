@@ -13,20 +13,22 @@ from cuda_wheel.runtime.parts.tuned_tables import Problem, checked_problem, plai
 __all__ = ["Candidate", "Candidates", "Tunable", "tunable"]
 
 Candidates = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
-"""Lists of values by key, of which the product is meant; or candidates one by one."""
+"""Key -> list of values, of which all combinations are tried; or the candidates one by one."""
 
 Setup = Callable[[Problem], tuple[Callable[[Any], object], Any]]
-"""The user's function: returns one that launches a choice, and the array or arrays with the results."""
+"""The user's function: problem -> function that launches a choice, and the array or arrays with the results."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What to try: a kernel of a variant, and parameters."""
+    """A kernel of a variant with parameters, which is tried."""
 
     variant: dict[str, Any]
+    """Macro -> value; empty for a module without variants."""
     kernel: str | None
-    """None for the module's only kernel."""
+    """Name of the kernel; None for the module's only one."""
     parameters: dict[str, Any]
+    """Parameter of the program -> value, such as "block" -> 128."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,20 @@ class Tunable:
 
     function: Setup
     name: str
+    """Name that `cuda_wheel.tuned` asks for."""
     module: str
+    """Dotted name of the module whose kernels are tried."""
     problems: tuple[Problem, ...]
     candidates: Candidates | Callable[[Problem], Candidates]
     rtol: float
+    """Relative tolerance of results; 0 with `atol` 0: bit by bit."""
     atol: float
+    """Absolute tolerance of results."""
     rounds: int
+    """Number of times that each candidate is timed."""
 
     def __call__(self, problem: Problem) -> tuple[Callable[[Any], object], Any]:
-        """Call the function, which stays one for the program that declares it."""
+        """Call the function itself, as a program may that declares it."""
         return self.function(problem)
 
     def candidates_for(self, problem: Problem) -> list[Candidate]:

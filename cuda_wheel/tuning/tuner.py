@@ -30,10 +30,10 @@ from cuda_wheel.runtime.parts.buffers import device_bytes, host_bytes
 from cuda_wheel.runtime.parts.tuned_tables import FORMAT, Choice, Problem, Row, problem_text
 from cuda_wheel.tuning.tunable import Tunable
 
-__all__ = ["Bench", "Measured", "Results", "Timer", "Trial", "merged", "table_text", "tune"]
+__all__ = ["GpuTimer", "Measured", "ResultArrays", "Timer", "Trial", "merged_rows", "table_text", "tune"]
 
 
-class Results:
+class ResultArrays:
     """The arrays that a tuned function's launches write, on the GPU or in host memory."""
 
     def __init__(self, given: Any) -> None:
@@ -92,6 +92,7 @@ def _element_type(array: Any) -> str:
 
 
 def _difference(dtype: str, wanted: bytes, content: bytes, rtol: float, atol: float) -> str | None:
+    """Return how the content of an array differs from the wanted one; None if within the tolerance."""
     exact = not (rtol or atol)
     try:
         np: Any = import_module("numpy")  # no requirement of this package
@@ -121,11 +122,11 @@ def _difference(dtype: str, wanted: bytes, content: bytes, rtol: float, atol: fl
     return f"element {first} is {other[first]!s}, not {one[first]!s}; {count} of {len(one)} differ"
 
 
-LEAST_COVER = 64 << 20
-"""Bytes that are written before each measurement, at least."""
+MINIMUM_FLUSH = 64 << 20
+"""Minimum number of bytes that are written before each measurement to flush the caches."""
 
 
-class Bench:
+class GpuTimer:
     """The GPU of the current context, else GPU 0, and what times work on its default stream.
 
     Before each measurement, the GPU overwrites more memory than its cache has. So the caches are cold, and the GPU is
@@ -144,11 +145,11 @@ class Bench:
         self.gpu = device_name(device)
         self.capability: Version = device_and_driver(device)[0]
         self._start, self._end = (check_result(driver.cuEventCreate(0), "making an event") for _ in range(2))
-        self._size = max(2 * device_attribute("L2_CACHE_SIZE", device), LEAST_COVER)
+        self._size = max(2 * device_attribute("L2_CACHE_SIZE", device), MINIMUM_FLUSH)
         self._memory = int(check_result(driver.cuMemAlloc(self._size), "allocating memory to write"))
-        self._cover(1)
+        self._flush(1)
         self.finish()
-        self._cover_seconds = min(self._events(lambda: self._cover(4)) for _ in range(5)) / 4
+        self._flush_seconds = min(self._events(lambda: self._flush(4)) for _ in range(5)) / 4
 
     def close(self) -> None:
         """Free the memory and the events."""
@@ -168,8 +169,8 @@ class Bench:
             return False
         return True
 
-    def covers(self, launch: Callable[[], object]) -> int:
-        """Return how often to overwrite the memory, so that this takes longer than enqueuing `launch`. Warms up."""
+    def flushes(self, launch: Callable[[], object]) -> int:
+        """Return how many flushes of the caches take longer than enqueuing `launch`. Warms up."""
         host_seconds = []
         for _ in range(3):
             self.finish()
@@ -177,19 +178,21 @@ class Bench:
             launch()
             host_seconds.append(time.perf_counter() - began)
         self.finish()
-        return min(64, 1 + math.ceil(2 * min(host_seconds) / self._cover_seconds))
+        return min(64, 1 + math.ceil(2 * min(host_seconds) / self._flush_seconds))
 
-    def seconds(self, launch: Callable[[], object], covers: int) -> float:
+    def seconds(self, launch: Callable[[], object], flushes: int) -> float:
         """Return the time that the GPU takes for what `launch` enqueues, in seconds."""
         self.finish()
-        self._cover(covers)
+        self._flush(flushes)
         return self._events(launch)
 
-    def _cover(self, count: int) -> None:
+    def _flush(self, count: int) -> None:
+        """Overwrite more memory than the caches hold, `count` times."""
         for _ in range(count):
             check_result(self._driver.cuMemsetD8Async(self._memory, 0, self._size, 0), "writing memory")
 
     def _events(self, launch: Callable[[], object]) -> float:
+        """Return the seconds between two events, before and after what `launch` enqueues."""
         self._record(self._start)
         launch()
         self._record(self._end)
@@ -201,16 +204,16 @@ class Bench:
         check_result(self._driver.cuEventRecord(event, 0), "recording an event")
 
 
-SAME = 1.01
-"""The first candidate that is at most this factor slower than the fastest is chosen, so that tables change only for a
-reason."""
+TIE = 1.01
+"""Factor of the fastest time up to which a candidate is as good: the first such one is chosen, so that tables change
+only for a reason."""
 
-LEAST = 0.5e-6
-"""Seconds by which a candidate must be slower than nothing. An empty kernel takes longer."""
+SHORTEST_KERNEL = 0.5e-6
+"""Seconds by which a candidate must be slower than launching nothing; an empty kernel takes longer."""
 
 
 class Timer(Protocol):
-    """What `Bench` does; tests replace it."""
+    """The methods of `GpuTimer`, which tests replace."""
 
     gpu: str
     capability: Version
@@ -218,17 +221,19 @@ class Timer(Protocol):
 
     def finish(self) -> None: ...
     def is_usable(self) -> bool: ...
-    def covers(self, launch: Callable[[], object]) -> int: ...
-    def seconds(self, launch: Callable[[], object], covers: int) -> float: ...
+    def flushes(self, launch: Callable[[], object]) -> int: ...
+    def seconds(self, launch: Callable[[], object], flushes: int) -> float: ...
 
 
 @dataclass
 class Trial:
-    """A candidate, and its time (seconds) or why it was left out."""
+    """The measurement of a candidate."""
 
     choice: Choice
     reason: str | None = None
+    """Why the candidate was left out; None if its results are right."""
     seconds: float = 0.0
+    """Median time of a launch on the GPU; 0 if the candidate was left out."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +243,9 @@ class Measured:
     problem: Problem
     trials: Sequence[Trial]
     best: Trial
+    """The chosen trial."""
     row: Row
+    """The row of the table."""
 
 
 def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
@@ -258,25 +265,26 @@ def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
         right = [trial for trial in trials if trial.reason is None]
         _time(tunable, what, launch, right, timer)
         fastest = min(trial.seconds for trial in right)
-        best = next(trial for trial in right if trial.seconds <= fastest * SAME)
+        best = next(trial for trial in right if trial.seconds <= fastest * TIE)
         yield Measured(problem, trials, best, _row(tunable, problem, best, trials[0], timer))
 
 
-def _set_up(tunable: Tunable, problem: Problem, what: str) -> tuple[Callable[[Choice], object], Results]:
+def _set_up(tunable: Tunable, problem: Problem, what: str) -> tuple[Callable[[Choice], object], ResultArrays]:
+    """Call the user's function; return what it returns."""
     returned = tunable(dict(problem))
     if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[0]):
         raise CudaWheelError(
             f"{what}: the function must return a function that launches a candidate, and its result arrays; it "
             f"returned {returned!r:.200}"
         )
-    return returned[0], Results(returned[1])
+    return returned[0], ResultArrays(returned[1])
 
 
 def _check(
     tunable: Tunable,
     what: str,
     launch: Callable[[Choice], object],
-    results: Results,
+    results: ResultArrays,
     trials: Sequence[Trial],
     timer: Timer,
 ) -> None:
@@ -330,18 +338,18 @@ def _time(
 ) -> None:
     """Time the candidates in turns, each round in another order, so that a change of the GPU's clock meets them all."""
     calls: list[Any] = [lambda choice=trial.choice: launch(choice) for trial in trials]
-    covers = [timer.covers(call) for call in calls]
+    flushes = [timer.flushes(call) for call in calls]
     samples: list[list[float]] = [[] for _ in calls]
     for turn in range(tunable.rounds + 1):
         for place in range(len(calls)):
             number = (place + turn) % len(calls)
-            taken = timer.seconds(calls[number], covers[number])
+            taken = timer.seconds(calls[number], flushes[number])
             if turn:  # the first round warms up
                 samples[number].append(taken)
     nothing = median(timer.seconds(lambda: None, 1) for _ in range(9))
     for trial, taken_times in zip(trials, samples, strict=True):
         trial.seconds = median(taken_times)
-        if trial.seconds < nothing + LEAST:
+        if trial.seconds < nothing + SHORTEST_KERNEL:
             raise CudaWheelError(
                 f"{what}: nothing can be measured. The default stream has no work from the candidate "
                 f"{trial.choice.label}: it launches nothing, or on a stream that does not wait for the default stream."
@@ -355,7 +363,7 @@ def _row(tunable: Tunable, problem: Problem, best: Trial, first: Trial, timer: T
     return Row(*what, choice.variant, choice.kernel_name, choice.parameters, *times)
 
 
-def merged(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
+def merged_rows(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
     """Return the new rows, and the old ones of other GPUs and other names, in the order of the file."""
     new = list(new)
     measured = {(row.name, row.gpu) for row in new}
@@ -370,4 +378,5 @@ def table_text(module: str, rows: Iterable[Row]) -> str:
 
 
 def _order(row: Row) -> tuple[Any, ...]:
+    """Return the sort key of a row."""
     return row.name, row.compute_capability, row.gpu, [(key, row.problem[key]) for key in sorted(row.problem)]

@@ -84,7 +84,7 @@ def test_static_kernels_of_one_name_in_lto_ir_are_refused(names: str, where: str
     known = Compiled(**{**vars(EMPTY), "kernels": {"_Z2stv": (), "_Z2stv$1": ()}})
     inputs = (LinkInput(f"{name}.cu", "ltoir", b"") for name in names)
     with pytest.raises(CompileError, match=rf"Multiple definition of '_Z2stv' {where}$"):
-        device_link._without_ambiguous(link_of(*inputs, lto=True), known)
+        device_link._check_kernels(link_of(*inputs, lto=True), known)
 
 
 class StandInCubin(NamedTuple):

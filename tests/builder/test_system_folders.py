@@ -14,9 +14,9 @@ from cuda_wheel.builder.cluster.job_transfer import NotPortableError, RemoteCall
 from cuda_wheel.builder.compile_on_load.requests import compile_on_load
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError, ConfigError
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.manifest_reader import manifest_of
-from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.paths import system_folders

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.task_queue import TaskQueue
 from cuda_wheel.builder.timing import Step, Timed, Times

@@ -23,7 +23,7 @@ from tests.support.processes import run
 from tests.support.projects import KERNEL, pyproject_head, write_files
 from tests.support.shared_folders import Share
 from tests.support.variants import ATTACHING, SOURCE_OF_VARIANTS
-from tests.tuning.support import StandInBench
+from tests.tuning.support import StandInTimer
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -241,7 +241,7 @@ def tried(problem):
 def tuning(monkeypatch: pytest.MonkeyPatch, use: Callable[..., Driver]) -> Iterator[None]:
     """Replace the GPU by a stand-in, and import the program `tuning` and the package anew."""
     use((8, 6))
-    monkeypatch.setattr("cuda_wheel.cli.tune_command.Bench", StandInBench)
+    monkeypatch.setattr("cuda_wheel.cli.tune_command.GpuTimer", StandInTimer)
     monkeypatch.setattr(sys, "path", sys.path.copy())  # the command adds a folder
     for name in ("tuning", "demo"):
         forget_package(name)

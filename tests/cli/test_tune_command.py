@@ -13,7 +13,7 @@ import pytest
 from cuda_wheel.cli.main import main
 from tests.support.driver import Driver
 from tests.support.projects import pyproject_head, write_files
-from tests.tuning.support import StandInBench, package
+from tests.tuning.support import StandInTimer, package
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -47,7 +47,7 @@ def plain(problem):
 def tree(package: Path, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make the folder above the package a source tree, and work there."""
     use((8, 6))
-    monkeypatch.setattr("cuda_wheel.cli.tune_command.Bench", StandInBench)
+    monkeypatch.setattr("cuda_wheel.cli.tune_command.GpuTimer", StandInTimer)
     monkeypatch.setenv("COLUMNS", "200")
     table = '[tool.cuda-wheel]\n[[tool.cuda-wheel.module]]\nname = "demo.update"\nvariants = { A = [1] }\n'
     files = {"pyproject.toml": pyproject_head("hatchling") + table, "tuning.py": TUNING}

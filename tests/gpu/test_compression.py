@@ -9,10 +9,10 @@ import cuda_wheel
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.runtime.driver import device_and_driver, load_library
-from cuda_wheel.runtime.loading import try_to_load
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Target
 from cuda_wheel.runtime.module import Module
 from cuda_wheel.runtime.parts.cuda_libraries import library_path
+from cuda_wheel.runtime.parts.trial import try_to_load
 from tests.gpu.support import Memory
 from tests.support.linkable import by_nvrtc
 

@@ -16,7 +16,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.parts import tuned_tables as choices
-from cuda_wheel.tuning.tuner import Bench
+from cuda_wheel.tuning.tuner import GpuTimer
 from tests.gpu.support import Memory, value
 from tests.support.processes import run
 from tests.support.projects import ROOT, pyproject_head, write_files
@@ -112,7 +112,7 @@ def project(nvrtc: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothin
 
 
 def test_the_measured_time_is_that_of_the_gpu(project: Path, context: None) -> None:
-    bench = Bench()
+    timer = GpuTimer()
     kernel = cuda_wheel.load("demo.scale", FACTOR=2, SIZE=256)["scale"]
     x, y = Memory(np.zeros(9, np.float32)), Memory(np.zeros(9, np.float32))
 
@@ -121,16 +121,16 @@ def test_the_measured_time_is_that_of_the_gpu(project: Path, context: None) -> N
             time.sleep(host)
             kernel.launch(1, 32, x, y, 9, microseconds)
 
-        covers = bench.covers(launch)
-        return 1e6 * sorted(bench.seconds(launch, covers) for _ in range(15))[7]
+        flushes = timer.flushes(launch)
+        return 1e6 * sorted(timer.seconds(launch, flushes) for _ in range(15))[7]
 
     found = {(wait, host): median(wait, host) for wait in (0, 20, 200) for host in (0.0, 500e-6)}
-    nothing = 1e6 * sorted(bench.seconds(lambda: None, 1) for _ in range(15))[7]
+    nothing = 1e6 * sorted(timer.seconds(lambda: None, 1) for _ in range(15))[7]
     print(f"\nmicroseconds by (wait of the kernel, seconds of the host): {found}; of nothing: {nothing:.2f}")
     for (wait, _), measured in found.items():
         assert wait - 2 <= measured < wait + 15
     assert nothing + 0.5 < found[0, 0.0]
-    bench.close()
+    timer.close()
 
 
 def test_wrong_candidates_are_left_out_and_the_program_launches_the_best(
@@ -185,11 +185,11 @@ def test_what_cannot_be_measured_is_refused_with_words(project: Path, cuda_wheel
 
 
 def test_results_of_cupy_and_pytorch_are_compared(project: Path, context: None) -> None:
-    from cuda_wheel.tuning.tuner import Results
+    from cuda_wheel.tuning.tuner import ResultArrays
 
     cupy, torch = pytest.importorskip("cupy"), pytest.importorskip("torch")
     for array in (cupy.arange(10.0), torch.arange(10.0).cuda(), torch.arange(10.0).cuda().bfloat16()):
-        results = Results((array, np.zeros(3)))
+        results = ResultArrays((array, np.zeros(3)))
         start = results.read()
         array[3] = 100
         array[4] += 0.001 * array[4]

@@ -17,15 +17,14 @@ from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.cli.main import main
 from cuda_wheel.runtime.manifest import (
     External,
-    Field,
     GlobalInfo,
     Image,
     KernelInfo,
     Manifest,
     Parameter,
-    Struct,
     Target,
 )
+from cuda_wheel.runtime.parts.dtypes import Field, Struct
 from tests.support import manifest_schema
 from tests.support.manifest_schema import check_built_manifests, check_schema
 

@@ -27,9 +27,16 @@ from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.cli.main import main
 from cuda_wheel.inspect.archive import file_digests
-from cuda_wheel.inspect.differences import manifest_differences
+from cuda_wheel.inspect.manifest_checks import manifest_differences
 from cuda_wheel.inspect.modules import find_modules
-from cuda_wheel.inspect.rebuild import Comparison, compare, pins, read_sbom, rebuild, sbom_differences
+from cuda_wheel.inspect.rebuild import (
+    Comparison,
+    compare_wheels,
+    pinned_requirements,
+    read_sbom,
+    rebuild,
+    sbom_differences,
+)
 from cuda_wheel.inspect.wheel_checks import record_differences
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from tests.support.manifests import plain, text_of
@@ -282,7 +289,7 @@ def test_an_unprintable_name_is_rejected(altered) -> None:
 
 
 def test_a_wheel_equals_itself(wheel: Path) -> None:
-    assert compare(wheel, wheel) == Comparison({MODULE: []}, [], [])
+    assert compare_wheels(wheel, wheel) == Comparison({MODULE: []}, [], [])
 
 
 def test_a_forged_wheel_passes_alone_but_differs_from_its_rebuild(wheel: Path, altered) -> None:
@@ -306,7 +313,7 @@ def test_a_forged_wheel_passes_alone_but_differs_from_its_rebuild(wheel: Path, a
     sbom = read_sbom(path)
     assert sbom is not None
     assert [*manifest_differences(module), *record_differences(path), *sbom_differences(sbom, file_digests(path))] == []
-    compared = compare(path, wheel)
+    compared = compare_wheels(path, wheel)
     assert compared.modules == {MODULE: [f"{image['kind']} {image['target']} differs"]}
     assert not compared.is_identical
 
@@ -351,7 +358,7 @@ def in_components(name: str, key: str, value: object) -> Change:
     ],
 )
 def test_the_differences_of_a_module_are_named(changes, expected: str, wheel: Path, altered) -> None:
-    compared = compare(altered(changes), wheel)
+    compared = compare_wheels(altered(changes), wheel)
     (line,) = compared.modules[MODULE]
     assert re.fullmatch(expected, line)
     assert not compared.is_identical
@@ -374,7 +381,7 @@ def test_the_differences_of_a_module_are_named(changes, expected: str, wheel: Pa
 def test_other_files_count_if_cuda_wheel_writes_them(
     name: str, change: Change | None, own: bool, wheel: Path, altered
 ) -> None:
-    compared = compare(altered({name: change}), wheel)
+    compared = compare_wheels(altered({name: change}), wheel)
     names = [name.replace(METADATA, "dist-info")]
     assert compared == Comparison({MODULE: []}, names if own else [], [] if own else names)
     assert not compared.is_identical
@@ -386,8 +393,8 @@ def test_a_file_that_only_the_wheel_has_fails_until_it_is_allowed(
     wheel: Path, altered, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = altered({"saxpy_demo/evil.py": lambda _: b"import os\n"})
-    compared = compare(path, wheel)
-    monkeypatch.setattr("cuda_wheel.inspect.rebuild.rebuild", lambda *_: compared)
+    compared = compare_wheels(path, wheel)
+    monkeypatch.setattr("cuda_wheel.cli.verify_command.rebuild", lambda *_: compared)
     command = ["verify", str(path), "--rebuild", "project"]
     assert main(command) == 1
     assert "saxpy_demo/evil.py: the rebuild differs\nnote: --allow PATTERN names" in capsys.readouterr().out
@@ -402,12 +409,12 @@ def test_a_file_that_only_the_wheel_has_fails_until_it_is_allowed(
 def test_a_module_in_only_one_wheel_is_named(wheel: Path, altered) -> None:
     manifest = contents(wheel)[MANIFEST]
     path = altered({"saxpy_demo/kernels/more.fatbin.json": lambda _: manifest})
-    assert compare(path, wheel).modules == {"saxpy_demo.kernels.more": ["is only in the wheel"], MODULE: []}
-    assert compare(wheel, path).modules["saxpy_demo.kernels.more"] == ["is only in the rebuild"]
+    assert compare_wheels(path, wheel).modules == {"saxpy_demo.kernels.more": ["is only in the wheel"], MODULE: []}
+    assert compare_wheels(wheel, path).modules["saxpy_demo.kernels.more"] == ["is only in the rebuild"]
 
 
 def test_a_rebuild_requires_only_what_the_wheel_records(wheel: Path, altered) -> None:
-    wanted = pins(wheel)
+    wanted = pinned_requirements(wheel)
     names = [pin.partition("==")[0].removesuffix("-cu12") for pin in wanted]
     assert names == ["cuda-wheel", "hatchling", "nvidia-cuda-nvrtc", "nvidia-nvfatbin", "nvidia-nvjitlink"]
     assert all(version(pin.partition("==")[0]) == pin.partition("==")[2] for pin in wanted)
@@ -416,18 +423,18 @@ def test_a_rebuild_requires_only_what_the_wheel_records(wheel: Path, altered) ->
         for value in strange:
             path = altered({SBOM: in_components("nvidia-nvjitlink", key, value)})
             try:
-                assert pins(path) == [pin for pin in wanted if "nvjitlink" not in pin]
+                assert pinned_requirements(path) == [pin for pin in wanted if "nvjitlink" not in pin]
             except ImageError:
                 assert "\n" in value
     setuptools = altered({f"{METADATA}/WHEEL": lambda _: b"Generator: setuptools (84.2.1)\n"})
-    assert "setuptools==84.2.1" in pins(setuptools)
+    assert "setuptools==84.2.1" in pinned_requirements(setuptools)
 
 
 def test_a_wheel_without_an_sbom_records_its_compilers(wheel: Path, altered) -> None:
     nvrtc = plain(contents(wheel)[MANIFEST])["toolchain"]["nvrtc"]
     release = ".".join(nvrtc.split(".")[:2])
     suffix = "-cu12" if nvrtc.startswith("12.") else ""
-    assert [pin for pin in pins(altered({SBOM: None})) if "hatchling" not in pin] == [
+    assert [pin for pin in pinned_requirements(altered({SBOM: None})) if "hatchling" not in pin] == [
         f"nvidia-cuda-nvrtc{suffix}=={nvrtc}",
         f"nvidia-nvfatbin{suffix}=={release}.*",
         f"nvidia-nvjitlink{suffix}=={release}.*",
@@ -472,7 +479,9 @@ def test_uv_builds_if_pip_is_not_installed(
 
     def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
         called.append(command)
-        assert Path(command[command.index("--build-constraints") + 1]).read_text().splitlines() == pins(wheel)
+        assert Path(command[command.index("--build-constraints") + 1]).read_text().splitlines() == pinned_requirements(
+            wheel
+        )
         output = Path(command[command.index("-o") + 1])
         output.mkdir()
         shutil.copy(wheel, output)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cuda_wheel.jax import handler as registration
-from cuda_wheel.jax.call_frames import Api, CallFrame
+from cuda_wheel.jax.call_frames import CallFrame, XlaApi
 from tests.torch.stand_in_kernels import StandIn
 
 __all__ = ["HostKernel", "launch_on_cpu", "memory"]
@@ -36,6 +36,6 @@ def memory(address: int, size: int, dtype: Any = np.float32) -> Any:
     return np.frombuffer((ctypes.c_char * (size * np.dtype(dtype).itemsize)).from_address(address), dtype)
 
 
-def launch_on_cpu(api: Api, frame: CallFrame) -> None:
+def launch_on_cpu(api: XlaApi, frame: CallFrame) -> None:
     """Launch what a program on the CPU says, on the stream 5."""
     registration.launches.run(frame, 0, 5)

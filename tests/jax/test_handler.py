@@ -16,7 +16,7 @@ from cuda_wheel.jax import handler as ffi_handler
 from cuda_wheel.jax import handler as program_launches
 from cuda_wheel.jax.call_frames import header_version
 from cuda_wheel.jax.handler import ProgramLaunches, guarded
-from cuda_wheel.jax.tracing import ArrayType, Launch, plain
+from cuda_wheel.jax.tracing import ArrayType, Launch, json_argument
 from cuda_wheel.operators.declarations import KernelIdentity, KernelInstances
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from tests.jax.frames import Xla, aligned
@@ -326,14 +326,14 @@ def test_numbers_vectors_and_structs_as_text() -> None:
         (b"\x01\xff", ("bytes", "01ff")),
         (np.array([1, 2], np.int16), ("bytes", "01000200")),
     ):
-        assert plain(value) == expected
-        launch = LAUNCH._replace(arguments=[plain(value)])
+        assert json_argument(value) == expected
+        launch = LAUNCH._replace(arguments=[json_argument(value)])
         read = Launch.read(launch.text().encode())
         found = read.arguments[0][1]
         assert found == (tuple(expected[1]) if isinstance(expected[1], list) else expected[1])
         assert read._replace(arguments=()) == launch._replace(arguments=(), inputs=[*launch.inputs], aliases=((1, 0),))
     with pytest.raises(ArgumentError, match="object is not a buffer in host memory"):
-        plain(object())
+        json_argument(object())
 
 
 def test_the_version_in_a_header() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.migrate.importing import read_import
+from cuda_wheel.migrate.import_sources import propose_import
+from cuda_wheel.migrate.init_project import ProjectChanges, init_project
 from cuda_wheel.migrate.module_tables import ModuleTrial
-from cuda_wheel.migrate.pyproject_edit import Imported, chosen_extra
-from cuda_wheel.migrate.seen_project import toolchain_extra
-from cuda_wheel.migrate.start import Start, start
+from cuda_wheel.migrate.project_detection import toolchain_extra
+from cuda_wheel.migrate.pyproject_edit import ImportedBuild, chosen_extra
 from tests.support.projects import KERNEL, write_files
 
 PYPROJECT = """\
@@ -43,13 +43,15 @@ setup(
 """
 
 
-def imported(tmp_path: Path, setup: str = SETUP, error: str = "", pytorch: bool = False) -> tuple[Start, list[str]]:
+def imported(
+    tmp_path: Path, setup: str = SETUP, error: str = "", pytorch: bool = False
+) -> tuple[ProjectChanges, list[str]]:
     """Return what `import setup.py --write` does, as if its modules gave this, and build-system.requires."""
     files = {"setup.py": setup, "pyproject.toml": PYPROJECT, "demo/__init__.py": "", "csrc/k.cu": KERNEL}
     root = write_files(tmp_path, **files)
-    found = read_import(root, [root / "setup.py"])
+    found = propose_import(root, [root / "setup.py"])
     trials = [ModuleTrial(module, error=error, includes_pytorch=pytorch) for module in found.modules]
-    done = start(root, "demo", [module.table for module in found.modules], {}, found.imported(trials))
+    done = init_project(root, "demo", [module.table for module in found.modules], {}, found.imported(trials))
     (change,) = (change for change in done.changes if change.path.name == "pyproject.toml")
     return done, change.after.partition("build-backend")[0].splitlines()
 
@@ -96,7 +98,7 @@ def test_pytorch_is_required_where_its_device_headers_are_read(tmp_path: Path) -
     root = write_files(
         tmp_path, **{"demo/__init__.py": "", "demo/k.cu": KERNEL, "setup.py": "from setuptools import setup\n"}
     )
-    done = start(root, "demo", [], {}, Imported(pytorch=("demo.k",)))
+    done = init_project(root, "demo", [], {}, ImportedBuild(pytorch=("demo.k",)))
     assert '"torch"' in done.changes[0].after
     assert "torch in build-system.requires: demo.k include its device headers" in done.reasons
 
@@ -107,17 +109,17 @@ CLASSIFIER = "Environment :: GPU :: NVIDIA CUDA :: {}"
 @pytest.mark.parametrize(
     ("content", "given", "extra", "reason"),
     [
-        ({}, Imported(architectures=("70-real", "80")), "cu12", "sm_70"),
-        ({"tool": {"cuda-wheel": {"architectures": ["6.1+PTX"]}}}, Imported(), "cu12", "sm_61"),
-        ({"tool": {"cuda-wheel": {"module": [{"architectures": "sm_110"}]}}}, Imported(), "cu13", "sm_110"),
-        ({}, Imported(standards=("c++20", "c++23")), "cu13", 'std = "c++23"'),
-        ({"project": {"classifiers": [CLASSIFIER.format("12 :: 12.4"), CLASSIFIER.format(13)]}}, Imported(), "cu12", "drivers"),
-        ({}, Imported(architectures=("75", "90a-real", "120")), toolchain_extra(), "compiled these modules here"),
-        ({}, Imported(architectures=("70",), standards=("c++23",)), toolchain_extra(), "no extra fits all"),
+        ({}, ImportedBuild(architectures=("70-real", "80")), "cu12", "sm_70"),
+        ({"tool": {"cuda-wheel": {"architectures": ["6.1+PTX"]}}}, ImportedBuild(), "cu12", "sm_61"),
+        ({"tool": {"cuda-wheel": {"module": [{"architectures": "sm_110"}]}}}, ImportedBuild(), "cu13", "sm_110"),
+        ({}, ImportedBuild(standards=("c++20", "c++23")), "cu13", 'std = "c++23"'),
+        ({"project": {"classifiers": [CLASSIFIER.format("12 :: 12.4"), CLASSIFIER.format(13)]}}, ImportedBuild(), "cu12", "drivers"),
+        ({}, ImportedBuild(architectures=("75", "90a-real", "120")), toolchain_extra(), "compiled these modules here"),
+        ({}, ImportedBuild(architectures=("70",), standards=("c++23",)), toolchain_extra(), "no extra fits all"),
     ],
 )  # fmt: skip
 def test_the_extra_fits_what_the_project_asks_for(
-    content: dict[str, Any], given: Imported, extra: str, reason: str
+    content: dict[str, Any], given: ImportedBuild, extra: str, reason: str
 ) -> None:
     found = chosen_extra(content, given)
     assert found.name == extra and reason in found.reason

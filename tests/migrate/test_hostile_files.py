@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.migrate.importing import Import, project_root, read_import
+from cuda_wheel.migrate.import_sources import ImportProposal, project_root, propose_import
 from tests.support.projects import KERNEL
 
 pytestmark = [
@@ -39,7 +39,7 @@ def _time_limit() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
-def imported(root: Path, script: str | bytes, pyproject: str = "", file: str = "setup.py") -> Import:
+def imported(root: Path, script: str | bytes, pyproject: str = "", file: str = "setup.py") -> ImportProposal:
     (root / "demo").mkdir(exist_ok=True)
     (root / "demo/__init__.py").touch()
     (root / "demo/a.cu").write_text(KERNEL)
@@ -47,7 +47,7 @@ def imported(root: Path, script: str | bytes, pyproject: str = "", file: str = "
     if pyproject:
         (root / "pyproject.toml").write_text(pyproject)
     files = [root / file]
-    return read_import(project_root(files), files)
+    return propose_import(project_root(files), files)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.project_detection import BUILD_EXTENSION, extensions_in
 from cuda_wheel.migrate.script_reader import UNKNOWN, calls_in
-from cuda_wheel.migrate.seen_project import BUILD_EXTENSION, extensions_in
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -46,12 +46,17 @@ ROOMS = {
             "tests/runtime/test_manifest.py",
             "tests/runtime/test_rules.py",
             "tests/runtime/test_versions.py",
-            "tests/runtime/test_digest.py",
+            "tests/runtime/test_manifest_sha256.py",
             "tests/builder/manifest_writer/test_text.py",
         ),
     ),
     "arguments": Room(
-        {"runtime/arguments.py": ALL, "runtime/arrays.py": ALL, "runtime/parts/structs.py": ALL},
+        {
+            "runtime/arguments.py": ALL,
+            "runtime/arrays.py": ALL,
+            "runtime/parts/structs.py": ALL,
+            "runtime/parts/untyped_parameters.py": ALL,
+        },
         (
             "tests/runtime/test_arguments.py",
             "tests/runtime/test_argument_values.py",

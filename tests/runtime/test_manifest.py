@@ -16,15 +16,14 @@ from cuda_wheel.runtime.manifest import (
     FORMAT,
     LARGEST,
     External,
-    Field,
     GlobalInfo,
     Image,
     KernelInfo,
     Manifest,
     Parameter,
-    Struct,
     Target,
 )
+from cuda_wheel.runtime.parts.dtypes import Field, Struct
 from tests.support.manifests import text_of
 
 pytestmark = pytest.mark.one_toolchain

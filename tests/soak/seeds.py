@@ -74,6 +74,12 @@ SOURCES = [
     "#if A\nconstexpr int n = 3;\n#else\nconst int n = 4;\n#endif\ntypedef unsigned int half;\n__device__ int v[n];\n"
     "__constant__ float c = 1.f;\ntemplate __global__ void k<int>(int*);\n",
 ]
+PREPROCESSED = [
+    *SOURCES,
+    "struct I;\ntemplate <class T> struct is { static const int v = sizeof(T); };\ntemplate <class T> "
+    "__attribute__((global)) void k(T* p) {}\nvoid f(int* p) { cuda_wheel_body_0_begin k<int><<<1, 1>>>(p); int n = "
+    "is<I>::v; cuda_wheel_body_0_end }\nstruct I { int n; };\n",
+]
 SOURCE_WORDS = (
     "__global__ __device__ __host__ __constant__ __launch_bounds__( template <typename void int float half const struct "
     'using typedef namespace extern "C" operator #define #if #else #endif #include #pragma <<< >>> ( ) { } [ ] < > ; , '

@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from cuda_wheel.builder import errors
+from cuda_wheel.builder import failures as link_errors
 from cuda_wheel.builder.compile.precompiled_headers import preamble_prefixes
 from cuda_wheel.builder.config import architectures, pyproject
 from cuda_wheel.builder.cxx import kernel_scan, parameter_types
@@ -31,9 +32,7 @@ from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
 from cuda_wheel.builder.manifest_writer.manifest import extern_table
 from cuda_wheel.builder.manifest_writer.missing_kernels import missing_kernel_warnings
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.builder.messages import diagnostics, hint_rules, hints
-from cuda_wheel.builder.messages import logs as link_errors
-from cuda_wheel.builder.messages import logs as nvvm_log
+from cuda_wheel.builder.messages import diagnostics, hint_rules, hints, nvvm_log
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.rewriting.blocks import SourceBlocks
 from cuda_wheel.builder.rewriting.constants import project_code
@@ -267,7 +266,7 @@ def mixed_source(data: bytes) -> None:
     assert changed["k.cu"].count(b"\n") == data.count(b"\n")
 
 
-@_target(seeds.SOURCES, seeds.SOURCE_WORDS)
+@_target(seeds.PREPROCESSED, seeds.SOURCE_WORDS)
 def preprocessed_text(data: bytes) -> None:
     unit = TranslationUnit(data)
     for name, place in unit.instantiating.items():

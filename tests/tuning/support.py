@@ -10,11 +10,11 @@ import pytest
 
 from tests.support.loaded_modules import forget_package
 
-__all__ = ["StandInBench", "package"]
+__all__ = ["StandInTimer", "package"]
 
 
-class StandInBench:
-    """Behaves like `Bench`: launches really run, and each takes as long as `cost` says, in microseconds."""
+class StandInTimer:
+    """Behaves like `GpuTimer`: launches really run, and each takes as long as `cost` says, in microseconds."""
 
     gpu, capability, device = "Stand-in", (8, 6), 0
     cost: Callable[[], float] = staticmethod(lambda: 10.0)
@@ -33,12 +33,12 @@ class StandInBench:
     def is_usable(self) -> bool:
         return self.usable
 
-    def covers(self, launch: Callable[[], object]) -> int:
+    def flushes(self, launch: Callable[[], object]) -> int:
         launch()
         return 7
 
-    def seconds(self, launch: Callable[[], object], covers: int) -> float:
-        self.timed.append(covers)
+    def seconds(self, launch: Callable[[], object], flushes: int) -> float:
+        self.timed.append(flushes)
         if launch() is None:  # as the launch of nothing
             return 2e-6
         return (2 + type(self).cost()) * 1e-6

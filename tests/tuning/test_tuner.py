@@ -12,9 +12,9 @@ import pytest
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError
 from cuda_wheel.runtime.parts.tuned_tables import Choice
 from cuda_wheel.tuning import tunable
-from cuda_wheel.tuning.tuner import Measured, Results, tune
+from cuda_wheel.tuning.tuner import Measured, ResultArrays, tune
 from tests.support.driver import Driver
-from tests.tuning.support import StandInBench, package
+from tests.tuning.support import StandInTimer, package
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -50,11 +50,11 @@ class Launches:
 def launches(monkeypatch: pytest.MonkeyPatch, package: Path, use: Callable[..., Driver]) -> Launches:
     use((8, 6))
     launches = Launches()
-    monkeypatch.setattr(StandInBench, "cost", staticmethod(launches.cost))
+    monkeypatch.setattr(StandInTimer, "cost", staticmethod(launches.cost))
     return launches
 
 
-def measure(launches: Any, blocks: list[int], bench: StandInBench | None = None, **options: Any) -> Measured:
+def measure(launches: Any, blocks: list[int], timer: StandInTimer | None = None, **options: Any) -> Measured:
     given = {
         "problems": [{"n": 4}],
         "candidates": {"variant": [MACROS], "kernel": ["update"], "block": blocks},
@@ -65,7 +65,7 @@ def measure(launches: Any, blocks: list[int], bench: StandInBench | None = None,
     def function(problem: Any) -> Any:
         return launches, launches.result if result is None else result
 
-    (measured,) = tune(function, bench or StandInBench())
+    (measured,) = tune(function, timer or StandInTimer())
     return measured
 
 
@@ -73,8 +73,8 @@ def test_wrong_candidates_are_left_out_and_the_fastest_of_the_others_is_chosen(l
     launches.wrong = {64: 0.5}
     launches.errors = {96: ArgumentError("a block has at most 1024 threads")}
     launches.costs = {32: 8.0, 64: 1.0, 96: 1.0, 128: 4.0, 256: 6.0}
-    bench = StandInBench()
-    measured = measure(launches, [32, 64, 96, 128, 256], bench)
+    timer = StandInTimer()
+    measured = measure(launches, [32, 64, 96, 128, 256], timer)
     assert [trial.reason for trial in measured.trials] == [
         None,
         "the result is wrong: element 0 is 2.5, not 2.0; 4 of 4 differ",
@@ -96,13 +96,13 @@ def test_wrong_candidates_are_left_out_and_the_fastest_of_the_others_is_chosen(l
     }
     timed = launches.blocks[6:]
     assert 64 not in timed and 96 not in timed  # checked before they are timed
-    assert bench.timed.count(7) == 26 * 3 and bench.timed.count(1) == 9
+    assert timer.timed.count(7) == 26 * 3 and timer.timed.count(1) == 9
 
 
 def test_the_candidates_are_timed_in_turns_and_the_first_round_only_warms_up(launches: Launches) -> None:
     times = iter([100.0] * 3 + [5.0, 6.0, 7.0] * 2 + [1.0, 2.0, 30.0])
     launches.cost = lambda: next(times)  # type: ignore[method-assign]
-    StandInBench.cost = staticmethod(launches.cost)
+    StandInTimer.cost = staticmethod(launches.cost)
     measured = measure(launches, [1, 2, 3], rounds=3)
     assert launches.blocks[-9:] == [2, 3, 1, 3, 1, 2, 1, 2, 3]
     assert [round(trial.seconds * 1e6) for trial in measured.trials] == [8, 7, 8]
@@ -165,7 +165,7 @@ def test_what_cannot_be_measured_is_refused(launches: Launches, monkeypatch: pyt
     ):
         measure(launches, [1, 2])
     launches.errors = {3: RuntimeError("illegal address")}
-    monkeypatch.setattr(StandInBench, "usable", False)
+    monkeypatch.setattr(StandInTimer, "usable", False)
     with pytest.raises(
         CudaWheelError,
         match=r"the candidate update.*block=3 made the GPU unusable .*RuntimeError: illegal address. Mend it or leave it out",
@@ -177,7 +177,7 @@ def test_what_cannot_be_measured_is_refused(launches: Launches, monkeypatch: pyt
 def test_a_function_that_returns_something_else_is_refused(launches: Launches, returned: Any) -> None:
     declared = tunable("demo.update", problems=[{"n": 1}], candidates={"block": [1]})(lambda problem: returned)
     with pytest.raises(CudaWheelError, match="must return a function that launches a candidate, and its result arrays"):
-        next(tune(declared, StandInBench()))
+        next(tune(declared, StandInTimer()))
 
 
 def test_the_only_kernel_needs_no_name_and_a_missing_variant_is_left_out(launches: Launches) -> None:
@@ -197,7 +197,7 @@ def test_a_module_with_one_kernel_needs_no_name(launches: Launches) -> None:
     def plain(problem: Any) -> Any:
         return launches, launches.result
 
-    (measured,) = tune(plain, StandInBench())
+    (measured,) = tune(plain, StandInTimer())
     assert measured.row.kernel == "plain" and measured.row.variant == {} and measured.row.parameters == {"block": 1}
 
 
@@ -232,7 +232,7 @@ def test_a_declaration_that_means_nothing_is_refused(options: dict[str, Any], me
 
 def test_results_of_every_kind_are_compared() -> None:
     def difference(array: Any, found: Any, **tolerance: float) -> str | None:
-        results = Results(array)
+        results = ResultArrays(array)
         reference = results.read()
         results.write([np.ascontiguousarray(found).tobytes()])
         return results.difference(reference, results.read(), tolerance.get("rtol", 0.0), tolerance.get("atol", 0.0))
@@ -253,7 +253,7 @@ def test_results_of_every_kind_are_compared() -> None:
     assert "1 of 2 differ" in str(difference(record.copy(), np.array([(0, 0), (0, 1)], record.dtype)))
     with pytest.raises(ArgumentError, match="can be compared bit by bit only"):
         difference(record.copy(), np.array([(0, 0), (0, 1)], record.dtype), rtol=1)
-    two = Results((np.zeros(1), bytearray(3)))
+    two = ResultArrays((np.zeros(1), bytearray(3)))
     start = two.read()
     two.write([start[0], b"abc"])
     assert two.difference(start, two.read(), 0, 0) == "result 1 is wrong: element 0 is 97, not 0; 3 of 3 differ"
@@ -264,13 +264,13 @@ def test_results_of_every_kind_are_compared() -> None:
         (np.zeros((4, 4)).T[1:], "not contiguous"),
     ):
         with pytest.raises(ArgumentError, match=message):
-            Results(wrong)
+            ResultArrays(wrong)
 
 
 def test_without_numpy_bits_are_compared_and_a_tolerance_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    results = Results(bytearray(b"abc"))
+    results = ResultArrays(bytearray(b"abc"))
     monkeypatch.setitem(sys.modules, "numpy", None)
     assert results.difference([b"abc"], [b"abd"], 0, 0) == "the result is wrong: byte 2 is 100, not 99"
     with pytest.raises(CudaWheelError, match="rtol and atol need NumPy: pip install numpy"):

@@ -32,7 +32,8 @@ from cuda_wheel.builder.timing import phase
 from cuda_wheel.builder.toolchain.headers import device_runtime_build
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
-from cuda_wheel.runtime.manifest import Field, GlobalInfo, Parameter, Struct
+from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
+from cuda_wheel.runtime.parts.dtypes import Field, Struct
 from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 
 __all__ = [

@@ -87,7 +87,6 @@ class _UnsentCall(NamedTuple):
     """A call that waits to be sent, and its future."""
 
     remote: RemoteCall
-    call: Call[Any]
     future: Future[Any]
 
 
@@ -175,7 +174,7 @@ class DaskCluster(Executor):
             return self._local.enqueue(call)
         future: Future[Any] = Future()
         with self._lock:
-            self._queue.put(_UnsentCall(remote, call, future), call.seconds, call.options)
+            self._queue.put(_UnsentCall(remote, future), call.seconds, call.options)
         self._threads.submit(self._serve)
         return future
 
@@ -237,8 +236,8 @@ class DaskCluster(Executor):
         with self._lock:
             most = max(len(self._queue) // self._most_tasks, 1)
             while self._queue and len(calls) < most and seconds < TASK_SECONDS:
-                calls.append(self._queue.take(calls[0].call.options if calls else None))
-                seconds += calls[-1].call.seconds
+                calls.append(self._queue.take(calls[0].remote.call.options if calls else None))
+                seconds += calls[-1].remote.call.seconds
         return calls
 
     def _send(self, calls: Sequence[_UnsentCall]) -> list[_Reply]:
@@ -289,7 +288,7 @@ class DaskCluster(Executor):
             # On this machine, with all files of the project at hand, the same error can say more; and if the error
             # came from a file that was not sent, there is none.
             remote_error = cause
-        result = self._local.enqueue(replace(waiting.call, seconds=0.0, headers=None)).result()
+        result = self._local.enqueue(replace(waiting.remote.call, seconds=0.0, headers=None)).result()
         if remote_error is not None:
             label = waiting.remote.label
             self._warn(f"{label} compiles on this machine, but did not on the Dask cluster:\n{remote_error}")

@@ -142,7 +142,7 @@ class RemoteCall:
         self._text, jobs = split((call.function, call.argument), Job, LinkJob)
         if len(jobs) != 1:
             raise ValueError("the call must be about one job")
-        self._call = call
+        self.call = call
         self.job: Job | LinkJob = jobs[0]
 
     @property
@@ -176,7 +176,7 @@ class RemoteCall:
             # A `libdevice` that is not empty says that the job needs one.
             libdevice = "needed" if self.job.libdevice else ""
             job = replace(self.job, library="", root="", include_dirs=folders, libdevice=libdevice)
-        parcel = Parcel(self._text, job, contents, versions, self._call.options, self._call.timed, timeout, memory)
+        parcel = Parcel(self._text, job, contents, versions, self.call.options, self.call.timed, timeout, memory)
         # Other releases may be unable to unpickle the parcel, so the version stays outside of it.
         return pickle.dumps((__version__, zlib.compress(pickle.dumps(parcel), 1)))
 

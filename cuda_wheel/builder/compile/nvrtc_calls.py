@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.compile.device_variables import opens_library, remember_references, uses_build_time
-from cuda_wheel.builder.compile.precompiled_headers import compile_with_precompiled_headers, current_precompilation
+from cuda_wheel.builder.compile.precompiled_headers import current_precompilation, precompiled_headers
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.rewriting.front_end import USED_PARTS_OPTION
@@ -70,7 +70,7 @@ class NvrtcCalls:
         elif precompilation is None:
             result = compile_text(asked)
         else:
-            result = compile_with_precompiled_headers(asked, precompilation)
+            result = precompiled_headers().compile(asked, precompilation)
         result = self._with_layouts(request, with_headers(request, result))
         return with_build_time(self._job, request, result, self._uses_build_time)
 

@@ -45,13 +45,13 @@ __all__ = [
     "Precompilation",
     "PrecompiledHeaders",
     "call_with_precompilation",
-    "compile_with_precompiled_headers",
     "current_precompilation",
     "find_header_groups",
     "header_bytes",
     "is_worthwhile",
     "may_precompile",
     "preamble_prefixes",
+    "precompiled_headers",
     "precompiles",
 ]
 
@@ -73,7 +73,7 @@ class HeaderGroup(NamedTuple):
     """Jobs that can share precompiled headers, as one of them sees it."""
 
     key: str
-    """Equal for all jobs of the group, and no others."""
+    """Group identifier."""
     text: bytes
     """The common beginning as this job's source has it. Those of the others may differ in comments and white space."""
     jobs: int
@@ -108,19 +108,15 @@ def _allowing(precompilation: Precompilation) -> Iterator[None]:
 
 def call_with_precompilation(call: tuple[Precompilation, Callable[[Any], T], Any]) -> T:
     """Return `function(argument)`, with precompiled headers for the sources that it compiles by
-    `compile_with_precompiled_headers`."""
+    `precompiled_headers`."""
     precompilation, function, argument = call
     with _allowing(precompilation):
         return function(argument)
 
 
-def compile_with_precompiled_headers(request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult:
-    """Return NVRTC's answer as `nvrtc.compile_text` does, with precompiled headers where that is worthwhile."""
-    return _of_this_process().compile(request, precompilation)
-
-
 @cache
-def _of_this_process() -> PrecompiledHeaders:
+def precompiled_headers() -> PrecompiledHeaders:
+    """Return the precompiled headers of this process."""
     return PrecompiledHeaders()
 
 
@@ -263,7 +259,7 @@ def _reserve_memory(library: str) -> bool:
     """Reserve address space for precompiled headers, beyond this process's memory limit; return whether it worked."""
     if sys.platform == "win32":
         return False
-    import resource  # inside: Windows does not have it
+    import resource  # Windows does not have it
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:

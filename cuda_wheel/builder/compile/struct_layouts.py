@@ -32,7 +32,8 @@ from cuda_wheel.builder.jobs import Compiled, Declared, Job
 from cuda_wheel.builder.manifest_reader import PARAMETERS
 from cuda_wheel.builder.sources.header_search import own_texts
 from cuda_wheel.builder.toolchain.nvrtc import compile_apart
-from cuda_wheel.runtime.manifest import Field, Parameter, Struct
+from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.parts.dtypes import Field, Struct
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcRequest, NvrtcResult

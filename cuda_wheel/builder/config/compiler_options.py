@@ -10,6 +10,7 @@ linker or a run of nvcc needs is ignored, with a message. What would change the 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -275,9 +276,7 @@ def _separated(entry: str) -> list[str]:
     if " -" not in entry or "=" in first or takes_value(first) or re.match(r"-[DUIlL]", first):
         return [entry]
     try:
-        from shlex import split  # few projects have quoted options
-
-        return split(entry)
+        return shlex.split(entry)
     except ValueError:  # a quotation mark that is not closed
         return [entry]
 

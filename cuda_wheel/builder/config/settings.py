@@ -94,12 +94,12 @@ def override_module(own: Architectures, value: str) -> Architectures:
     return Architectures(entries, _WHERE, note if entries != own.entries else "")
 
 
+_listed = ";".join
+"""Writes a list of architectures as CMake does."""
+
+
 def _replaced(entries: Iterable[str], plain: Iterable[str], where: str) -> str:
     return f"{VARIABLE} ({_listed(entries)}) replaces {_listed(plain)} in {where}"
-
-
-def _listed(entries: Iterable[str]) -> str:
-    return ";".join(entries)
 
 
 MOST_VARIANTS = 10_000
@@ -496,7 +496,7 @@ def _suggestion(key: str, known: Mapping[str, Any]) -> str:
     """Return what to write instead of an unknown key."""
     if key in {item.name.replace("_", "-") for item in fields(ModuleConfig)}:
         return f"it is a key of modules: put it into a [[{TABLE}.module]]."
-    from difflib import get_close_matches  # only for an error
+    from difflib import get_close_matches  # start-up time: 1 ms, only for an error
 
     near = get_close_matches(key, known, n=1)
     return f'did you mean "{near[0]}"?' if near else f"the known keys are {', '.join(sorted(known))}."

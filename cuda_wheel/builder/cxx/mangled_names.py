@@ -13,6 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cuda_wheel.builder.tables import read_table
+
 __all__ = [
     "BINARY_OPERATORS",
     "MAX_DEPTH",
@@ -215,25 +217,34 @@ class Cursor(ABC):
         return () if types == [VOID] else tuple(types)
 
 
-UNARY_OPERATORS = {"ps": "+", "ng": "-", "ad": "&", "de": "*", "co": "~", "nt": "!"}
+_TEXTS = {str: str}
 
-BINARY_OPERATORS = {
-    "pl": "+", "mi": "-", "ml": "*", "dv": "/", "rm": "%", "an": "&", "or": "|", "eo": "^", "ls": "<<", "rs": ">>",
-    "eq": "==", "ne": "!=", "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "ss": "<=>", "aa": "&&", "oo": "||",
-    "cm": ",", "aS": "=", "pL": "+=", "mI": "-=", "mL": "*=", "dV": "/=", "rM": "%=", "aN": "&=", "oR": "|=",
-    "eO": "^=", "lS": "<<=", "rS": ">>=", "pm": "->*", "ds": ".*",
-}  # fmt: skip
+_TABLE = read_table(
+    "mangled_names",
+    {
+        "unary operators": _TEXTS,
+        "binary operators": _TEXTS,
+        "other operators": _TEXTS,
+        "keyword operators": _TEXTS,
+        "casts": _TEXTS,
+        "literal suffixes": _TEXTS,
+        "standard abbreviations": _TEXTS,
+        "builtin types": _TEXTS,
+    },
+)
 
-OPERATORS = UNARY_OPERATORS | BINARY_OPERATORS | {
-    "nw": " new", "na": " new[]", "dl": " delete", "da": " delete[]", "pp": "++", "mm": "--", "cl": "()", "ix": "[]",
-    "pt": "->", "qu": "?",
-}  # fmt: skip
+UNARY_OPERATORS: dict[str, str] = _TABLE["unary operators"]
+BINARY_OPERATORS: dict[str, str] = _TABLE["binary operators"]
+OPERATORS: dict[str, str] = UNARY_OPERATORS | BINARY_OPERATORS | _TABLE["other operators"]
+_KEYWORD_OPERATORS: dict[str, str] = _TABLE["keyword operators"]
+_CASTS: dict[str, str] = _TABLE["casts"]
+_LITERAL_SUFFIXES: dict[str, str] = _TABLE["literal suffixes"]
 
-_STANDARD_ABBREVIATIONS = {
-    "t": "std", "a": "std::allocator", "b": "std::basic_string", "s": "std::string", "i": "std::istream",
-    "o": "std::ostream", "d": "std::iostream",
-}  # fmt: skip
+_STANDARD_ABBREVIATIONS: dict[str, str] = _TABLE["standard abbreviations"]
 """Substitutions with fixed meanings: "S" and this letter."""
+
+_BUILTIN_TYPES: dict[str, str] = _TABLE["builtin types"]
+"""<builtin-type>"""
 
 
 class NameReader(Cursor):
@@ -432,17 +443,6 @@ class NameReader(Cursor):
         return argument._replace(kind="pack") if argument.kind == "arguments" else argument
 
 
-_BUILTIN_TYPES = {
-    "v": "void", "w": "wchar_t", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
-    "t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long", "x": "long long",
-    "y": "unsigned long long", "n": "__int128", "o": "unsigned __int128", "f": "float", "d": "double",
-    "e": "long double", "g": "__float128", "z": "...", "Dd": "decimal64", "De": "decimal128", "Df": "decimal32",
-    "Dh": "half", "Di": "char32_t", "Ds": "char16_t", "Du": "char8_t", "Da": "auto", "Dc": "decltype(auto)",
-    "Dn": "std::nullptr_t",
-}  # fmt: skip
-"""<builtin-type>"""
-
-
 class TypeReader(NameReader):
     """Reads <type> and its parts."""
 
@@ -577,15 +577,6 @@ _EXTENDED_RULES: dict[str, Callable[[TypeReader], Node]] = {
     "Do": TypeReader._noexcept_function,
 }
 """Rules by the first two characters of a type."""
-
-
-_LITERAL_SUFFIXES = {
-    "int": "", "unsigned int": "u", "long": "l", "unsigned long": "ul", "long long": "ll", "unsigned long long": "ull",
-}  # fmt: skip
-
-_KEYWORD_OPERATORS = {"sz": "sizeof", "st": "sizeof", "az": "alignof", "at": "alignof", "nx": "noexcept"}
-
-_CASTS = {"sc": "static_cast", "dc": "dynamic_cast", "rc": "reinterpret_cast", "cc": "const_cast"}
 
 
 class SymbolReader(TypeReader):

@@ -9,6 +9,9 @@ which one must be present; in square brackets it may be absent. A name in a slot
 entry in "aliases". "@8.3" marks an alternative that is newer than the form. A form without "@" that begins with 6.3,
 the oldest version that is worth declaring, may be older.
 
+"operands" has what the operands of an instruction need: patterns of the instruction and of its operands, the version,
+and what it is in words. "later targets" has instructions that a target got later than others.
+
 A form must not be wider than what the PTX ISA document and the assemblers of all releases accept from its version on: a
 modifier that is new for one type has its own form. What is not there is unknown, and then PTX keeps its version. So it
 is safe to leave out what no compiler writes, and wrong to add a form that no assembler was asked about:
@@ -18,11 +21,11 @@ is safe to leave out what no compiler writes, and wrong to add a form that no as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from cuda_wheel.builder.tables import read_table
+from cuda_wheel.builder.tables import VERSION, read_table
 from cuda_wheel.runtime.manifest import Version, parse_version
 from cuda_wheel.runtime.parts.formats import ptx
 
@@ -79,7 +82,7 @@ _MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
 """The operator mask(); its group is the first digit of a number. Source: PTX ISA, "Initializers"."""
 
 _NUMBERED = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
-"""The compiler's registers, by the kinds that a rule of `_OPERAND_RULES` tells apart, and what stands for each."""
+"""The compiler's registers, by the kinds that the table's rules of operands tell apart, and what stands for each."""
 
 _STATEMENT = re.compile(
     r"\s*(?:[\w$%]+\s*:(?!:)\s*)*(?:@\s*!?\s*[\w$%]+\s*)?(?P<opcode>[A-Za-z_]\w*)?(?P<modifiers>(?:\s*\.\w+(?:::\w+)*)*)"
@@ -101,32 +104,15 @@ class _OperandRule(NamedTuple):
     what: str
 
 
-_THIRD_COMMA = r"(?:[^,]*,){3}"
-
-_OPERAND_RULES: dict[str, tuple[_OperandRule, ...]] = {
-    opcode: tuple(_OperandRule(re.compile(a), re.compile(b), version, what) for a, b, version, what in rules)
-    for opcodes, rules in {
-        "min max": [(r".*\.f32$", _THIRD_COMMA, (8, 8), "with three inputs")],
-        "mbarrier": [
-            (r"mbarrier\.arrive(?!.*\.(?:noComplete|expect_tx))", r"[^,]*,[^,]*,", (7, 8), "with a count"),
-            (r"mbarrier\.arrive", r"\s*_\s*,", (7, 1), "with the destination _"),
-        ],
-        # A register of 32 bits is the size of the source; anything else may be the predicate that ignores the source.
-        "cp": [(r"cp\.async\.c[ag]\.", _THIRD_COMMA + r"(?!\s*(?:%r\d|\d))", (7, 5), "with a predicate")],
-        "tex tld4": [("", r"[^\[]*\|", (7, 1), "with a predicate as a destination")],
-        "tensormap": [
-            (r".*\.elemtype", r"[^,]*,\s*(?:1[3-5]|0[xX])", (8, 7), "with the element type 13, 14 or 15"),
-            (r".*\.swizzle_mode", r"[^,]*,\s*(?:4|0)", (8, 8), "with the swizzle mode 4"),
-        ],
-        "tcgen05": [(r"tcgen05\.commit", r"[^,]*,\s*\d", (9, 4), "with a number as the mask")],
-        "st": [(r"st\.bulk", r"[^,]*,(?!\s*(?:%rd\d|\d))", (9, 0), "with a size of 32 bits")],
-    }.items()
-    for opcode in opcodes.split()
-}
-"""What the operands of an instruction need, by opcode. Source: PTX ISA, "PTX ISA Notes" of each."""
-
-_TARGET_RULES = ((re.compile(r"cvt\..*\.e[45]m[23]x2\b"), frozenset({"89"}), (8, 1)),)
-"""Instructions that a target got later than others. Source: PTX ISA, "cvt"."""
+@cache
+def _operand_rules() -> Mapping[str, Sequence[_OperandRule]]:
+    """Return opcode -> what its operands need."""
+    rules: dict[str, list[_OperandRule]] = {}
+    for row in ptx_table()["operands"]:
+        rule = _OperandRule(re.compile(row["instruction"]), re.compile(row["operands"]), row["version"], row["what"])
+        for opcode in row["opcodes"]:
+            rules.setdefault(opcode, []).append(rule)
+    return rules
 
 
 def requirement(text: str, arch: str) -> PtxNeeds:
@@ -191,6 +177,7 @@ def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
     instructions: set[str] = set()
     behind_operands: set[str] = set()
     directives: list[str] = []
+    with_operand_rules = _operand_rules().keys()
     for statement in re.split("[;{}]", text):
         match = _STATEMENT.match(statement)
         assert match is not None  # all of its parts may be absent
@@ -202,7 +189,7 @@ def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
                 behind_operands.update(_WORD.findall(operands))
             if ":" in operands:  # a modifier that is split by white space
                 yield " ".join(statement.split())[:80], None
-            if opcode in _OPERAND_RULES:
+            if opcode in with_operand_rules:
                 yield from _operand_needs(opcode, modifiers, operands)
         elif modifiers:
             directives.append(statement[match.start("modifiers") :])
@@ -222,7 +209,7 @@ def _without_elements(match: re.Match[str]) -> str:
 
 def _operand_needs(opcode: str, modifiers: str, operands: str) -> Iterator[tuple[str, Version]]:
     instruction = "".join((opcode + modifiers).split())
-    for rule in _OPERAND_RULES[opcode]:
+    for rule in _operand_rules()[opcode]:
         if rule.instruction.match(instruction) and rule.operands.match(operands):
             yield f"{instruction} {rule.what}", rule.version
 
@@ -248,7 +235,11 @@ def instruction_version(instruction: str, arch: str) -> Version | None:
         for form in _forms(instruction.split(".")[0])
         if form.pattern.fullmatch(instruction)
     ]
-    later = [version for pattern, archs, version in _TARGET_RULES if arch in archs and pattern.match(instruction)]
+    later = [
+        row["version"]
+        for row in ptx_table()["later targets"]
+        if arch in row["architectures"] and re.match(row["instruction"], instruction)
+    ]
     return max([min(needed), *later]) if needed else None
 
 
@@ -263,6 +254,10 @@ def ptx_table() -> Mapping[str, Any]:
         "operand modifiers": by_version,
         "special registers": by_version,
         "pragmas": by_version,
+        "operands": [
+            {"opcodes": [str], "instruction": str, "operands": str, "version": VERSION, "what": str, "why?": str}
+        ],
+        "later targets": [{"instruction": str, "architectures": [str], "version": VERSION}],
     }
     table = read_table("ptx_forms", shape)
     return {**table, "forms": tuple(form for group in table["forms"].values() for form in group)}

@@ -21,7 +21,6 @@ from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.kernel_table import variable_table
 from cuda_wheel.builder.manifest_writer.missing_kernels import absent_headers, left_out_code
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.builder.messages.logs import mentions
 from cuda_wheel.builder.plan import Link, ModulePlan, cuda_sources
 from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.builder.toolchain.headers import header_versions
@@ -111,7 +110,7 @@ def _check_all_named(externals: Sequence[External], module: ModulePlan) -> None:
     if not unnamed:
         return
     names = ", ".join(f'"{external.name}"' for external in unnamed)
-    uses = "".join(f"\n  {external.declaration}{mentions(external.name, module.module)}" for external in unnamed)
+    uses = "".join(f"\n  {external.declaration}{module.module.mentions(external.name)}" for external in unnamed)
     raise CompileError(
         f"{module.module.label} uses symbols that none of its sources defines:{uses}\nAdd the source that defines "
         f"them, or leave them to the program that loads the module: extern = [{names}]."

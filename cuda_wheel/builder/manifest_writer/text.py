@@ -26,7 +26,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cuda_wheel import __version__
-from cuda_wheel.runtime.manifest import FORMAT, Image, Manifest, Parameter, Struct, dotted, sha256_of
+from cuda_wheel.runtime.manifest import FORMAT, Image, Manifest, Parameter, dotted, sha256_of
+from cuda_wheel.runtime.parts.dtypes import Struct
 from cuda_wheel.runtime.parts.many_kernels import block_number
 
 __all__ = ["image_to_json", "manifest_text", "manifest_to_json"]

@@ -10,17 +10,20 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.tables import read_table
 
 __all__ = [
+    "CONTAINERS",
     "DEVICE_LIBRARIES",
     "FOREIGN_HEADERS",
     "HINTED_HEADERS",
     "KERNEL_LAUNCH",
+    "NO_OVERLOADS",
+    "OVERLOADS",
     "Case",
     "Rule",
     "header_pattern",
@@ -54,11 +57,24 @@ _TABLE = read_table(
         "built in": [str],
         "standard of keyword": {str: int},
         "one architecture": {str: str},
+        "containers": {str: str},
+        "overloads": [{"function": str, "argument": str, "architecture": int, "what": str}],
+        "no overloads": [{"function": str, "argument": str, "hint": str}],
     },
 )
 
 HINTED_HEADERS = {name: header for header, names in _TABLE["declared in"].items() for name in names}
 """Undefined name -> the header to suggest."""
+
+CONTAINERS: dict[str, str] = _TABLE["containers"]
+"""Class template of the standard library for host code -> what a kernel takes in its place."""
+
+OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["overloads"]
+"""Overloads of functions that some architectures lack: patterns of the function and of its first argument, the first
+architecture, and the overload in words."""
+
+NO_OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["no overloads"]
+"""Overloads that no architecture has: the same patterns, and what helps."""
 
 DEVICE_LIBRARIES = tuple((each["headers"], each["hint"]) for each in _TABLE["device libraries"])
 """Headers for device code that are not part of the toolkit: a pattern of their names, and the hint."""

@@ -8,13 +8,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.cxx.kernel_scan import function_definitions, masked
 from cuda_wheel.builder.messages.diagnostics import Diagnostic
 from cuda_wheel.builder.messages.hint_rules import (
+    CONTAINERS,
     HINTED_HEADERS,
     KERNEL_LAUNCH,
+    NO_OVERLOADS,
+    OVERLOADS,
     Case,
     Rule,
     instruction_not_supported,
@@ -46,16 +50,6 @@ __all__ = [
 
 # --- host code that device code uses ------------------------------------------------------------------
 
-_CONTAINERS = {
-    "vector": "pass a pointer to device memory and the number of elements",
-    "string": "pass a pointer to characters in device memory and their number",
-    "basic_string": "pass a pointer to characters in device memory and their number",
-    "array": "use cuda::std::array, or a struct with a C array",
-    "map": "copy it into arrays in device memory",
-    "function": "make the kernel a template over the function object",
-}
-"""Class templates of the standard library for host code, and what a kernel takes in their place."""
-
 _DEVICE_RUNTIME = re.compile(r"cuda(?:GetParameterBuffer|LaunchDevice|CG|CDP|DeviceSynchronize|StreamCreateWith)\w*")
 """Functions of the device runtime library, which launches of kernels in device code call."""
 
@@ -69,7 +63,7 @@ def host_function(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> s
 
 def _host_function(name: str) -> str:
     if container := re.match(r"(?:::)?std::(?:__\w+::)*(\w+)(?:<.*)?::", name):
-        other = _CONTAINERS.get(container[1], "pass pointers and numbers")
+        other = CONTAINERS.get(container[1], "pass pointers and numbers")
         word = "string" if container[1] == "basic_string" else container[1]
         return f"std::{word} is for host code, as a parameter of a kernel too: {other}"
     if re.fullmatch(r"cuda[A-Z]\w*|cu[A-Z]\w*", name):
@@ -139,39 +133,21 @@ def _body(text: str, start: int) -> str:
 
 # --- functions of some architectures ------------------------------------------------------------------
 
-_OVERLOADS = (
-    ("atomicAdd", r"double \*", 60, "atomicAdd of a double"),
-    ("atomicAdd", r"(?:__)?half \*", 70, "atomicAdd of a __half"),
-    ("atomicAdd", r"(?:__)?half2 \*", 60, "atomicAdd of a __half2"),
-    ("atomicAdd", r"(?:__)?nv_bfloat162? \*", 80, "atomicAdd of a bfloat16"),
-    ("atomicAdd", r"float[24] \*", 90, "atomicAdd of a vector of floats"),
-    ("atomicCAS", r"unsigned short \*", 70, "atomicCAS of 16 bits"),
-    (r"atomic(?:Min|Max)", r"long long \*|unsigned long \*", 35, "the atomic function of 64 bits"),
-)
-"""Overloads of functions that some architectures lack: the function, its first argument, and the first architecture.
-Source: CUDA C++ Programming Guide, "Atomic Functions"."""
-
-_NO_OVERLOADS = (
-    (r"atomicAdd", r"(?:unsigned )?long(?: long)? \*", "cast the pointer to unsigned long long*: the sum is the same"),
-    (r"atomic(?:Min|Max)", r"(?:float|double) \*", "there is none for floating point: use atomicCAS in a loop"),
-    (r"atomic\w+", r"(?:un)?(?:signed )?(?:short|char) \*", "there is none for 8 or 16 bits: use atomicCAS in a loop"),
-)
-"""Overloads that no architecture has, and what helps."""
-
 
 def overload_for_architecture(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
     """Return the hint for a function that is not declared for the types of its arguments."""
     arguments = re.search(r"argument types are: \((.*)", "\n".join(diagnostic.details))
     if arguments is None:
         return None
-    for function, first_argument, first, what in _OVERLOADS:
-        if re.fullmatch(function, match[1]) and re.match(first_argument, arguments[1]):
-            hint = needs_architecture(what, first, case)
-            return hint and f"{hint}, with a loop of atomicCAS for the others"
-    for function, first_argument, hint in _NO_OVERLOADS:
-        if re.fullmatch(function, match[1]) and re.match(first_argument, arguments[1]):
-            return f"{match[1]}: {hint}"
-    return None
+
+    def first(overloads: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
+        rows = (row for row in overloads if re.fullmatch(row["function"], match[1]))
+        return next((row for row in rows if re.match(row["argument"], arguments[1])), None)
+
+    if row := first(OVERLOADS):
+        hint = needs_architecture(row["what"], row["architecture"], case)
+        return hint and f"{hint}, with a loop of atomicCAS for the others"
+    return f"{match[1]}: {row['hint']}" if (row := first(NO_OVERLOADS)) else None
 
 
 # --- macros -------------------------------------------------------------------------------------------

@@ -10,23 +10,24 @@ from cuda_wheel.builder.config.architectures import named_targets
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.builder.config.values import Architectures
 from cuda_wheel.builder.plan import ModulePlan, Plan
-from cuda_wheel.builder.toolchain.headers import other_libraries
+from cuda_wheel.builder.toolchain.headers import is_spread_out, other_libraries, taken_files
 from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Toolchain
 
-__all__ = ["architecture_notes", "library_notes", "unneeded_folders"]
+__all__ = ["library_notes", "plan_notes", "unneeded_folders"]
 
 OLDEST = 75
 """The first architecture that NVRTC 12.9 does not call deprecated, and the first that NVRTC 13 compiles for."""
 
 
-def architecture_notes(plan: Plan) -> list[str]:
-    """Return a line for each list of architectures that CUDAARCHS changes, one for modules that are PTX alone, and one
-    for targets that the project names and the compiler calls deprecated."""
+def plan_notes(plan: Plan) -> list[str]:
+    """Return a line for each list of architectures that CUDAARCHS changes, one for modules that are PTX alone, one for
+    targets that the project names and the compiler calls deprecated, and the files of a toolchain in several places."""
     lists = dict.fromkeys(module.module.settings.architectures for module in plan.modules)
     return [
         *filter(None, dict.fromkeys(each.note for each in lists)),
         *_ptx_alone_note(plan.modules),
         *_deprecation_note(plan.toolchain.name, lists),
+        *_spread_note(plan.toolchain),
     ]
 
 
@@ -45,6 +46,13 @@ def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator
     old = sorted({f"sm_{target.arch}" for target in named if 10 * target.major + target.minor < OLDEST})
     if old:
         yield f"{compiler} calls {', '.join(old)} deprecated; NVRTC 13 cannot compile for GPUs before {OLDEST / 10}"
+
+
+def _spread_note(toolchain: Toolchain) -> Iterator[str]:
+    """Yield the paths of a toolchain that is not in one place."""
+    if is_spread_out(toolchain):
+        listed = "".join(f"\n  {name}: {path}" for name, path in taken_files(toolchain).items())
+        yield f"the toolchain is in several places:{listed}"
 
 
 _LAUNCHERS = {

@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from cuda_wheel.builder.cache.whole_builds import Shown
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.report.quantities import count_text, size_text
+from cuda_wheel.builder.timing import Span
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.jobs import BuiltModule
@@ -108,8 +110,6 @@ class ProgressReporter:
         self._warnings: set[str] = set()
         self._jobs = 0
         self._plan: Plan | None = None
-        self._toolchain: dict[str, str] = {}
-        """The paths of the compilers and headers, for the trace."""
         self._variants: dict[str, list[BuiltModule]] = {}
         """The variants of each module that are built."""
         self._planned: Counter[str] = Counter()
@@ -125,7 +125,7 @@ class ProgressReporter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._bar:
             self._bar.stop()
@@ -137,7 +137,8 @@ class ProgressReporter:
         if self._timings:
             from cuda_wheel.builder.report.trace import chrome_trace  # few builds write a trace
 
-            self._timings.write_text(json.dumps(chrome_trace(self._steps, self._toolchain)), encoding="utf-8")
+            trace = chrome_trace(self._steps, self._plan.toolchain if self._plan else None)
+            self._timings.write_text(json.dumps(trace), encoding="utf-8")
 
     def _open_timings(self) -> None:
         """Check that the trace can be written: before the build, which would otherwise be wasted."""
@@ -204,8 +205,7 @@ class ProgressReporter:
     def build_started(self, plan: Plan) -> None:
         """Print the numbers of modules and jobs, notes about the architectures, and the toolchain's paths if they are
         in several places."""
-        from cuda_wheel.builder.report.notes import architecture_notes  # start-up time
-        from cuda_wheel.builder.toolchain.headers import is_spread_out, taken_files
+        from cuda_wheel.builder.report.notes import plan_notes  # start-up time
 
         jobs = len({job for module in plan.modules for job in module.jobs})
         links = sum(len(module.links) for module in plan.modules)
@@ -218,20 +218,14 @@ class ProgressReporter:
         counts += f" for {count_text(variants, 'variant')}" if variants else ""
         counts += f", {count_text(links, 'link')}" if links else ""
         self._print(self._info, f"cuda-wheel: {counts}, {plan.toolchain.name}")
-        for note in architecture_notes(plan):
+        for note in plan_notes(plan):
             self._print(self._info, f"cuda-wheel: {note}")
         self._plan = plan
-        self._toolchain = taken_files(plan.toolchain)
-        if is_spread_out(plan.toolchain):
-            listed = "".join(f"\n  {name}: {path}" for name, path in self._toolchain.items())
-            self._print(self._info, f"cuda-wheel: the toolchain is in several places:{listed}")
 
     def step_finished(self, step: Step) -> None:
         """Count the step and its times, and advance the bar."""
         if self._timings:
             self._steps.append(step)
-        from cuda_wheel.builder.timing import Span  # start-up time
-
         times = step.times
         phases = (Span("failing", times.began, times.ended),) if step.how == "failed" else times.phases
         for span in (*phases, *([times.start] if times.start else [])):
@@ -260,8 +254,6 @@ class ProgressReporter:
             self._module_built(module)
 
     def _variant_built(self, module: BuiltModule) -> None:
-        from dataclasses import replace  # start-up time
-
         name = module.manifest.name
         built = self._variants.setdefault(name, [])
         built.append(replace(module, text=b"", fatbin=b""))  # all images together may be larger than memory

@@ -6,20 +6,22 @@ https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cuda_wheel.builder.timing import Span, Step
+from cuda_wheel.builder.toolchain.headers import taken_files
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 
 __all__ = ["chrome_trace"]
 
 
-def chrome_trace(steps: Sequence[Step], toolchain: Mapping[str, str] | None = None) -> dict[str, Any]:
+def chrome_trace(steps: Sequence[Step], toolchain: Toolchain | None = None) -> dict[str, Any]:
     """Return the trace of a build as a JSON object; times are in microseconds since the first step began.
 
     Each worker is a thread; thread 0 is the build's own process, which looks up the cache. The event of a step contains
     the events of its phases. The name of a failed step ends in "failed".
-    `toolchain` are the paths of the compilers and headers, which Perfetto shows as metadata.
+    Perfetto shows the paths of the `toolchain` as metadata.
     """
     steps = sorted(steps, key=lambda step: step.times.began)
     workers = ["", *dict.fromkeys(step.times.worker for step in steps if step.times.worker)]
@@ -27,7 +29,7 @@ def chrome_trace(steps: Sequence[Step], toolchain: Mapping[str, str] | None = No
     origin = min((step.times.start.began if step.times.start else step.times.began for step in steps), default=0.0)
     events = [_thread_name(worker, number) for worker, number in threads.items()]
     events += [_event(span, step, threads[step.times.worker], origin) for step in steps for span in _spans(step)]
-    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": dict(toolchain or {})}
+    return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": taken_files(toolchain) if toolchain else {}}
 
 
 def _thread_name(worker: str, number: int) -> dict[str, Any]:

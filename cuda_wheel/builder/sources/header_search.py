@@ -255,9 +255,8 @@ def _testers(definitions: Definitions) -> set[str]:
     return testers
 
 
-@lru_cache(maxsize=4096)  # jobs have most of their texts in common
-def _scanned(text: bytes) -> IncludeScan:
-    return scan_includes(text)
+_scanned = lru_cache(maxsize=4096)(scan_includes)
+"""`scan_includes`; jobs have most of their texts in common."""
 
 
 def _stamp(path: str) -> tuple[int, int]:

@@ -209,6 +209,19 @@ class SourceModule:
         """Whether the wheel contains it in a form that can be loaded without linking."""
         return not self.settings.extern or bool(self.defaults)
 
+    def mentions(self, name: str) -> str:
+        """Return where the sources contain the last part of a C++ name: ", mentioned at a.cu:3, b.cu:7"."""
+        last = name.partition("(")[0].partition("<")[0].rpartition("::")[2]
+        word = re.compile(rf"\b{re.escape(last)}\b")
+        places = []
+        for source in (*self.sources, *self.defaults):
+            if source.kind in ("cuda", "nvvm", "ptx"):
+                lines = (number for number, line in enumerate(source.text.split("\n"), 1) if word.search(line))
+                places += [f"{source.path}:{number}" for number in lines][:3]
+            elif last.encode() in source.content:
+                places.append(source.path)
+        return f", mentioned at {', '.join(places)}" if places else ""
+
 
 def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
     """Return each variant of a module as a module of its own, or a module without variants alone.

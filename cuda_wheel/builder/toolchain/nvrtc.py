@@ -294,10 +294,7 @@ def compile_with_references(request: NvrtcRequest) -> tuple[NvrtcResult, bytes |
     together: an address, the qualified name, "D" where the mention defines it, "d" where it declares it and "R" where
     it uses it, the file, the line and the column. They may have 40 MB, and take a fifth of the front end's time.
     """
-    import tempfile  # only for a source that needs this: start-up time
-
-    with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "names")
+    with _temporary_file() as path:
         result = compile_text({**request, "options": [*request["options"], "-Xcudafe", f"--xref={path}"]})
         if result["error"] == INVALID_OPTION:
             return compile_text(request), None
@@ -325,10 +322,7 @@ def preprocessed(request: NvrtcRequest) -> bytes | None:
     An undocumented option of the front end, which works in all releases from 12.9 to 13.5. The compilation ends there,
     with an error that says nothing.
     """
-    import tempfile  # only for a source that needs this: start-up time
-
-    with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "text")
+    with _temporary_file() as path:
         options = [*request["options"], "-Xcudafe", "-E", "-Xcudafe", f"--output={path}"]
         result = compile_text({**request, "options": options})
         if " error: " in result["log"]:
@@ -338,6 +332,15 @@ def preprocessed(request: NvrtcRequest) -> bytes | None:
                 return text.read() or None
         except OSError:
             return None
+
+
+@contextmanager
+def _temporary_file() -> Iterator[str]:
+    """Yield the path of a file that the front end may write, in a temporary folder."""
+    import tempfile  # few sources need it: start-up time
+
+    with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
+        yield os.path.join(folder, "output")
 
 
 def scratch_file() -> int:
@@ -414,8 +417,6 @@ def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
     status = 1
     try:
         if sys.platform == "linux":
-            import ctypes
-
             ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
         if sys.platform != "win32":
             signal.signal(signal.SIGALRM, signal.SIG_DFL)

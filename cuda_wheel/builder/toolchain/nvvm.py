@@ -1,7 +1,7 @@
 """Call libNVVM through ctypes. Runs in worker processes only; see `workers`.
 
 Like `nvrtc`, and for the same reason, this module imports the standard library only, and what it returns are plain
-dicts. `messages.logs` reads libNVVM's log.
+dicts. `messages.nvvm_log` reads libNVVM's log.
 """
 
 from __future__ import annotations

@@ -57,6 +57,7 @@ def _parts_of_variant(manifest: Manifest) -> set[str]:
         "instance-names": any("<" in name for name in names),
         "structs": any(argument_type(each) == "Struct" and not is_untyped(each) for each in parameters),
         "untyped-parameters": any(map(is_untyped, parameters)),
+        "trial": manifest.compression != "none" or not any(image.kind == "ptx" for image in manifest.images),
         "tensor-maps": any(each.cpp in ("CUtensorMap", "CUtensorMap_st") for each in parameters),
     }
     return {part for part, is_needed in needed.items() if is_needed}

@@ -70,6 +70,7 @@ class Worker:
     def __init__(self, memory: int | None) -> None:
         self.options: tuple[str, ...] | None = None
         """The compiler options of the calls that the worker has served; None if no call named any."""
+        self._is_killed = False
         self._greeted = False
         self._unread = 0
         """How many answers to `prepare` are still in the pipe."""
@@ -205,11 +206,12 @@ class Worker:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process has ended."""
-        return self._process.poll() is not None
+        """Whether the process has ended, or ends soon because it was killed."""
+        return self._is_killed or self._process.poll() is not None
 
     def kill(self) -> None:
         """Kill the process."""
+        self._is_killed = True
         self._process.kill()
 
     def leave(self) -> None:

@@ -177,7 +177,7 @@ def _use_one_toolchain() -> None:
     cuda.pathfinder searches conda environments and toolkits for them, and no packages: it takes the newest library
     wherever that is, and as `site` did not run in this process, it knows the base environment's folders only.
     """
-    cuda_libraries.search = _find_library
+    cuda_libraries.library_path = _find_library
     site.getsitepackages = lambda prefixes=None: []
 
 

@@ -39,7 +39,6 @@ __all__ = [
     "open_library",
     "packaged_libraries",
     "read_output",
-    "search",
 ]
 
 
@@ -75,16 +74,7 @@ def packaged_libraries(name: str) -> "Iterator[PackagedLibrary]":
 
 def _file_of(name: str, major: int, package: str) -> str | None:
     """Return the path of a library in the folder of its package; None if it is not there."""
-    if sys.platform == "win32":
-        import platform  # slow to import, and only Windows has folders by processor
-
-        machine = "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
-        below = ("bin", machine) if major > 12 else ("bin",)
-        file = f"nvrtc64_{major}0_0.dll" if name == "nvrtc" else f"{name}_{major}0_0.dll"
-        start, end = ("nvvm64", ".dll") if name == "nvvm" else (file, "")
-    else:
-        below = ("lib64",) if name == "nvvm" and major == 12 else ("lib",)
-        start, end = ("libnvvm.so", "") if name == "nvvm" else (f"lib{name}.so.{major}", "")
+    below, start, end = _place_in_package(name, major)
     folder = os.path.join(package, *below)
     try:
         found = sorted(each for each in os.listdir(folder) if each.startswith(start) and each.endswith(end))
@@ -94,8 +84,22 @@ def _file_of(name: str, major: int, package: str) -> str | None:
     return os.path.join(folder, exact[0]) if exact else None
 
 
-def search(name: str) -> str | None:
-    """Return the absolute path of a library as `library_path` does.
+def _place_in_package(name: str, major: int) -> tuple[tuple[str, ...], str, str]:
+    """Return the folder of a library in its package, and how the name of its file starts and ends."""
+    if sys.platform == "win32":
+        import platform  # slow to import, and only Windows has folders by processor
+
+        machine = "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
+        below = ("bin", machine) if major > 12 else ("bin",)
+        file = f"nvrtc64_{major}0_0.dll" if name == "nvrtc" else f"{name}_{major}0_0.dll"
+        return (below, "nvvm64", ".dll") if name == "nvvm" else (below, file, "")
+    if name == "nvvm":
+        return ("lib64",) if major == 12 else ("lib",), "libnvvm.so", ""
+    return ("lib",), f"lib{name}.so.{major}", ""
+
+
+def library_path(name: str) -> str | None:
+    """Return the absolute path of an installed library, "nvrtc", "nvJitLink" or "nvfatbin"; None without one.
 
     The workers of a build replace this function: all calls of a build need the libraries of one release.
     """
@@ -107,11 +111,6 @@ def search(name: str) -> str | None:
         return str(load_nvidia_dynamic_lib(name).abs_path)
     except (OSError, RuntimeError):
         return None
-
-
-def library_path(name: str) -> str | None:
-    """Return the absolute path of an installed library, "nvrtc", "nvJitLink" or "nvfatbin"; None without one."""
-    return search(name)
 
 
 def open_library(name: str) -> "Any":

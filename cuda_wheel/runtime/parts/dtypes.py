@@ -1,14 +1,60 @@
-"""Translate the C++ types of kernel parameters: to formats of `struct`, and to NumPy dtypes.
+"""Describe structs, and translate the C++ types of kernel parameters: to formats of `struct`, and to NumPy dtypes.
 
-`manifest` imports this file when a program asks for a dtype, so it imports nothing of this package.
+`manifest` imports this file, which so imports nothing of this package.
 """
 
 import re
 import struct
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["COMPLEX", "dtype", "vector_format"]
+__all__ = ["COMPLEX", "Field", "Struct", "dtype", "read_structs", "vector_format"]
+
+
+class Field(NamedTuple):
+    """A field of a struct: its name, its type, its offset in bytes and, for an array, the length of each dimension.
+
+    The type is NumPy's of a number, without the byte order ("f4", "u8" for a pointer), or the C++ name of a struct.
+    """
+
+    name: str
+    type: str
+    offset: int
+    shape: tuple[int, ...] = ()
+    struct: "Struct | None" = None
+    """The struct, if the type is one."""
+
+
+class Struct(NamedTuple):
+    """A struct: its C++ name, its size in bytes and its fields; those of its bases are its own. Fields of a union
+    overlap."""
+
+    name: str
+    size: int
+    fields: tuple[Field, ...]
+
+
+def read_structs(items: Mapping[str, Any]) -> dict[str, Struct]:
+    """Return a manifest's structs by their keys. A struct that contains itself is a KeyError."""
+    found: dict[str, Struct] = {}
+    waiting = dict(items)
+
+    def struct_of(key: str) -> Struct:
+        if key not in found:
+            item = waiting.pop(key)
+            found[key] = Struct(item["name"], item["size"], tuple(map(field_of, item["fields"])))
+        return found[key]
+
+    def field_of(item: Mapping[str, Any]) -> Field:
+        struct = struct_of(item["struct"]) if "struct" in item else None
+        type_ = item["type"] if struct is None else struct.name
+        return Field(item["name"], type_, item["offset"], tuple(item.get("shape", ())), struct)
+
+    while waiting:
+        struct_of(next(iter(waiting)))
+    return found
+
 
 COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
 """The end of a complex type's name, std's, thrust's or cuda::std's."""

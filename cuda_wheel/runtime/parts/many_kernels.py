@@ -1,14 +1,13 @@
 """Read the kernels of a module with many when they are asked for: reading all could take longer than the load."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ..manifest import (
     KernelInfo,
     Macros,
     Manifest,
     ManifestFile,
-    Struct,
     checked,
     kernel_of,
     manifest_of_record,
@@ -16,6 +15,9 @@ from ..manifest import (
     sha256_of,
     structs_of,
 )
+
+if TYPE_CHECKING:
+    from .dtypes import Struct
 
 __all__ = ["Kernels", "block_number", "manifest_with_many"]
 
@@ -72,7 +74,7 @@ class Kernels(Sequence[KernelInfo]):
         index = row["index"]
         if index not in self._made:
             if self._structs is None:
-                self._structs = structs_of(self._record["structs"])
+                self._structs = structs_of(self._record)
             self._made[index] = kernel_of(row, self._structs)
         return self._made[index]
 

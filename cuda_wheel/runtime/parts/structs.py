@@ -63,6 +63,15 @@ class StructConverter(Converter):
             return ctypes.string_at(value.getPtr(), self._size)
         if is_of(type(value), "cuda", "TensorMapDescriptor") and self._size == _TENSOR_MAP:
             return _descriptor_bytes(value)
+        view = self._bytes_of(value)
+        if self._vector and not _holds(view.format, self._vector[-1]):
+            raise TypeError(f"takes elements of format {self._vector[-1]}, not {view.format}; see the module struct")
+        if view.nbytes != self._size:
+            raise TypeError(f"takes a struct of {self._size} bytes, not {view.nbytes} bytes")
+        return view.tobytes()
+
+    def _bytes_of(self, value: Any) -> memoryview:
+        """Return the bytes of a buffer; raise TypeError for anything else, and for a number."""
         if is_on_gpu(value):
             raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU{self._help}")
         if _is_number(value):
@@ -71,15 +80,10 @@ class StructConverter(Converter):
                 "pass those, such as numpy.float32(1).tobytes()"
             )
         try:
-            view = memoryview(value.tobytes()) if _has_overlapping_fields(value) else host_bytes(value)
+            return memoryview(value.tobytes()) if _has_overlapping_fields(value) else host_bytes(value)
         except ArgumentError as error:
             reason = f" ({error})" if is_array(type(value)) else ""
             raise TypeError(f"takes a struct of {self._size} bytes, not {type_name(type(value))}{reason}") from None
-        if self._vector and not _holds(view.format, self._vector[-1]):
-            raise TypeError(f"takes elements of format {self._vector[-1]}, not {view.format}; see the module struct")
-        if view.nbytes != self._size:
-            raise TypeError(f"takes a struct of {self._size} bytes, not {view.nbytes} bytes")
-        return view.tobytes()
 
     def _packed(self, numbers: Sequence[Any], value: Any) -> bytes:
         """Return the bytes of a vector's elements."""

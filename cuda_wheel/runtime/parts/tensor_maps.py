@@ -131,14 +131,25 @@ def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int,
     ):
         if value not in choices:
             raise ArgumentError(f"{what} must be one of {', '.join(map(str, choices))} bytes, not {value_text(value)}")
+    _check_array(layout, interleave)
+    _check_row(box[-1] * _SIZES[layout.dtype], swizzle, interleave)
+    capability, _ = device_and_driver()
+    if capability < (9, 0):
+        raise ArgumentError(
+            f"tensor maps need a GPU of compute capability 9.0 or higher; this one has {dotted(capability)}"
+        )
+
+
+def _check_array(layout: _Layout, interleave: int) -> None:
+    """Raise ArgumentError for an array that a tensor map cannot have."""
     address, dtype, shape, strides = layout
-    size, unit = _SIZES[dtype], 32 if interleave == 32 else 16
+    unit = 32 if interleave == 32 else 16
     if not 1 <= len(shape) <= 5 or (interleave and len(shape) < 3):
         least = "3, because of interleave," if interleave else "1"
         raise ArgumentError(f"a tensor map has {least} to 5 dimensions, not {len(shape)}")
     if 0 in shape or max(shape) > 1 << 32:
         raise ArgumentError(f"a tensor map has 1 to 2^32 elements in each dimension; the array's shape is {shape}")
-    if strides[-1] != size and shape[-1] > 1:
+    if strides[-1] != _SIZES[dtype] and shape[-1] > 1:
         raise ArgumentError(f"the array's last dimension must be contiguous; its strides are {strides} bytes")
     if address % unit:
         raise ArgumentError(f"the array's address must be a multiple of {unit} bytes, not {address:#x}")
@@ -147,17 +158,16 @@ def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int,
         raise ArgumentError(
             f"the array's strides must be multiples of {unit} bytes, not {wrong[0]}: pad the rows of the array"
         )
-    if not interleave and box[-1] * size % 16:
-        raise ArgumentError(f"a row of the box must be a multiple of 16 bytes, not {box[-1] * size}")
-    if swizzle and not interleave and box[-1] * size > swizzle:
-        raise ArgumentError(f"a row of the box may have at most the {swizzle} bytes of swizzle, not {box[-1] * size}")
+
+
+def _check_row(size: int, swizzle: int, interleave: int) -> None:
+    """Raise ArgumentError if the rows of the box, of `size` bytes, do not suit the swizzle and interleave in bytes."""
+    if not interleave and size % 16:
+        raise ArgumentError(f"a row of the box must be a multiple of 16 bytes, not {size}")
+    if swizzle and not interleave and size > swizzle:
+        raise ArgumentError(f"a row of the box may have at most the {swizzle} bytes of swizzle, not {size}")
     if interleave == 32 and swizzle != 32:
         raise ArgumentError("an interleave of 32 bytes needs a swizzle of 32 bytes")
-    capability, _ = device_and_driver()
-    if capability < (9, 0):
-        raise ArgumentError(
-            f"tensor maps need a GPU of compute capability 9.0 or higher; this one has {dotted(capability)}"
-        )
 
 
 def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[int, ...]:

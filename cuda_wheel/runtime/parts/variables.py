@@ -22,7 +22,7 @@ from .buffers import device_bytes, host_bytes
 if TYPE_CHECKING:
     from ..jit import Jit
 
-__all__ = ["Global", "read_variable", "write_variable"]
+__all__ = ["Global"]
 
 
 class LoadedModule(Protocol):
@@ -78,8 +78,30 @@ class Global:
         and is complete when this returns; if a graph is captured on that stream, the copy becomes a part of the graph.
         Raises ArgumentError if `data` does not fit.
         """
-
-        write_variable(self, data, offset, stream)
+        address, driver = self.address, cuda_driver()
+        on_gpu = is_on_gpu(data) or (exports(type(data)) and data.__dlpack_device__()[0] in PLACES)
+        if stream is not None:
+            on_stream = stream_address(stream)
+        elif (chosen := block_stream()) is not None:
+            on_stream = chosen
+        else:
+            on_stream = _array_stream(data) if on_gpu else 0
+        kept: Kept = []
+        source: Any
+        if on_gpu:
+            source, size = _awaited_bytes(data, on_stream, kept)
+            copy = driver.cuMemcpyDtoDAsync
+        else:
+            source = host_bytes(data)
+            size = source.nbytes
+            copy = driver.cuMemcpyHtoDAsync
+        _check_range(self, offset, size)
+        # On any stream, the default one included, the copy may still run when the call returns.
+        check_result(copy(address + offset, source, size, on_stream), f"writing {self.name}")
+        if stream is None and not is_capturing(on_stream):
+            check_result(driver.cuStreamSynchronize(on_stream), f"writing {self.name}")
+        elif kept:
+            keep(kept, on_stream)
 
     def read(self, into: Any = None, *, offset: int = 0, stream: Any = None) -> bytes | None:
         """Copy the variable into the contiguous writable buffer `into`, such as a NumPy array, or return it as bytes.
@@ -88,8 +110,16 @@ class Global:
         the default stream, and not for work on other non-blocking streams, such as PyTorch's (cuStreamNonBlocking).
         Raises ArgumentError if the variable is smaller than `into`.
         """
-
-        return read_variable(self, into, offset, stream)
+        target = bytearray(max(self.size - offset, 0)) if into is None else into
+        view = host_bytes(target)
+        if view.readonly:
+            raise ArgumentError(f"{self.name} cannot be read into a {type(into).__name__}: it is read-only")
+        _check_range(self, offset, view.nbytes)
+        on_stream = (block_stream() or 0) if stream is None else stream_address(stream)
+        address, driver, doing = self.address + offset, cuda_driver(), f"reading {self.name}"
+        check_result(driver.cuMemcpyDtoHAsync(view, address, view.nbytes, on_stream), doing)
+        check_result(driver.cuStreamSynchronize(on_stream), doing)
+        return bytes(target) if into is None else None
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -98,34 +128,6 @@ class Global:
 
     def __repr__(self) -> str:
         return f"<Global {self.name!r} of {self.module.name}: {self.size} bytes, {self.info.space}>"
-
-
-def write_variable(variable: "Global", data: Any, offset: int, stream: Any) -> None:
-    """Copy a buffer or an array on the GPU into a variable; see `Global.write`."""
-    address, driver = variable.address, cuda_driver()
-    on_gpu = is_on_gpu(data) or (exports(type(data)) and data.__dlpack_device__()[0] in PLACES)
-    if stream is not None:
-        on_stream = stream_address(stream)
-    elif (chosen := block_stream()) is not None:
-        on_stream = chosen
-    else:
-        on_stream = _array_stream(data) if on_gpu else 0
-    kept: Kept = []
-    source: Any
-    if on_gpu:
-        source, size = _awaited_bytes(data, on_stream, kept)
-        copy = driver.cuMemcpyDtoDAsync
-    else:
-        source = host_bytes(data)
-        size = source.nbytes
-        copy = driver.cuMemcpyHtoDAsync
-    _check_range(variable, offset, size)
-    # On any stream, the default one included, the copy may still run when the call returns.
-    check_result(copy(address + offset, source, size, on_stream), f"writing {variable.name}")
-    if stream is None and not is_capturing(on_stream):
-        check_result(driver.cuStreamSynchronize(on_stream), f"writing {variable.name}")
-    elif kept:
-        keep(kept, on_stream)
 
 
 def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
@@ -169,20 +171,6 @@ def _array_stream(array: Any) -> int:
     if find is by_arrays:
         return named_stream([array])
     return find(device or 0) if find else 0
-
-
-def read_variable(variable: "Global", into: Any, offset: int, stream: Any) -> bytes | None:
-    """Copy a variable into a buffer, or return it as bytes; see `Global.read`."""
-    target = bytearray(max(variable.size - offset, 0)) if into is None else into
-    view = host_bytes(target)
-    if view.readonly:
-        raise ArgumentError(f"{variable.name} cannot be read into a {type(into).__name__}: it is read-only")
-    _check_range(variable, offset, view.nbytes)
-    on_stream = (block_stream() or 0) if stream is None else stream_address(stream)
-    address, driver, doing = variable.address + offset, cuda_driver(), f"reading {variable.name}"
-    check_result(driver.cuMemcpyDtoHAsync(view, address, view.nbytes, on_stream), doing)
-    check_result(driver.cuStreamSynchronize(on_stream), doing)
-    return bytes(target) if into is None else None
 
 
 def _check_range(variable: "Global", offset: int, size: int) -> None:

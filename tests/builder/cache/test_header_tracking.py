@@ -11,8 +11,8 @@ import pytest
 
 from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.compile.job import compile_job
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
-from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import Step
 from cuda_wheel.builder.toolchain.toolchain import Toolchain

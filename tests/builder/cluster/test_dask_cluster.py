@@ -21,8 +21,8 @@ from cuda_wheel.builder.cluster import dask_cluster
 from cuda_wheel.builder.cluster.dask_cluster import DaskCluster
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.jobs import Compiled, Job
-from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import TimedError
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
@@ -448,7 +448,7 @@ def test_without_distributed_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_local_build_does_not_import_distributed(tmp_path: Path) -> None:
     program = (
-        "import sys; from cuda_wheel.builder.report.reporter import SilentReporter; from cuda_wheel.builder.project import build_module\n"
+        "import sys; from cuda_wheel.builder.report.reporter import SilentReporter; from cuda_wheel.builder.full_build import build_module\n"
         f"from pathlib import Path; build_module(Path({str(FIXTURES / 'stencil')!r}), {STENCIL!r}, {{}}, SilentReporter())\n"
         "print([name for name in ('distributed', 'dask', 'cuda_wheel.builder.cluster.job_transfer') if name in sys.modules])"
     )

@@ -16,7 +16,8 @@ import pytest
 from cuda_wheel.builder.compile import struct_layouts
 from cuda_wheel.builder.compile.struct_layouts import DebugEntry, debug_entries, declared_parameters, with_parameters
 from cuda_wheel.builder.jobs import EMPTY, Compiled, Declared, Job
-from cuda_wheel.runtime.manifest import Parameter, Struct
+from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.parts.dtypes import Struct
 
 pytestmark = pytest.mark.one_toolchain
 

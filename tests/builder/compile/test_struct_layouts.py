@@ -27,7 +27,8 @@ from cuda_wheel.builder.sources.modules import select
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.manifest import Field, Manifest, Parameter, Struct
+from cuda_wheel.runtime.manifest import Manifest, Parameter
+from cuda_wheel.runtime.parts.dtypes import Field, Struct
 
 Build = Callable[..., Manifest]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.jobs import Compiled
@@ -76,8 +78,38 @@ NB_MODULE(demo, m) {
 
 def test_launchers_that_log_and_bind_compile(compiled: Callable[..., Compiled]) -> None:
     result = compiled(SOURCE)
-    assert {signature(symbol).name for symbol in result.kernels} == {"scale<float, 2>", "scale<double, 5>"}
+    assert kernels(result) == {"scale<float, 2>", "scale<double, 5>"}
     assert (result.variables, result.left_out, result.log) == ((), (), "")
+
+
+def kernels(result: Compiled) -> set[str]:
+    return {signature(symbol).name for symbol in result.kernels}
+
+
+@pytest.mark.one_toolchain
+def test_the_releases_that_stand_ins_name_are_defaults(compiled: Callable[..., Compiled]) -> None:
+    text = """
+#include <fmt/format.h>
+#include <nanobind/nanobind.h>
+#include <nccl.h>
+#include <pybind11/pybind11.h>
+#include <spdlog/spdlog.h>
+static_assert(PYBIND11_VERSION_HEX == (PYBIND11_VERSION_MAJOR << 24 | PYBIND11_VERSION_MINOR << 16 | PYBIND11_VERSION_PATCH << 8));
+template <int... N> __global__ void k() {}
+void use() { k<FMT_VERSION, NB_VERSION_MAJOR, NCCL_VERSION_CODE, PYBIND11_VERSION_HEX, SPDLOG_VERSION><<<1, 1>>>(); }
+"""
+    assert kernels(compiled(text)) == {"k<110200, 2, 22800, 34407936, 11503>"}
+    numbers = {
+        "FMT_VERSION": 90100,
+        "NB_VERSION_MAJOR": 1,
+        "SPDLOG_VER_MAJOR": 1,
+        "SPDLOG_VER_MINOR": 9,
+        "SPDLOG_VER_PATCH": 2,
+    }
+    numbers |= {"NCCL_MAJOR": 2, "NCCL_MINOR": 20, "NCCL_PATCH": 5}
+    numbers |= {f"PYBIND11_VERSION_{part}": number for part, number in (("MAJOR", 3), ("MINOR", 0), ("PATCH", 1))}
+    options = ("--std=c++17", *(f"--define-macro={name}={number}" for name, number in numbers.items()))
+    assert kernels(compiled(text, options=options)) == {"k<90100, 1, 22005, 50331904, 10902>"}
 
 
 def test_the_stand_ins_come_before_the_projects_folders(tmp_path: Path, toolchain: Toolchain) -> None:

@@ -13,8 +13,9 @@ from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.runtime import files, loading
 from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
 from cuda_wheel.runtime.files import ModuleFiles
-from cuda_wheel.runtime.manifest import USUAL_SIZE, Field, Image, KernelInfo, Manifest, Parameter, Struct, Target
+from cuda_wheel.runtime.manifest import USUAL_SIZE, Image, KernelInfo, Manifest, Parameter, Target
 from cuda_wheel.runtime.module import Module
+from cuda_wheel.runtime.parts.dtypes import Field, Struct
 from tests.support.driver import Driver
 
 pytestmark = pytest.mark.one_toolchain

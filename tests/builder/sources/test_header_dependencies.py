@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.project import build_module
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header, reachable
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain

@@ -12,9 +12,9 @@ import pytest
 from cuda_wheel.builder.compile.error_text import missing_headers_error
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
+from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.manifest_reader import manifest_of
-from cuda_wheel.builder.project import build_module
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.header_search import missing_headers
 from cuda_wheel.builder.workers.pool import Workers

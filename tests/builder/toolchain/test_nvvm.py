@@ -19,7 +19,7 @@ from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.assembly import assemble
-from cuda_wheel.builder.messages.logs import read_nvvm_log, read_nvvm_result
+from cuda_wheel.builder.messages.nvvm_log import read_nvvm_log, read_nvvm_result
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.modules import SourceModule

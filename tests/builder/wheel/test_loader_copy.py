@@ -16,12 +16,13 @@ from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.wheel.loader_copy import copied_files, parts_for, parts_named_in
 from cuda_wheel.builder.wheel.outputs import known_parts, loader_files, write
 from cuda_wheel.runtime.errors import PARTS
-from cuda_wheel.runtime.manifest import GlobalInfo, KernelInfo, Manifest, Parameter
+from cuda_wheel.runtime.manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
 
 pytestmark = pytest.mark.one_toolchain
 
+PTX = Image("ptx", Target.parse("compute_75"), (6, 3), (8, 8), (10, 0), 0, 1, "0" * 64, {})
 PLAIN = Manifest(
-    "demo.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), (), (KernelInfo("k", "k", ()),)
+    "demo.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), (PTX,), (KernelInfo("k", "k", ()),)
 )
 
 
@@ -41,6 +42,7 @@ def taking(*parameters: Parameter) -> Manifest:
         (PLAIN._replace(kernels=(KernelInfo("k<float>", "_Z1kIfEvv", ()),)), {"instance-names"}),
         (PLAIN._replace(globals=(GlobalInfo("table", "table", "constant", 4),)), {"variables"}),
         (PLAIN._replace(variant=(("N", 4),)), {"variants"}),
+        (PLAIN._replace(images=(PTX._replace(kind="cubin", target=Target.parse("sm_80")),)), {"trial"}),
     ],
 )
 def test_the_parts_that_a_module_needs(manifest: Manifest, parts: set[str]) -> None:
@@ -140,5 +142,8 @@ def test_each_part_comes_with_all_that_it_imports(part: str, tmp_path: Path, mon
 def test_the_core_needs_no_part_and_no_file_of_the_build_side() -> None:
     names = set(copied_files(()))
     assert not [name for name in names if "/" in name]
-    assert len(names) <= 20
+    assert len(names) <= 16
+    contents = copied_files(()).values()
+    assert sum(content.count(b"\n") for content in contents) <= 4150
+    assert sum(map(len, contents)) <= 183_000
     assert not {"parts/specialize.py", "parts/compile_text.py", "parts/source_hook.py"} & set(copied_files(PARTS))

@@ -25,6 +25,7 @@ from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call, WorkerFunction
 from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.builder.workers.worker import Worker
 from tests.support.processes import alive, run
 from tests.support.projects import KERNEL
 
@@ -74,6 +75,17 @@ def test_a_worker_that_ends_while_idle_fails_no_call() -> None:
         while time.monotonic() < deadline and not worker.has_ended:
             time.sleep(0.01)
         assert workers.submit(len, (1,)).result() == 1
+
+
+def test_a_worker_has_ended_once_it_is_killed() -> None:
+    """A job that is stopped as it ends kills its worker: no other job may be sent to it."""
+    worker = Worker(None)
+    try:
+        assert not worker.has_ended
+        worker.kill()
+        assert worker.has_ended
+    finally:
+        worker.end()
 
 
 @pytest.mark.slow

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cuda_wheel.runtime.manifest import Field, Parameter, Struct
-from cuda_wheel.runtime.parts.dtypes import vector_format
+from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.parts.dtypes import Field, Struct, vector_format
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -53,7 +53,7 @@ def test_a_table_is_read_as_it_was_written_in_one_order() -> None:
 def test_new_rows_replace_those_of_their_gpu_and_name_alone() -> None:
     old = [row(), row(problem={"n": 5}), row("NVIDIA A"), row(name="apply")]
     new = [row(microseconds=1.0, problem={"n": 7})]
-    assert merged(old, new) == merged(reversed(old), new) == [row(name="apply"), row("NVIDIA A"), new[0]]
+    assert merged_rows(old, new) == merged(reversed(old), new) == [row(name="apply"), row("NVIDIA A"), new[0]]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,12 @@
 #include <cuda_runtime.h>
 #include <limits.h>
 
+// The release whose interface this header declares; `defines` may name another.
+#ifndef NCCL_MAJOR
 #define NCCL_MAJOR 2
 #define NCCL_MINOR 28
 #define NCCL_PATCH 0
+#endif
 #define NCCL_VERSION(major, minor, patch) ((major) * 10000 + (minor) * 100 + (patch))
 #define NCCL_VERSION_CODE NCCL_VERSION(NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH)
 #define NCCL_UNIQUE_ID_BYTES 128

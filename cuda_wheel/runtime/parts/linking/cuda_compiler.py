@@ -8,7 +8,7 @@ whether a program may use `__DATE__`, `__TIME__` or `__TIMESTAMP__`. Both are pu
 import ctypes
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -79,21 +79,29 @@ def pasted_tokens(texts: Sequence[bytes]) -> set[bytes]:
     for text in texts:
         for name, body, option, value in _DEFINITION.findall(text):
             bodies.setdefault(name or option, []).append(body or value)
-    words = {name: {word for body in each for word in _TOKEN.findall(body)} for name, each in bodies.items()}
+    words = {name: _tokens(each) for name, each in bodies.items()}
     pasting = {name for name, each in bodies.items() if any(map(_PASTE.search, each))} | {_LOCATION}
     pasting |= {match for text in texts for match in _CCCL.findall(text)}
-    while more := {name for name, each in words.items() if name not in pasting and each & pasting}:
-        pasting |= more
-    tokens = {word for name in pasting for word in words.get(name, ())}
-    for text in texts:
-        for name, arguments in _calls(_DEFINITION.sub(b"", text), pasting):
-            if arguments is None and any(body.startswith(b"(") for body in bodies.get(name, [b"("])):
-                # A macro that takes arguments, and whose name is an argument of another, for example.
-                return {word for each in texts for word in _TOKEN.findall(each)} | {b"_", b"__"}
-            tokens.update(_TOKEN.findall(arguments or b""))
-    while more := {word for name in tokens & words.keys() for word in words[name]} - tokens:
-        tokens |= more
+    pasting = _grown(pasting, lambda known: {name for name, each in words.items() if each & known})
+    tokens = set().union(*(words.get(name, set()) for name in pasting))
+    takes_arguments = {name for name in pasting if any(body.startswith(b"(") for body in bodies.get(name, [b"("]))}
+    for name, arguments in [call for text in texts for call in _calls(_DEFINITION.sub(b"", text), pasting)]:
+        if arguments is None and name in takes_arguments:  # the name is an argument of another macro, for example
+            return _tokens(texts) | {b"_", b"__"}
+        tokens |= _tokens([arguments or b""])
+    tokens = _grown(tokens, lambda known: set().union(*(words[name] for name in known & words.keys())))
     return tokens | ({b"_", b"__"} if pasting - bodies.keys() else set())
+
+
+def _tokens(texts: Iterable[bytes]) -> set[bytes]:
+    return {token for text in texts for token in _TOKEN.findall(text)}
+
+
+def _grown(known: set[bytes], follow: Callable[[set[bytes]], set[bytes]]) -> set[bytes]:
+    """Return a set with all that follows from it, and from that, and so on."""
+    while more := follow(known) - known:
+        known = known | more
+    return known
 
 
 def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None]]:

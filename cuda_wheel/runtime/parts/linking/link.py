@@ -21,7 +21,7 @@ from ...module import Module, once
 from ..cuda_libraries import nvjitlink_version
 from ..floating_point import FloatingPoint, floating_point
 from ..formats import ptx as ptx_format
-from ..formats.cubin import demangled, read_cubin
+from ..formats.cubin import Cubin, demangled, read_cubin
 from .cuda_compiler import nvrtc_version
 from .inputs import InputKind, LinkInput, link_input_of
 from .prepared_link import Linked, PreparedLink
@@ -235,30 +235,44 @@ def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Targ
 def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
     """Return the first module's manifest, with the kernels and variables of everything that was linked."""
     cubin = read_cubin(linked.cubin)
-    kernels: dict[str, KernelInfo] = {}
     variables: dict[str, GlobalInfo] = {}
+    for manifest, _ in parts.modules:
+        variables |= {info.symbol: info for info in manifest.globals if info.symbol not in variables}
+    for symbol, variable in cubin.variables.items():
+        variables.setdefault(symbol, GlobalInfo(demangled(symbol), symbol, *variable))
+    return parts.modules[0][0]._replace(
+        kernels=tuple(_linked_kernels(parts, linked, cubin)),
+        globals=tuple(variables.values()),
+        images=(),
+        long_size=_long_size(parts),
+    )
+
+
+def _linked_kernels(parts: LinkParts, linked: Linked, cubin: Cubin) -> Iterable[KernelInfo]:
+    """Return the kernels of everything that was linked: of the modules, of pieces of PTX, and of all others."""
+    kernels: dict[str, KernelInfo] = {}
     for manifest, images in parts.modules:
         targets = {str(image.target) for image in images}
         for info in manifest.kernels:
             is_absent = targets & set(info.absent) and info.symbol not in cubin.kernels
             kernels.setdefault(info.symbol, info._replace(absent=(str(linked.target),) if is_absent else ()))
-        variables |= {info.symbol: info for info in manifest.globals if info.symbol not in variables}
-    modules = {manifest.name for manifest, _ in parts.modules}
-    for unit in parts.units:
-        if "ptx" in unit.forms and unit.name.partition(":")[0] not in modules:
+    for unit in _other_units(parts):
+        if "ptx" in unit.forms:
             for symbol, parameters in ptx_format.kernels(unit.forms["ptx"].decode(errors="replace")).items():
                 kernels.setdefault(symbol, KernelInfo(demangled(symbol), symbol, parameters))
     for symbol, entry in cubin.kernels.items():
         kernels.setdefault(symbol, KernelInfo(demangled(symbol), symbol, entry.parameters))
-    for symbol, variable in cubin.variables.items():
-        variables.setdefault(symbol, GlobalInfo(demangled(symbol), symbol, *variable))
+    return kernels.values()
+
+
+def _long_size(parts: LinkParts) -> int | None:
+    """Return the bytes of a `long` in everything that was linked; None if that differs, or is not known."""
     sizes = {manifest.long_size for manifest, _ in parts.modules}
-    for unit in parts.units:
-        if unit.name.partition(":")[0] not in modules:
-            sizes.add(struct.calcsize("l") if "cuda" in unit.forms else None)
-    return parts.modules[0][0]._replace(
-        kernels=tuple(kernels.values()),
-        globals=tuple(variables.values()),
-        images=(),
-        long_size=sizes.pop() if len(sizes) == 1 else None,
-    )
+    sizes |= {struct.calcsize("l") if "cuda" in unit.forms else None for unit in _other_units(parts)}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _other_units(parts: LinkParts) -> list[LinkUnit]:
+    """Return the units that are no module's."""
+    modules = {manifest.name for manifest, _ in parts.modules}
+    return [unit for unit in parts.units if unit.name.partition(":")[0] not in modules]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from ...driver import check_result, cuda_driver, device_and_driver, device_with_context, load_library
 from ...errors import DriverError, ImageError
 from ...jit import JitOptions, load_compiled
-from ...loading import load_ptx, try_to_load
+from ...loading import load_ptx
 from ...manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Space, Target, Version, dotted, sha256_of
 from ...module import Module, once
 from ...rules import How, doubt, unsupported
@@ -14,6 +14,7 @@ from ..floating_point import floating_point
 from ..formats import ptx
 from ..formats.cubin import check_cubin, demangled
 from ..formats.fatbin import whole_fatbin
+from ..trial import try_to_load
 from .inputs import KIND_LABELS, LinkInput, link_input_of
 
 __all__ = ["kernels_of_library", "load_code"]

@@ -150,9 +150,10 @@ def _with_lto(
     # Of a unit that is LTO-IR alone, which nvJitLink cannot read.
     blocking = next(filter(None, (against_lto[unit.name] for unit in lto_only)), None)
     some_ltoir = len(without_ltoir) < len(units) or _have_kind(units, CONTAINER_KINDS)
-    if not (against_nvjitlink or blocking) and some_ltoir and (options.lto or lto_only):
+    why_not = blocking or against_nvjitlink
+    if not why_not and some_ltoir and (options.lto or lto_only):
         return Strategy("lto", "nvjitlink", f"LTO of the pieces that have LTO-IR; {' and '.join(without_ltoir)}")
-    return f"LTO: {blocking or against_nvjitlink or without_ltoir[0]}"
+    return f"LTO: {why_not or without_ltoir[0]}"
 
 
 def _without_lto(

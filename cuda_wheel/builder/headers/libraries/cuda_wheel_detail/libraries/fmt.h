@@ -19,7 +19,10 @@
 #include <type_traits>
 #include <utility>
 
+// The release whose interface this header declares; `defines` may name another.
+#ifndef FMT_VERSION
 #define FMT_VERSION 110200
+#endif
 #define FMT_STRING(text) (text)
 #define FMT_COMPILE(text) (text)
 #define FMT_CONSTEXPR constexpr

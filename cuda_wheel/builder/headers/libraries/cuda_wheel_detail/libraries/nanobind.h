@@ -18,9 +18,12 @@
 #include <utility>
 #include <vector>
 
+// The release whose interface this header declares; `defines` may name another.
+#ifndef NB_VERSION_MAJOR
 #define NB_VERSION_MAJOR 2
 #define NB_VERSION_MINOR 9
 #define NB_VERSION_PATCH 2
+#endif
 #define NB_INLINE inline
 #define NB_NOINLINE
 #define NB_EXPORT

@@ -9,6 +9,14 @@
 #include <string>
 #include <vector>
 
+// The release whose interface this header declares, which is that with {fmt} 11.2; `defines` may name another.
+#ifndef SPDLOG_VER_MAJOR
+#define SPDLOG_VER_MAJOR 1
+#define SPDLOG_VER_MINOR 15
+#define SPDLOG_VER_PATCH 3
+#endif
+#define SPDLOG_TO_VERSION(major, minor, patch) ((major) * 10000 + (minor) * 100 + (patch))
+#define SPDLOG_VERSION SPDLOG_TO_VERSION(SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)
 #define SPDLOG_LEVEL_TRACE 0
 #define SPDLOG_LEVEL_DEBUG 1
 #define SPDLOG_LEVEL_INFO 2

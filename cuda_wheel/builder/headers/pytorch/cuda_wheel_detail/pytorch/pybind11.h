@@ -19,10 +19,16 @@
 #include <utility>
 #include <vector>
 
+// The release whose interface this header declares; `defines` may name another.
+#ifndef PYBIND11_VERSION_MAJOR
 #define PYBIND11_VERSION_MAJOR 2
 #define PYBIND11_VERSION_MINOR 13
 #define PYBIND11_VERSION_PATCH 6
-#define PYBIND11_VERSION_HEX 0x020D0600
+#endif
+#ifndef PYBIND11_VERSION_HEX
+#define PYBIND11_VERSION_HEX \
+  (PYBIND11_VERSION_MAJOR << 24 | PYBIND11_VERSION_MINOR << 16 | PYBIND11_VERSION_PATCH << 8)
+#endif
 #define PYBIND11_NAMESPACE pybind11
 #define PYBIND11_NAMESPACE_BEGIN(name) namespace name {
 #define PYBIND11_NAMESPACE_END(name) }

@@ -11,10 +11,10 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.migrate.importing import hoisted, read_import
+from cuda_wheel.migrate.import_sources import propose_import, shared_settings
 from cuda_wheel.migrate.module_tables import library_folder, missing_folders, options_table
-from cuda_wheel.migrate.seen_project import BUILD_EXTENSION
-from tests.migrate.test_start import check_wheel, head
+from cuda_wheel.migrate.project_detection import BUILD_EXTENSION
+from tests.migrate.test_init_project import check_wheel, head
 from tests.project.pages import blocks
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
 
@@ -184,7 +184,7 @@ class Users:
     write_files(
         tmp_path, **{"src/demo/__init__.py": "", "src/demo/sub/ops.py": program, "pyproject.toml": head("hatchling")}
     )
-    found = read_import(tmp_path, [tmp_path / "src/demo/sub/ops.py"])
+    found = propose_import(tmp_path, [tmp_path / "src/demo/sub/ops.py"])
     names = ["demo.sub.fill", "demo.sub.fill_2", "demo.sub.fill_3"]
     assert [module.name for module in found.modules] == names
     assert found.files["src/demo/sub/fill_2.cu"] == other and "= 3" in found.files["src/demo/sub/fill_3.cu"]
@@ -232,10 +232,10 @@ def test_files_compile_with_the_options_of_nvcc_and_are_one_module_if_linked(tmp
     files = {"demo/__init__.py": "", "demo/a.cu": KERNEL, "demo/b.cu": KERNEL}
     project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
     paths = [project / "demo/a.cu", project / "demo/b.cu"]
-    apart = read_import(project, paths, options=["-DRADIUS=2", "-O3"]).modules
+    apart = propose_import(project, paths, options=["-DRADIUS=2", "-O3"]).modules
     assert [each.table["sources"] for each in apart] == [["demo/a.cu"], ["demo/b.cu"]]
     assert all(each.table["defines"] == {"RADIUS": 2} for each in apart) and "-O3" in apart[0].notes[0]
-    (linked,) = read_import(project, paths, options=["-DRADIUS=2", "-rdc=true"]).modules
+    (linked,) = propose_import(project, paths, options=["-DRADIUS=2", "-rdc=true"]).modules
     assert linked.table["sources"] == ["demo/a.cu", "demo/b.cu"] and linked.table["link"] == "lto"
     assert linked.name == "demo.a" and linked.table["defines"] == {"RADIUS": 2}
 
@@ -285,9 +285,9 @@ def test_folders_of_headers_are_found_and_other_files_refused(tmp_path: Path) ->
     for name, message in (("setup.cfg", "neither a .cu file"), ("leaky_demo/__init__.py", "neither a CUDAExtension")):
         (project / name).touch()
         with pytest.raises(ConfigError, match=message):
-            read_import(project, [project / name])
+            propose_import(project, [project / name])
     with pytest.raises(ConfigError, match="no file of the project"):
-        read_import(project, [ROOT / "fixtures/saxpy/src/saxpy_demo/kernels/saxpy.cu"])
+        propose_import(project, [ROOT / "fixtures/saxpy/src/saxpy_demo/kernels/saxpy.cu"])
 
 
 def test_an_extension_whose_device_code_is_linked_is_one_module(tmp_path: Path) -> None:
@@ -297,11 +297,11 @@ def test_an_extension_whose_device_code_is_linked_is_one_module(tmp_path: Path) 
     )
     for option in ("dlink=True", "extra_compile_args={'nvcc': ['-rdc=true']}", "extra_compile_args={'nvcc': ['-dc']}"):
         (tmp_path / "setup.py").write_text(call.format(option))
-        (module,) = read_import(tmp_path, [tmp_path / "setup.py"]).modules
+        (module,) = propose_import(tmp_path, [tmp_path / "setup.py"]).modules
         assert (module.name, module.table["sources"], module.table["link"]) == ("x_demo.C", ["a.cu", "b.cu"], "lto")
         assert "gone.cu does not exist" in module.notes
     (tmp_path / "setup.py").write_text(call.format("extra_compile_args=['-rdc=false']"))
-    assert [each.name for each in read_import(tmp_path, [tmp_path / "setup.py"]).modules] == ["x_demo.a", "x_demo.b"]
+    assert [each.name for each in propose_import(tmp_path, [tmp_path / "setup.py"]).modules] == ["x_demo.a", "x_demo.b"]
 
 
 def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
@@ -335,15 +335,15 @@ def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
 
 def test_what_all_modules_have_is_in_the_table_of_all(tmp_path: Path) -> None:
     write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": KERNEL})
-    project = read_import(tmp_path, [tmp_path / "demo/a.cu"]).project
+    project = propose_import(tmp_path, [tmp_path / "demo/a.cu"]).project
     modules = [{"name": f"demo.{n}", "sources": [f"demo/{n}.cu"], "std": "c++20", "options": [n]} for n in "ab"]
-    shared, own = hoisted(project, {}, modules)
+    shared, own = shared_settings(project, {}, modules)
     assert shared == {"std": "c++20"} and [sorted(each) for each in own] == [["name", "options", "sources"]] * 2
     Config.from_table({**shared, "module": own})
-    assert hoisted(project, {"tool": {"cuda-wheel": {}}}, modules) == ({}, modules)
+    assert shared_settings(project, {"tool": {"cuda-wheel": {}}}, modules) == ({}, modules)
     write_files(tmp_path, **{"demo/other.cu": KERNEL})  # which does not compile, or is of another build
-    project = read_import(tmp_path, [tmp_path / "demo/a.cu"]).project
-    assert hoisted(project, {}, modules[:1]) == ({"sources": ["demo/a.cu"]}, modules[:1])
+    project = propose_import(tmp_path, [tmp_path / "demo/a.cu"]).project
+    assert shared_settings(project, {}, modules[:1]) == ({"sources": ["demo/a.cu"]}, modules[:1])
 
 
 WITH_EIGEN = """\

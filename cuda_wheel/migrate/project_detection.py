@@ -22,12 +22,12 @@ from cuda_wheel.migrate.script_reader import UNKNOWN, ScriptCall, calls_in, know
 __all__ = [
     "BACK_ENDS",
     "BUILD_EXTENSION",
+    "DetectedProject",
     "Extension",
-    "SeenProject",
+    "detect_project",
     "extensions_in",
     "normalized",
     "project_files",
-    "see_project",
     "toolchain_extra",
 ]
 
@@ -39,10 +39,10 @@ BUILD_EXTENSION = (
     "-D__CUDA_NO_HALF2_OPERATORS__",
     "--expt-relaxed-constexpr",
 )
-"""What PyTorch passes to nvcc before an extension's own options (torch.utils.cpp_extension, COMMON_NVCC_FLAGS)."""
+"""Options that PyTorch passes to nvcc before an extension's own (torch.utils.cpp_extension, COMMON_NVCC_FLAGS)."""
 
 _FUNCTIONS = ("CUDAExtension", "load")
-"""Those that name the CUDA sources of an extension, in a setup.py and at run time."""
+"""PyTorch's functions that name the CUDA sources of an extension, in a setup.py and at run time."""
 
 
 class Extension(NamedTuple):
@@ -50,16 +50,17 @@ class Extension(NamedTuple):
 
     name: str
     sources: tuple[str, ...]
-    """Its `.cu` files, absolute paths."""
+    """Absolute paths of the `.cu` files."""
     folders: tuple[str, ...]
-    """Its include folders, absolute paths."""
+    """Absolute paths of the include folders."""
     options: tuple[str, ...]
-    """The options that nvcc gets, macros included, and those that PyTorch adds."""
+    """Options of nvcc, macros and those that PyTorch adds included."""
     is_linked: bool
-    """Whether its device code is linked across sources."""
+    """Whether device code is linked across sources (`dlink=True`)."""
     line: int
+    """1-based line of the call in the Python file."""
     unread: tuple[str, ...]
-    """The arguments that the text does not determine, in whole or in part."""
+    """Names of the arguments whose values the text does not determine, such as "include_dirs"."""
 
 
 def extensions_in(path: Path) -> list[Extension]:
@@ -69,6 +70,7 @@ def extensions_in(path: Path) -> list[Extension]:
 
 
 def _extension(call: ScriptCall, folder: Path) -> Extension | None:
+    """Return the extension that a call declares; None without CUDA sources. Relative paths start in `folder`."""
     listed = call.argument(1, "sources")
     sources = [path for each in strings(listed) for path in _paths(each, folder) if path.endswith(".cu")]
     if not sources:
@@ -102,6 +104,7 @@ def _stem(path: str) -> str:
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
+    """Return the macros of `define_macros`: name and value."""
     return [(each[0], each[1]) for each in known(value) if isinstance(each, (tuple, list)) and len(each) == 2]
 
 
@@ -112,6 +115,7 @@ def _paths(path: str, folder: Path) -> list[str]:
 
 
 def _is_determined(value: Any) -> bool:
+    """Return whether the text gives a value, and all items of a list."""
     return value is not UNKNOWN and not (isinstance(value, (list, tuple)) and UNKNOWN in value)
 
 
@@ -120,13 +124,13 @@ BACK_ENDS = {
     "setuptools.build_meta": "setuptools",
     "scikit_build_core.build": "scikit-build-core",
 }
-"""The build back ends that cuda-wheel has a hook for, and the distributions that contain them."""
+"""Build back end, as `build-backend` names it -> distribution to require."""
 
-_MADE = frozenset({"build", "dist", "env", "node_modules", "site", "venv"})
-"""Names of folders that tools make."""
+_GENERATED = frozenset({"build", "dist", "env", "node_modules", "site", "venv"})
+"""Names of folders that tools generate."""
 
-_NOT_OWN = _MADE | {"doc", "docs", "external", "test", "tests", "third_party", "thirdparty"}
-"""Names of folders whose sources the wheel does not need."""
+_NOT_OWN = _GENERATED | {"doc", "docs", "external", "test", "tests", "third_party", "thirdparty"}
+"""Names of folders whose CUDA sources are not the project's own kernels."""
 
 _NO_PACKAGES = _NOT_OWN | {
     "benchmark",
@@ -139,22 +143,22 @@ _NO_PACKAGES = _NOT_OWN | {
     "scripts",
     "src",
 }
-"""Names of folders beside pyproject.toml that are no packages of the wheel."""
+"""Names of folders beside pyproject.toml that are not import packages."""
 
 
 @dataclass(frozen=True)
-class SeenProject:
-    """What the files of a project say."""
+class DetectedProject:
+    """A project as its files describe it."""
 
     root: Path
     backend: str
-    """One of BACK_ENDS."""
+    """Build back end: a key of BACK_ENDS."""
     package: str
-    """The dotted name of the import package."""
+    """Dotted name of the import package that gets the modules."""
     folder: str
-    """The package's folder, relative to `root`, with "/"; it need not exist. "." if it is `root`."""
+    """Folder of the package relative to `root`, with "/"; "." for `root`. It may not exist yet."""
     sources: tuple[str, ...]
-    """The CUDA sources with kernels that no other one includes, relative to `root`, sorted."""
+    """Paths relative to `root` of the CUDA sources that have kernels and that no other source includes, sorted."""
 
     @property
     def inside(self) -> tuple[str, ...]:
@@ -163,7 +167,7 @@ class SeenProject:
 
     @property
     def unnamed(self) -> tuple[str, ...]:
-        """The sources whose place gives no name: those elsewhere, and those whose path Python cannot import."""
+        """The sources whose module needs a name: outside the package, or with a path that Python cannot import."""
         return tuple(path for path in self.sources if path not in self.inside or not _is_importable(self._below(path)))
 
     def module_name(self, path: str) -> str:
@@ -173,21 +177,23 @@ class SeenProject:
         return ".".join([self.package, *(folders if _is_importable("/".join(folders)) else []), stem])
 
     def _below(self, path: str) -> str:
+        """Return the path of a source relative to the package, without its suffix."""
         return path.removeprefix(f"{self.folder}/").removesuffix(".cu")
 
 
 def _is_importable(path: str) -> bool:
+    """Return whether each part of a path could be part of a dotted name."""
     return all(map(str.isidentifier, path.split("/"))) if path else True
 
 
-def see_project(root: Path, content: Mapping[str, Any], package: str = "") -> SeenProject:
+def detect_project(root: Path, content: Mapping[str, Any], package: str = "") -> DetectedProject:
     """Return what the project in `root` is; `content` is that of its pyproject.toml.
 
     `package` names one of several packages. Raises ConfigError.
     """
     backend = _backend(root, content)
     package, folder = _package(root, content, backend, package)
-    return SeenProject(root, backend, package, folder, _sources(root))
+    return DetectedProject(root, backend, package, folder, _sources(root))
 
 
 def toolchain_extra() -> str:
@@ -204,6 +210,7 @@ def _is_installed(distribution: str) -> bool:
 
 
 def _backend(root: Path, content: Mapping[str, Any]) -> str:
+    """Return the build back end; raises ConfigError for one that cuda-wheel has no hook for."""
     default = "setuptools.build_meta"  # PEP 517's, for a project that names none
     backend = str(_table(content, "build-system").get("build-backend", default)).partition(":")[0]
     if backend not in BACK_ENDS:
@@ -232,7 +239,7 @@ def normalized(name: str) -> str:
 
 
 def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -> tuple[str, str]:
-    """Return the package's dotted name and folder."""
+    """Return the package's dotted name, and its folder relative to `root`."""
     listed = [each for each in _listed_packages(root, content, backend) if named in ("", each[0])]
     if listed:
         return listed[0]
@@ -272,7 +279,7 @@ def _scripted_name(root: Path) -> str:
 
 
 def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> Iterator[tuple[str, str]]:
-    """Yield the packages that the settings of the back end list."""
+    """Yield the packages that the settings of the back end list: dotted name, and folder relative to `root`."""
     if backend == "setuptools.build_meta":
         packages = _table(content, "tool", "setuptools").get("packages")
         folders = _table(content, "tool", "setuptools", "package-dir")
@@ -323,13 +330,14 @@ def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _sources(root: Path) -> tuple[str, ...]:
+    """Return `DetectedProject.sources`."""
     listed = [path for path in project_files(root, (".cu",), _NOT_OWN) if (root / path).is_file()]
     found = [path for path in listed if b"__global__" in (root / path).read_bytes()]
     included = sources_included_by_others(root, dict.fromkeys(found, ()), lambda path: None)
     return tuple(path for path in found if path not in included)
 
 
-def project_files(root: Path, suffixes: tuple[str, ...], without: AbstractSet[str] = _MADE) -> list[str]:
+def project_files(root: Path, suffixes: tuple[str, ...], without: AbstractSet[str] = _GENERATED) -> list[str]:
     """Return the files of a project with these suffixes, relative to `root`, sorted.
 
     Those in folders of names in `without`, in hidden ones and in environments are left out.

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.migrate.init_project import TABLE_PATH, read_project
 from cuda_wheel.migrate.module_tables import (
     ModuleTrial,
     ProposedModule,
@@ -26,16 +27,32 @@ from cuda_wheel.migrate.module_tables import (
     source_modules,
     try_module,
 )
-from cuda_wheel.migrate.pyproject_edit import Imported, read_text, relative_path
+from cuda_wheel.migrate.project_detection import (
+    BUILD_EXTENSION,
+    DetectedProject,
+    Extension,
+    detect_project,
+    extensions_in,
+)
+from cuda_wheel.migrate.pyproject_edit import ImportedBuild, read_text, relative_path
 from cuda_wheel.migrate.script_reader import ScriptCall, calls_in, known, parsed, readable, strings
-from cuda_wheel.migrate.seen_project import BUILD_EXTENSION, Extension, SeenProject, extensions_in, see_project
-from cuda_wheel.migrate.start import TABLE_PATH, read_project
 
-__all__ = ["Import", "KernelText", "changed_lines", "hoisted", "project_root", "read_import", "texts_in"]
+__all__ = [
+    "ImportProposal",
+    "KernelText",
+    "changed_lines",
+    "project_root",
+    "propose_import",
+    "shared_settings",
+    "texts_in",
+]
 
 
 class _TextFunction(NamedTuple):
-    """A function that compiles a text at run time: the position (None: a keyword alone) and name of its arguments."""
+    """The arguments of a function that compiles a text at run time, each as 0-based position and name.
+
+    The position is None for an argument that only a keyword gives.
+    """
 
     text: tuple[int, str]
     options: tuple[int | None, str]
@@ -47,11 +64,11 @@ _TEXT_FUNCTIONS = {
     "SourceModule": _TextFunction((0, "source"), (2, "options")),
     "load_inline": _TextFunction((2, "cuda_sources"), (None, "extra_cuda_cflags")),
 }
-"""Those of CuPy, PyCUDA and PyTorch, by name."""
+"""The functions of CuPy, PyCUDA and PyTorch that compile a text, by name."""
 
 
 class KernelText(NamedTuple):
-    """A text that a Python file compiles."""
+    """CUDA C++ in a string that a Python file compiles."""
 
     text: str | None
     """Content of a file for the text; None if the text is composed at run time."""
@@ -117,8 +134,9 @@ class _ChangedLines(ast.NodeVisitor):
     def __init__(self, names: Mapping[tuple[int, int], str]) -> None:
         self._names = names
         self._kinds: dict[str, str] = {}
-        """Variables, and whether each is a "module" or a "kernel"."""
+        """Expression of a variable, such as "self.kernel" -> "module" or "kernel"."""
         self.found: list[tuple[int, str, str]] = []
+        """1-based line, old expression, new expression."""
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
@@ -181,22 +199,22 @@ def _launch(node: ast.Call) -> str:
 
 
 @dataclass
-class Import:
-    """What files that other tools compile become."""
+class ImportProposal:
+    """Modules, files and edits that replace what other tools compile."""
 
-    project: SeenProject
+    project: DetectedProject
     modules: list[ProposedModule] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
-    """New sources, by path relative to the project."""
+    """Path relative to the project -> text of a new source."""
     lines: list[str] = field(default_factory=list)
-    """What changes in Python files, and what stays as it is; one line each."""
+    """Messages, one line each: edits to Python files, and what stays as it is."""
     extension_lines: set[tuple[Path, int]] = field(default_factory=set)
-    """The Python files and lines of the extensions whose sources are modules now."""
+    """Python file and 1-based line of each extension whose sources are modules now."""
 
-    def imported(self, trials: Iterable[ModuleTrial]) -> Imported:
+    def imported(self, trials: Iterable[ModuleTrial]) -> ImportedBuild:
         """Return what a project with these modules needs for its builds."""
         trials = list(trials)
-        return Imported(
+        return ImportedBuild(
             lines=frozenset(self.extension_lines),
             failed=sum(bool(trial.error) for trial in trials),
             architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
@@ -229,14 +247,14 @@ def project_root(files: Sequence[Path]) -> Path:
     return first.parent
 
 
-def read_import(root: Path, files: Sequence[Path], package: str = "", options: Sequence[str] = ()) -> Import:
+def propose_import(root: Path, files: Sequence[Path], package: str = "", options: Sequence[str] = ()) -> ImportProposal:
     """Return what files become in the project in `root`. Nothing is compiled or written. Raises ConfigError.
 
     `options` are those that nvcc gets for the `.cu` files.
     """
     extensions, texts = _read_python_files(files)
     package = package or _extension_package(root, [extension for _, extension in extensions])
-    done = Import(see_project(root, read_project(root)[0].content, package))
+    done = ImportProposal(detect_project(root, read_project(root)[0].content, package))
     sources = [_shown(path, root) for path in files if path.suffix == ".cu"]
     outside = [path for path in sources if path.startswith("../") or not (root / path).is_file()]
     if outside:
@@ -279,17 +297,18 @@ def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extensio
 
 
 def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
-    """Return the top package of the first extension whose name says one that exists."""
+    """Return the top package in the first extension's name that the project has; "" if none."""
     tops = (each.name.partition(".")[0] for each in extensions if "." in each.name)
     return next((top for top in tops for parent in (".", "src") if (root / parent / top / "__init__.py").is_file()), "")
 
 
 def _shown(path: Path, root: Path) -> str:
+    """Return a path as messages show it: relative to `root`, with links resolved."""
     return relative_path(os.path.realpath(path), root)
 
 
 def _name_apart(modules: Iterable[ProposedModule]) -> None:
-    """Give modules of the same name the names of their folders too."""
+    """Rename modules of the same name: "demo.scale" to "demo.FOLDER_scale"."""
     taken: set[str] = set()
     for module in modules:
         package, _, stem = module.name.rpartition(".")
@@ -304,7 +323,7 @@ def _name_apart(modules: Iterable[ProposedModule]) -> None:
 # --- texts ------------------------------------------------------------------------------------------
 
 
-def _add_texts(done: Import, texts: Sequence[tuple[Path, KernelText]]) -> None:
+def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -> None:
     """Add a file and a module for each text; equal ones become one module."""
     modules: dict[tuple[Any, ...], str] = {}
     calls: dict[Path, dict[ast.Call, str]] = {}
@@ -334,7 +353,7 @@ def _add_texts(done: Import, texts: Sequence[tuple[Path, KernelText]]) -> None:
             done.lines.append(f"{shown}: is not in {done.project.folder}, so that the wheel does not contain it")
 
 
-def _add_text(done: Import, path: Path, text: KernelText) -> str:
+def _add_text(done: ImportProposal, path: Path, text: KernelText) -> str:
     """Add the file and the module of a text, and return the module's name."""
     project = done.project
     beside = _shown(path.parent, project.root)
@@ -357,11 +376,11 @@ def _add_text(done: Import, path: Path, text: KernelText) -> str:
 # --- the tables -------------------------------------------------------------------------------------
 
 _OWN = frozenset({"name", "sources", "instantiate", "link"})
-"""The keys that only modules have, or that are never those of all modules."""
+"""Keys of `[[tool.cuda-wheel.module]]` that never move to `[tool.cuda-wheel]`."""
 
 
-def hoisted(
-    project: SeenProject, content: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
+def shared_settings(
+    project: DetectedProject, content: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the table of all modules, and those of each, which lack what all have in common.
 

@@ -13,9 +13,9 @@ import pytest
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.manifest_reader import manifest_of
+from cuda_wheel.migrate.init_project import cmake_call, init_project
+from cuda_wheel.migrate.project_detection import toolchain_extra
 from cuda_wheel.migrate.pyproject_edit import FileChange, PyprojectEdit, table_lines, write_changes
-from cuda_wheel.migrate.seen_project import toolchain_extra
-from cuda_wheel.migrate.start import cmake_call, start
 from tests.project.pages import projects
 from tests.support.processes import pip_wheel
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
@@ -46,8 +46,8 @@ requires-python = ">=3.10"
 
 def written(root: Path, package: str = "") -> dict[str, str]:
     """Write what `init` proposes, and return the text of every file of the project; a second time changes nothing."""
-    write_changes(start(root, package).changes)
-    assert start(root, package).changes == []
+    write_changes(init_project(root, package).changes)
+    assert init_project(root, package).changes == []
     return {path.relative_to(root).as_posix(): path.read_text() for path in root.rglob("*") if path.is_file()}
 
 
@@ -115,7 +115,7 @@ def test_a_listed_package_of_setuptools_and_a_setup_script_build(tmp_path: Path)
     check_wheel(project, tmp_path / "dist-a", "demo.kernels.saxpy")
     script = "from setuptools import setup, find_packages\nsetup(name='demo', version='1', packages=find_packages())\n"
     project = write_files(tmp_path / "b", **{"setup.py": script, "demo/__init__.py": ""})
-    start_b = start(project)
+    start_b = init_project(project)
     assert any("(install_requires), where they are made" in line for line in start_b.advice)
     assert 'build-backend = "setuptools.build_meta"' in written(project)["pyproject.toml"]
     check_wheel(project, tmp_path / "dist-b", "demo.kernels.saxpy")
@@ -160,13 +160,13 @@ def test_a_cmake_project_keeps_its_lists_and_gets_the_calls_that_are_missing(tmp
     files = {"pyproject.toml": head("scikit-build-core"), "demo/__init__.py": "", "demo/fill.cu": KERNEL}
     project = write_files(tmp_path, **files)
     (project / "CMakeLists.txt").write_bytes(lists.encode())
-    done = start(project)
+    done = init_project(project)
     assert any("wheel.exclude" in line for line in done.advice)
     write_changes(done.changes)
     text = (project / "CMakeLists.txt").read_bytes().decode()
     assert text.startswith(lists) and text.count("\n") == text.count("\r\n") and text.count("find_package") == 1
     (project / "demo/more.cu").write_text(KERNEL)
-    (change,) = start(project).changes
+    (change,) = init_project(project).changes
     assert change.after.replace("\r\n", "\n") == text.replace("\r\n", "\n") + (
         "cuda_wheel_add_module(TARGET more SOURCES demo/more.cu DESTINATION demo)\n"
     )
@@ -176,9 +176,9 @@ def test_a_cmake_project_without_languages_is_told_of_the_pure_wheel(tmp_path: P
     lists = "cmake_minimum_required(VERSION 3.24)\nproject(demo LANGUAGES NONE)\n"
     files = {"CMakeLists.txt": lists, "demo/__init__.py": ""}
     project = write_files(tmp_path, **{"pyproject.toml": head("scikit-build-core"), **files})
-    assert any("wheel.platlib = false" in line for line in start(project).advice)
+    assert any("wheel.platlib = false" in line for line in init_project(project).advice)
     write_files(project, **{"CMakeLists.txt": lists.replace("NONE", "CXX")})
-    assert not any("platlib" in line for line in start(project).advice)
+    assert not any("platlib" in line for line in init_project(project).advice)
 
 
 def test_a_package_that_has_kernels_of_its_own_keeps_them(tmp_path: Path) -> None:
@@ -194,21 +194,21 @@ def test_the_package_is_the_one_that_is_named_or_the_only_one(tmp_path: Path) ->
     several = {"pyproject.toml": head("hatchling"), "a/__init__.py": "", "b/__init__.py": ""}
     project = write_files(tmp_path / "several", **several)
     with pytest.raises(ConfigError, match="--package"):
-        start(project)
-    assert start(project, "b").project.folder == "b"
+        init_project(project)
+    assert init_project(project, "b").project.folder == "b"
     project = write_files(tmp_path / "only", **{"pyproject.toml": head("hatchling"), "src/other/__init__.py": ""})
-    assert start(project).project.package == "other"
+    assert init_project(project).project.package == "other"
     listed = head("hatchling") + '[tool.hatch.build.targets.wheel]\npackages = ["lib/core", "lib/more"]\n'
     files = {"pyproject.toml": listed, "lib/core/__init__.py": "", "lib/more/__init__.py": ""}
     project = write_files(tmp_path / "listed", **files)
-    assert (start(project).project.package, start(project).project.folder) == ("core", "lib/core")
-    assert start(project, "more").project.folder == "lib/more"
+    assert (init_project(project).project.package, init_project(project).project.folder) == ("core", "lib/core")
+    assert init_project(project, "more").project.folder == "lib/more"
     where = head("setuptools") + '[tool.setuptools]\npackages = ["core"]\npackage-dir = { "" = "lib" }\n'
     project = write_files(tmp_path / "where", **{"pyproject.toml": where, "lib/core/__init__.py": ""})
-    assert start(project).project.folder == "lib/core"
+    assert init_project(project).project.folder == "lib/core"
     project = write_files(tmp_path / "file", **{"pyproject.toml": head("hatchling"), "demo.py": ""})
     with pytest.raises(ConfigError, match=r"demo/__init__\.py"):
-        start(project)
+        init_project(project)
 
 
 # --- the form of pyproject.toml ---------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_a_file_keeps_its_form(form: str, crlf: bool, tmp_path: Path) -> None:
     text = FORMS[form].replace("\n", "\r\n") if crlf else FORMS[form]
     write_files(tmp_path, **{"demo/__init__.py": ""})
     (tmp_path / "pyproject.toml").write_bytes(text.encode())
-    write_changes(start(tmp_path).changes)
+    write_changes(init_project(tmp_path).changes)
     after = (tmp_path / "pyproject.toml").read_bytes().decode()
     document, before = tomllib.loads(after), tomllib.loads(text)
     assert document["build-system"]["requires"][:-1] == before["build-system"]["requires"]
@@ -255,14 +255,14 @@ def test_a_file_keeps_its_form(form: str, crlf: bool, tmp_path: Path) -> None:
         not crlf
     )
     assert ("'cuda-wheel[" in after) == (form == "single quotes")
-    assert start(tmp_path).changes == []
+    assert init_project(tmp_path).changes == []
 
 
 @pytest.mark.parametrize("table", ["hooks.cuda", "hooks.cuda-wheel", "targets.wheel.hooks.cuda-wheel"])
 def test_a_hook_under_either_name_is_kept(table: str, tmp_path: Path) -> None:
     text = f"{head('hatchling')}[tool.hatch.build.{table}]\n"
     write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
-    done = start(tmp_path)
+    done = init_project(tmp_path)
     write_changes(done.changes)
     assert f"[tool.hatch.build.{table}]" in done.kept
     assert (tmp_path / "pyproject.toml").read_text().count("hooks.") == 1
@@ -272,7 +272,7 @@ def test_a_form_that_cannot_be_extended_is_told_with_what_to_add(tmp_path: Path)
     text = head("hatchling") + '[tool]\nhatch = { build = { targets = { wheel = { packages = ["demo"] } } } }\n'
     write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
     with pytest.raises(ConfigError, match=r"cannot be extended.*\n\[tool\.hatch\.build\.targets\.wheel\.hooks\.cuda\]"):
-        start(tmp_path)
+        init_project(tmp_path)
 
 
 def test_values_are_written_as_toml() -> None:
@@ -314,7 +314,7 @@ def test_a_module_is_written_as_a_call_of_cmake() -> None:
 def test_a_project_that_cannot_be_changed_stays_as_it_is(files: dict[str, str], message: str, tmp_path: Path) -> None:
     write_files(tmp_path, **files)
     with pytest.raises(ConfigError, match=message):
-        start(tmp_path)
+        init_project(tmp_path)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
 
 
@@ -341,7 +341,7 @@ def test_without_tomlkit_the_error_says_what_to_install(tmp_path: Path, monkeypa
     write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": ""})
     monkeypatch.setitem(sys.modules, "tomlkit", None)
     with pytest.raises(ConfigError, match="pip install tomlkit"):
-        start(tmp_path)
+        init_project(tmp_path)
 
 
 def test_the_tutorials_show_what_is_written(tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_the_tutorials_show_what_is_written(tmp_path: Path) -> None:
 def test_the_sources_of_extensions_are_left_to_import(tmp_path: Path) -> None:
     script = "from setuptools import setup\nsetup(name='the-demo', ext_modules=[CUDAExtension('x', ['csrc/a.cu'])])\n"
     files = {"setup.py": script, "the_demo/__init__.py": "", "csrc/a.cu": KERNEL, "csrc/b.cu": KERNEL}
-    done = start(write_files(tmp_path, **files))
+    done = init_project(write_files(tmp_path, **files))
     assert done.project.package == "the_demo"
     assert any("cuda-wheel import setup.py" in line for line in done.advice)
     table = tomllib.loads(done.changes[0].after)["tool"]["cuda-wheel"]
@@ -375,18 +375,20 @@ def test_the_sources_of_extensions_are_left_to_import(tmp_path: Path) -> None:
 def test_a_requirement_in_the_settings_of_setuptools_is_seen(tmp_path: Path) -> None:
     settings = "[metadata]\nname = demo\n\n[options]\npackages = find:\ninstall_requires =\n    numpy\n"
     files = {"setup.cfg": settings, "setup.py": "import setuptools\n\nsetuptools.setup()\n", "demo/__init__.py": ""}
-    assert any("(install_requires), in setup.cfg" in line for line in start(write_files(tmp_path, **files)).advice)
+    assert any(
+        "(install_requires), in setup.cfg" in line for line in init_project(write_files(tmp_path, **files)).advice
+    )
     write_files(tmp_path, **{"setup.cfg": settings + "    cuda-wheel>=0.1\n"})
-    assert not any("install_requires" in line for line in start(tmp_path).advice)
+    assert not any("install_requires" in line for line in init_project(tmp_path).advice)
 
 
 def test_a_package_beside_its_own_setup_script_is_that_folder(tmp_path: Path) -> None:
     script = "from setuptools import setup\nsetup(name='rays'{})\n"
     files = {"setup.py": script.format(""), "__init__.py": "", "rays.py": "", "src/rays.cu": KERNEL}
-    done = start(write_files(tmp_path, **files))
+    done = init_project(write_files(tmp_path, **files))
     assert (done.project.package, done.project.folder) == ("rays", ".")
     assert [change.path.name for change in done.changes] == ["pyproject.toml"]  # no second package in src
     advice = 'give setup() packages=["rays"], package_dir={"rays": "."}'
     assert any(advice in line for line in done.advice)
     write_files(tmp_path, **{"setup.py": script.format(", packages=['rays'], package_dir={'rays': '.'}")})
-    assert not any(advice in line for line in start(tmp_path).advice)
+    assert not any(advice in line for line in init_project(tmp_path).advice)

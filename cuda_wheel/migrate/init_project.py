@@ -14,40 +14,40 @@ from typing import Any
 
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE
-from cuda_wheel.migrate.pyproject_edit import (
-    FileChange,
-    Imported,
-    PyprojectEdit,
-    chosen_extra,
-    needless,
-    read_text,
-    requirement_name,
-)
-from cuda_wheel.migrate.script_reader import calls_in
-from cuda_wheel.migrate.seen_project import (
+from cuda_wheel.migrate.project_detection import (
     BACK_ENDS,
-    SeenProject,
+    DetectedProject,
+    detect_project,
     extensions_in,
     normalized,
-    see_project,
     toolchain_extra,
 )
+from cuda_wheel.migrate.pyproject_edit import (
+    FileChange,
+    ImportedBuild,
+    PyprojectEdit,
+    chosen_extra,
+    read_text,
+    requirement_name,
+    unneeded_requirements,
+)
+from cuda_wheel.migrate.script_reader import calls_in
 
 __all__ = [
-    "ATTACH",
-    "KERNEL",
-    "LISTS",
-    "Start",
+    "CMAKE_LISTS",
+    "FIRST_KERNEL",
+    "KERNELS_INIT",
+    "ProjectChanges",
     "cmake_call",
-    "first_pyproject",
+    "init_project",
+    "new_pyproject",
     "package_init",
     "read_project",
-    "start",
     "unlisted_package",
 ]
 
 
-KERNEL = """\
+FIRST_KERNEL = """\
 __global__ void saxpy(float a, const float* x, float* y, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -56,7 +56,7 @@ __global__ void saxpy(float a, const float* x, float* y, int n)
 }
 """
 
-ATTACH = '''\
+KERNELS_INIT = '''\
 """The kernels of this package's .cu files, as attributes. Each is loaded for the GPU in use when it is first used."""
 
 import cuda_wheel
@@ -64,7 +64,7 @@ import cuda_wheel
 __getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)
 '''
 
-LISTS = """\
+CMAKE_LISTS = """\
 cmake_minimum_required(VERSION 3.20)
 project({name} LANGUAGES NONE)
 find_package(CudaWheel REQUIRED)
@@ -84,7 +84,7 @@ def saxpy(a, x, y):
 '''
 
 
-def first_pyproject(name: str, requires: Sequence[str]) -> str:
+def new_pyproject(name: str, requires: Sequence[str]) -> str:
     """Return the pyproject.toml of a new project that hatchling builds."""
     required = ", ".join(f'"{each}"' for each in requires)
     return f"""\
@@ -120,7 +120,7 @@ def cmake_call(module: Mapping[str, Any]) -> str:
 
 
 def _argument(value: str) -> str:
-    """Return a value as an argument of CMake."""
+    """Return a value as an argument of CMake, in quotes where it needs them."""
     if re.fullmatch(r"[\w./+=:-]+", value):
         return value
     return '"' + re.sub(r'([\\"$;])', r"\\\1", value) + '"'
@@ -130,17 +130,17 @@ TABLE_PATH = tuple(TABLE.split("."))
 
 
 @dataclass
-class Start:
-    """What to change in a project, and what to tell about it."""
+class ProjectChanges:
+    """Changes to a project's files, and messages about them."""
 
-    project: SeenProject
+    project: DetectedProject
     changes: list[FileChange] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
-    """What the project has already, and keeps; one line each."""
+    """Messages, one line each: settings and files that the project has already."""
     reasons: list[str] = field(default_factory=list)
-    """What was chosen or removed, and why; one line each."""
+    """Messages, one line each: what was chosen or removed, and why."""
     advice: list[str] = field(default_factory=list)
-    """What is left to do by hand, one line each."""
+    """Messages, one line each: what is left to do by hand."""
 
 
 def read_project(root: Path) -> tuple[PyprojectEdit, str | None]:
@@ -156,16 +156,16 @@ def read_project(root: Path) -> tuple[PyprojectEdit, str | None]:
     if (root / "setup.py").is_file() or (root / "setup.cfg").is_file():
         return PyprojectEdit(""), None
     name = normalized(root.name).replace("_", "-")
-    return PyprojectEdit(first_pyproject(name, ["hatchling", f"cuda-wheel[{toolchain_extra()}]"])), None
+    return PyprojectEdit(new_pyproject(name, ["hatchling", f"cuda-wheel[{toolchain_extra()}]"])), None
 
 
-def start(
+def init_project(
     root: Path,
     package: str = "",
     modules: Sequence[Mapping[str, Any]] | None = None,
     shared: Mapping[str, Any] | None = None,
-    imported: Imported | None = None,
-) -> Start:
+    imported: ImportedBuild | None = None,
+) -> ProjectChanges:
     """Return what the project in `root` lacks to build its kernels. Nothing is written.
 
     `modules` are the tables of modules to add, and `shared` is that of all modules, for a project whose sources are
@@ -173,7 +173,7 @@ def start(
     are none, a first kernel is made. Raises ConfigError.
     """
     edit, before = read_project(root)
-    done = Start(see_project(root, edit.content, package))
+    done = ProjectChanges(detect_project(root, edit.content, package))
     project = done.project
     _require_toolchain(edit, done, imported)
     _require_loader(edit, done)
@@ -184,12 +184,12 @@ def start(
     if modules is None and not project.sources:
         files = _first_kernel(edit, done)
     elif not (root / project.folder / "__init__.py").exists():
-        files = {f"{project.folder}/__init__.py": ATTACH}
+        files = {f"{project.folder}/__init__.py": KERNELS_INIT}
     if modules is None:
         modules = [] if edit.get(TABLE_PATH) else _unnamed_modules(done)
         shared = {"sources": [f"{project.folder}/**/*.cu"]} if project.inside or not project.sources else {}
     if project.backend == "scikit_build_core.build":
-        _extend_lists(edit, done, [*_modules_in_package(project, files, modules), *modules])
+        _extend_cmake_lists(edit, done, [*_modules_in_package(project, files, modules), *modules])
     else:
         _add_tables(edit, done, shared or {}, modules)
     after = edit.text()
@@ -207,7 +207,7 @@ def start(
 # --- pyproject.toml ---------------------------------------------------------------------------------
 
 
-def unlisted_package(project: SeenProject, content: Mapping[str, Any]) -> list[str]:
+def unlisted_package(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:
     """Return what to add so that setuptools finds a package whose folder is that of the project; empty if it does."""
     if project.folder != "." or "setuptools" in content.get("tool", {}):
         return []
@@ -221,9 +221,9 @@ def unlisted_package(project: SeenProject, content: Mapping[str, Any]) -> list[s
     ]
 
 
-def _require_toolchain(edit: PyprojectEdit, done: Start, imported: Imported | None) -> None:
+def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild | None) -> None:
     """Require the toolchain for builds, and after an import nothing for C++."""
-    extra = chosen_extra(edit.content, imported or Imported())
+    extra = chosen_extra(edit.content, imported or ImportedBuild())
     toolchain = f"cuda-wheel[{extra.name}]"
     requires = ("build-system", "requires")
     if imported and not _requirement(edit.get(requires)):
@@ -239,7 +239,7 @@ def _require_toolchain(edit: PyprojectEdit, done: Start, imported: Imported | No
         _require_no_cpp(edit, done, imported)
 
 
-def _require_loader(edit: PyprojectEdit, done: Start) -> None:
+def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
     """Require cuda-wheel where the project runs, unless the wheel has a copy of the loader."""
     dependencies = ("project", "dependencies")
     if edit.get((*TABLE_PATH, "loader")) == "vendor":
@@ -256,11 +256,11 @@ def _require_loader(edit: PyprojectEdit, done: Start) -> None:
         edit.add_item(dependencies, "cuda-wheel")
 
 
-def _require_no_cpp(edit: PyprojectEdit, done: Start, imported: Imported) -> None:
+def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild) -> None:
     """Take out the requirements of builds that only a compiler of C++ needs, and require PyTorch where its headers are
     read."""
     requires = ("build-system", "requires")
-    removed, kept, by_hand = needless(done.project, edit.content, imported)
+    removed, kept, by_hand = unneeded_requirements(done.project, edit.content, imported)
     for requirement in removed:
         edit.remove_item(requires, requirement)
         done.reasons.append(f"without {requirement} in build-system.requires: nothing compiles C++ any more")
@@ -272,12 +272,13 @@ def _require_no_cpp(edit: PyprojectEdit, done: Start, imported: Imported) -> Non
 
 
 def _requirement(requirements: Any) -> str | None:
-    """Return the requirement of cuda-wheel in a list."""
+    """Return the requirement of cuda-wheel in a list, such as "cuda-wheel[cu12]>=1"; None if it has none."""
     texts = (each for each in requirements or () if isinstance(each, str))
     return next((each for each in texts if re.match(r"cuda[-_.]wheel\b(?![-_.])", each, re.IGNORECASE)), None)
 
 
-def _enable_hook(edit: PyprojectEdit, done: Start) -> None:
+def _enable_hook(edit: PyprojectEdit, done: ProjectChanges) -> None:
+    """Add the table that switches hatchling's build hook on, unless there is one."""
     build = ("tool", "hatch", "build")
     wheel = (*build, "targets", "wheel")
     names = ("cuda", "cuda-wheel")  # of the same hook
@@ -289,7 +290,7 @@ def _enable_hook(edit: PyprojectEdit, done: Start) -> None:
 
 
 def _add_tables(
-    edit: PyprojectEdit, done: Start, shared: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
+    edit: PyprojectEdit, done: ProjectChanges, shared: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
 ) -> None:
     """Add `[tool.cuda-wheel]` and the tables of modules."""
     table = edit.get(TABLE_PATH)
@@ -305,8 +306,11 @@ def _add_tables(
             edit.add_entry((*TABLE_PATH, "module"), module)
 
 
-def _unnamed_modules(done: Start) -> list[dict[str, Any]]:
-    """Return a table for each source whose place gives no name; none for those of extensions, which need more."""
+def _unnamed_modules(done: ProjectChanges) -> list[dict[str, Any]]:
+    """Return a table for each source outside the package, whose module needs a name.
+
+    Sources of C++ extensions are left to `cuda-wheel import`.
+    """
     script = done.project.root / "setup.py"
     extensions = extensions_in(script) if script.is_file() else []
     if extensions:
@@ -322,8 +326,8 @@ def _unnamed_modules(done: Start) -> list[dict[str, Any]]:
 # --- files ------------------------------------------------------------------------------------------
 
 
-def _first_kernel(edit: PyprojectEdit, done: Start) -> dict[str, str]:
-    """Return the files of a first kernel, by path."""
+def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
+    """Return the files of a first kernel: path relative to the project -> text."""
     project, root = done.project, done.project.root
     # A package that has a module or another package of that name keeps it.
     taken = (root / project.folder / "kernels.py").exists() or (root / project.folder / "kernels").exists()
@@ -335,12 +339,12 @@ def _first_kernel(edit: PyprojectEdit, done: Start) -> dict[str, str]:
     init = f"{project.folder}/__init__.py"
     if (root / init).exists():
         done.advice.append(f"call the kernel: from {kernels} import saxpy; saxpy.launch(grid, block, a, x, y, n)")
-        return {f"{folder}/saxpy.cu": KERNEL, f"{folder}/__init__.py": ATTACH}
-    return {f"{folder}/saxpy.cu": KERNEL, f"{folder}/__init__.py": ATTACH, init: package_init(kernels)}
+        return {f"{folder}/saxpy.cu": FIRST_KERNEL, f"{folder}/__init__.py": KERNELS_INIT}
+    return {f"{folder}/saxpy.cu": FIRST_KERNEL, f"{folder}/__init__.py": KERNELS_INIT, init: package_init(kernels)}
 
 
 def _modules_in_package(
-    project: SeenProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
+    project: DetectedProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return a table for each source in the package, and for each new one, that `modules` do not list.
 
@@ -351,7 +355,7 @@ def _modules_in_package(
     return [{"name": project.module_name(path), "sources": [path]} for path in paths]
 
 
-def _set_wheel_contents(edit: PyprojectEdit, done: Start, lists: str | None) -> None:
+def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | None) -> None:
     """Set for scikit-build-core what a wheel without compiled code needs; `lists` is the project's CMakeLists.txt."""
     settings = ("tool", "scikit-build")
     if lists is None and edit.get(settings) is None:
@@ -365,7 +369,7 @@ def _set_wheel_contents(edit: PyprojectEdit, done: Start, lists: str | None) -> 
         done.advice.append("for one wheel for all (py3-none-any), set wheel.platlib = false for scikit-build")
 
 
-def _extend_lists(edit: PyprojectEdit, done: Start, modules: Sequence[Mapping[str, Any]]) -> None:
+def _extend_cmake_lists(edit: PyprojectEdit, done: ProjectChanges, modules: Sequence[Mapping[str, Any]]) -> None:
     """Add a call of CMake for each module, and what a wheel without compiled code sets for scikit-build-core."""
     path = done.project.root / "CMakeLists.txt"
     before = read_text(path)
@@ -377,7 +381,7 @@ def _extend_lists(edit: PyprojectEdit, done: Start, modules: Sequence[Mapping[st
     if not modules:
         return
     if before is None:
-        after = LISTS.format(name=edit.get(("project", "name")) or done.project.package)
+        after = CMAKE_LISTS.format(name=edit.get(("project", "name")) or done.project.package)
     else:
         after = before.replace("\r\n", "\n").rstrip("\n") + "\n"
         after += "" if "CudaWheel" in before else "\nfind_package(CudaWheel REQUIRED)\n"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.runtime.errors import DriverError
-from cuda_wheel.tuning.tuner import LEAST_COVER, Bench
+from cuda_wheel.tuning.tuner import MINIMUM_FLUSH, GpuTimer
 from tests.support.driver import Driver, Result
 
 pytestmark = pytest.mark.one_toolchain
@@ -73,15 +73,15 @@ class Queue:
 def test_the_time_is_the_gpus_and_not_the_hosts(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> None:
     queue = Queue(use((9, 0)), 50 << 20)
     monkeypatch.setattr(time, "perf_counter", lambda: queue.host)
-    bench = Bench()
-    assert queue.size == 100 << 20 and (bench.gpu, bench.capability, bench.device) == ("Stand-in", (9, 0), 0)
+    timer = GpuTimer()
+    assert queue.size == 100 << 20 and (timer.gpu, timer.capability, timer.device) == ("Stand-in", (9, 0), 0)
     for gpu, host in ((5e-6, 1e-6), (5e-6, 300e-6), (1e-3, 300e-6), (5e-6, 60e-6)):
         launch = lambda gpu=gpu, host=host: queue.work(gpu, host)  # noqa: E731
-        covers = bench.covers(launch)
-        assert bench.seconds(launch, covers) == pytest.approx(gpu, abs=1e-9), (gpu, host)
-    assert bench.covers(lambda: queue.work(1, 1)) == 64  # a launch that waits is not hidden at any price
-    assert bench.seconds(lambda: None, 1) == pytest.approx(0)
-    bench.close()
+        flushes = timer.flushes(launch)
+        assert timer.seconds(launch, flushes) == pytest.approx(gpu, abs=1e-9), (gpu, host)
+    assert timer.flushes(lambda: queue.work(1, 1)) == 64  # a launch that waits is not hidden at any price
+    assert timer.seconds(lambda: None, 1) == pytest.approx(0)
+    timer.close()
     assert queue.freed == [0x1000]
 
 
@@ -89,9 +89,9 @@ def test_a_small_cache_is_covered_too_and_a_dead_gpu_is_noticed(use: Callable[..
     driver = use((9, 0), (8, 0))
     queue = Queue(driver, 1 << 20)
     driver.context.device = 1
-    bench = Bench()
-    assert queue.size == LEAST_COVER and bench.device == 1 and bench.capability == (8, 0) and bench.is_usable()
+    timer = GpuTimer()
+    assert queue.size == MINIMUM_FLUSH and timer.device == 1 and timer.capability == (8, 0) and timer.is_usable()
     queue.fails = True
-    assert not bench.is_usable()
+    assert not timer.is_usable()
     with pytest.raises(DriverError, match="waiting for the GPU: the driver returned CUDA_ERROR_ILLEGAL_ADDRESS"):
-        bench.finish()
+        timer.finish()

@@ -44,7 +44,7 @@ def manifest_differences(found: FoundModule) -> list[str]:
 
 
 def _described_size(found: FoundModule) -> int:
-    """Return how many bytes of the file are the fatbins of the manifests, from its start on without a gap."""
+    """Return the size in bytes of all variants' fatbins, which the file has one after the other from its start."""
     end = 0
     for manifest in found.manifests:
         if manifest.fatbin_offset == end:
@@ -53,7 +53,10 @@ def _described_size(found: FoundModule) -> int:
 
 
 def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> list[str]:
-    """Return where a fatbin differs from its manifest; `differs` says that the file is known to differ."""
+    """Return where a fatbin differs from its manifest, one line each.
+
+    With `differs`, a difference of the file was reported already, and that of the whole fatbin's hash is not.
+    """
     lines: list[str] = []
     for image in manifest.images:
         if image.offset is None:  # compressed: only the whole fatbin can be checked
@@ -86,14 +89,17 @@ def _image_differences(image: Image, content: bytes, manifest: Manifest) -> Iter
 
 @dataclass(frozen=True)
 class _Contents:
-    """What an image declares about itself."""
+    """Facts that an image's own machine code or PTX declares."""
 
     target: str
+    """Target, such as "sm_90" or "compute_90a"."""
     matches_target: bool
-    """Whether the image can have the target that the manifest gives it."""
+    """Whether the image can be for the target in the manifest."""
     ptx_version: Version | None
     kernels: Mapping[str, tuple[Parameter, ...]]
+    """Symbol of a kernel -> its parameters."""
     variables: Mapping[str, tuple[str, int]]
+    """Symbol of a variable -> memory space and size in bytes."""
 
 
 def _contents(image: Image, content: bytes) -> _Contents:
@@ -137,4 +143,5 @@ def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterato
 
 
 def _layout(parameters: Iterable[Parameter]) -> list[tuple[int, int]]:
+    """Return the offset and size of each parameter, in bytes."""
     return [(parameter.offset, parameter.size) for parameter in parameters]
