@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import runpy
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ pytest_plugins = [
     for name in (
         "processes",
         "projects",
+        "manifest_schema",
         "shared_folders",
         "wheels",
         "toolchains",
@@ -53,6 +54,11 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
             parser.addini(name, "a setting of pytest-timeout, which is not installed")
     if pytest.version_tuple < (9, 0):
         parser.addini("faulthandler_exit_on_timeout", "a setting of pytest 9")
+    parser.addoption(
+        "--cases",
+        choices=("first", "second"),
+        help="run this half of the cases of each parametrized test that runs with both toolchains",
+    )
 
 
 _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
@@ -65,9 +71,32 @@ _LONGEST = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+_ALL_CASES = ("one_toolchain", "every_toolchain")
+
+
+def half_of_the_cases(items: Sequence[pytest.Item], half: str) -> list[pytest.Item]:
+    """Return the items without the other half of the cases of each parametrized test. The halves are those of the
+    Thue-Morse sequence, so that each value of each of several parameters is in both."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if hasattr(item, "callspec") and not any(map(item.get_closest_marker, _ALL_CASES)):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    other = {
+        item
+        for of_test in cases.values()
+        for number, item in enumerate(of_test)
+        if len(of_test) > 1 and bin(number).count("1") % 2 == (half == "first")
+    }
+    return [item for item in items if item not in other]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests that need NVIDIA's tools as slow: the quick tests do not download these. Begin with the files that take
     longest, so that at the end of a parallel run no process waits for one of them."""
+    if half := config.getoption("--cases"):
+        kept = half_of_the_cases(items, half)
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
     for item in items:
         if not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)

@@ -86,6 +86,7 @@ CUB = "#include <cub/block/block_reduce.cuh>\n__global__ void k(int* x) { *x = c
 
 
 @pytest.mark.slow
+@pytest.mark.one_toolchain  # which alone has such targets
 @pytest.mark.parametrize(
     ("architectures", "notice"),
     [

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 import weakref
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +18,7 @@ from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.execute import PlanRunner
-from cuda_wheel.builder.jobs import EMPTY, BuiltModule, Compiled, Job
+from cuda_wheel.builder.jobs import BuiltModule, Compiled, Job
 from cuda_wheel.builder.manifest_writer import coverage
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import Plan, make_plan
@@ -39,34 +37,6 @@ from tests.support.processes import run
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
 
 NAMES = "abcdefgh"
-
-
-def job(number: int) -> Job:
-    return Job("nvrtc", ".", f"{number}.cu", b"", "80", True, False, (), (), (), False, "auto")
-
-
-def result(number: int) -> Compiled:
-    return replace(EMPTY, cubin=bytes([number]) * 100, log=str(number))
-
-
-def test_results_above_the_limit_are_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-
-    def file_count() -> int:
-        return len([path for path in tmp_path.rglob("*") if path.is_file()])
-
-    with JobResults(limit=250) as results:
-        for number in range(5):
-            results.put(job(number), result(number))
-        assert file_count() == 3
-        assert {each: results[each] for each in results} == {job(number): result(number) for number in range(5)}
-        for number in (4, 0, 0):  # dropping twice is allowed
-            results.drop(job(number))
-        assert file_count() == 2
-        results.put(job(5), result(5))  # fits into memory again
-        assert file_count() == 2
-        assert list(results) == [job(1), job(2), job(3), job(5)]
-    assert not list(tmp_path.iterdir())
 
 
 def plan_of(folder: Path, toolchain: Toolchain, broken: str = "") -> Plan:

@@ -11,6 +11,8 @@ from cuda_wheel.builder import tables
 from cuda_wheel.builder.tables import VERSION, check_table, read_table
 from cuda_wheel.runtime.errors import CudaWheelError
 
+pytestmark = pytest.mark.one_toolchain
+
 FOLDER = Path(tables.__file__).parent
 SHAPE = {"names": [str], "rows": [{"cuda": VERSION, "driver?": int}], "headers": {str: [str]}}
 VALUE: dict[str, Any] = {"names": ["a"], "rows": [{"cuda": "12.9"}], "headers": {"cfloat": ["FLT_MAX"]}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.sources.modules import one_module, variants_of
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from cuda_wheel.builder.wheel.stubs import variant_loader_stub
 from cuda_wheel.builder.workers.executor import shared_options
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
@@ -145,41 +143,6 @@ def test_variants_share_workers_and_have_keys_of_their_own(tmp_path: Path, toolc
     assert [each.module.full_name for each in plan.modules] == ["demo.plain[N=1]", "demo.plain[N=2]", "demo.other"]
     overriding = replace(module, settings=replace(module.settings, defines=(("N", "9"), ("M", "1"))))
     assert variants_of(overriding)[0].settings.defines == (("M", "1"), ("N", "1"))
-
-
-@pytest.mark.one_toolchain
-def test_the_stub_has_the_values_as_literals(variants_build: tuple[Path, str], tmp_path: Path) -> None:
-    stub = (variants_build[0] / "demo/__init__.pyi").read_text()
-    functions = [node for node in ast.parse(stub).body if isinstance(node, ast.FunctionDef)]
-    types = [{each.arg: ast.unparse(each.annotation) for each in node.args.kwonlyargs} for node in functions]
-    assert [(each["MATH_TYPE"], each["NUM_MODES"]) for each in types] == [
-        ("Literal['float']", "Literal[2, 4]"),
-        ("Literal['double']", "Literal[4]"),
-    ]
-    use = "import demo\ngood = demo.update(MATH_TYPE='double', NUM_MODES=4)['update']\ndemo.plain.launch(1, 1, None)\n"
-    (tmp_path / "use.py").write_text(use + "demo.update(MATH_TYPE='double', NUM_MODES=2)\n")
-    (variants_build[0] / "demo/py.typed").touch()
-    result = run(sys.executable, "-m", "mypy", "--strict", "use.py", cwd=tmp_path, MYPYPATH=str(variants_build[0]))
-    assert "Found 1 error" in result.stdout and "use.py:4: error: No overload variant" in result.stdout, result.stdout
-
-
-@pytest.mark.one_toolchain
-def test_the_stub_takes_any_value_where_the_module_can_be_compiled_again() -> None:
-    rows = [(("A", "x"), ("N", 1)), (("A", "x"), ("N", 2.5)), (("B", True),)]
-    plain, more = (variant_loader_stub("f", rows, any_values) for any_values in (False, True))
-    assert [line.partition(", link")[0] for line in plain if line != "@overload"] == [
-        "def f(*, A: Literal['x'], N: Literal[1] | float",
-        "def f(*, B: Literal[True]",
-    ]
-    assert [line.partition(", link")[0] for line in more[len(plain) :] if line != "@overload"] == [
-        "def f(*, A: str | int | float, N: str | int | float",
-        "def f(*, B: str | int | float",
-    ]
-    odd = [(("A", number), ("B", other)) for number in range(9) for other in range(number, 50)]
-    assert len(variant_loader_stub("f", odd, False)) == 2 * 9
-    many = [(("A", number), ("B", other)) for number in range(60) for other in range(number, 60)]
-    (line,) = variant_loader_stub("f", many, False)  # as many signatures would help nobody
-    assert line.count("Literal[0, 1, 2, ") == 2
 
 
 @pytest.mark.one_toolchain

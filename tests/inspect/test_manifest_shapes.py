@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import ValidationError
 
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.cli.main import main
-from cuda_wheel.runtime.manifest import External, GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
+from cuda_wheel.runtime.manifest import (
+    External,
+    GlobalInfo,
+    Image,
+    KernelInfo,
+    Manifest,
+    Parameter,
+    Target,
+)
 from cuda_wheel.runtime.parts.dtypes import Field, Struct
+from tests.support import manifest_schema
+from tests.support.manifest_schema import check_built_manifests, check_schema
 
 pytestmark = pytest.mark.one_toolchain
 
-ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs/reference/manifest.schema.json").read_text(encoding="utf-8"))
 CODE = b"\x7fELF".ljust(64, b"x")
 PAIR = Struct("ns::Pair", 8, (Field("x", "f4", 0), Field("y", "f4", 4)))
 OUTER = Struct("Outer", 24, (Field("pairs", "ns::Pair", 0, (2,), PAIR), Field("n", "i4", 16)))
@@ -65,16 +74,6 @@ SHAPES = {
 }
 
 
-def check_schema(text: str) -> None:
-    """Raise ValidationError if the text of a manifest is not as the schema says."""
-    document = json.loads(text)
-    Draft202012Validator(SCHEMA).validate(document)
-    module = document["module"]
-    for variant in module["variants"]:
-        whole = {key: value for key, value in (module | variant).items() if key not in ("variants", "blocks")}
-        assert set(SCHEMA["$defs"]["complete"]["required"]) == set(whole)
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_fits_the_schema_and_reads_back(shape: str) -> None:
     text = manifest_text(*SHAPES[shape])
@@ -82,6 +81,22 @@ def test_every_shape_fits_the_schema_and_reads_back(shape: str) -> None:
     assert list(all_manifests(text, "x")) == SHAPES[shape]
     assert manifest_text(*all_manifests(text, "x")) == text
     assert len(json.loads(text)["kernels"]) > 9 if "thousands" in shape else True
+
+
+def test_a_built_manifest_that_is_not_as_the_schema_says_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check that follows the tests of each file."""
+    monkeypatch.setattr(manifest_schema, "_checked", set())
+    (tmp_path / "k.fatbin.json").write_text(manifest_text(*SHAPES["few kernels"]), encoding="utf-8")
+    (tmp_path / "damaged.fatbin.json").write_text(manifest_text(*SHAPES["structs"])[:-9], encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "demo.whl", "w") as wheel:
+        wheel.writestr("demo/k.fatbin.json", manifest_text(*SHAPES["variables"]))
+    assert check_built_manifests(tmp_path) == 2
+    monkeypatch.setattr(manifest_schema, "_checked", set())
+    monkeypatch.setitem(manifest_schema.SCHEMA, "required", ["secret"])
+    with pytest.raises(ValidationError, match="secret"):
+        check_built_manifests(tmp_path)
 
 
 def test_equal_blocks_of_variants_stand_once() -> None:

@@ -27,7 +27,15 @@ class Room(NamedTuple):
 
 
 ROOMS = {
-    "rules": Room({"runtime/rules.py": ALL}, ("tests/runtime/test_rules.py", "tests/runtime/test_rule_reasons.py")),
+    "rules": Room(
+        {"runtime/rules.py": ALL},
+        (
+            "tests/runtime/test_rules.py",
+            "tests/runtime/test_rule_reasons.py",
+            "tests/runtime/test_explanations.py::test_the_message_lists_every_image_with_its_reason_and_what_would_help",
+            "tests/runtime/test_explanations.py::test_the_message_distinguishes_an_old_driver_from_a_missing_target",
+        ),
+    ),
     "manifest": Room(
         {
             "runtime/manifest.py": ALL,
@@ -39,8 +47,7 @@ ROOMS = {
             "tests/runtime/test_rules.py",
             "tests/runtime/test_versions.py",
             "tests/runtime/test_manifest_sha256.py",
-            "tests/runtime/test_manifest_blocks.py",
-            "tests/runtime/test_loading.py::test_pythons_own_sha256_equals_hashlibs",
+            "tests/builder/manifest_writer/test_text.py",
         ),
     ),
     "arguments": Room(
@@ -54,6 +61,9 @@ ROOMS = {
             "tests/runtime/test_arguments.py",
             "tests/runtime/test_argument_values.py",
             "tests/runtime/test_arrays.py",
+            "tests/runtime/test_dlpack.py",
+            "tests/runtime/parts/test_structs.py",
+            "tests/runtime/parts/test_untyped_parameters.py",
             "tests/runtime/test_launching.py",
             "tests/runtime/test_values.py",
             "--deselect=tests/runtime/test_launching.py::test_a_copy_of_the_loader_launches_by_itself",
@@ -84,7 +94,7 @@ ROOMS = {
     ),
     "file-keys": Room(
         {"builder/cache/files.py": ALL, "builder/cache/known_toolchain.py": ALL},
-        tuple(f"tests/builder/cache/test_{name}.py" for name in ("file_hashes", "job_files", "known_toolchain")),
+        tuple(f"tests/builder/cache/test_{name}.py" for name in ("files", "job_files", "known_toolchain")),
     ),
     "load-keys": Room(
         {"builder/compile_on_load/kept_modules.py": ALL, "builder/compile_on_load/requests.py": ALL},
@@ -103,7 +113,7 @@ ROOMS = {
     ),
     "floating-point": Room(
         {"runtime/parts/floating_point.py": ALL},
-        ("tests/runtime/test_floating_point.py",),
+        ("tests/runtime/parts/test_floating_point.py",),
     ),
     "build-keys": Room({"builder/cache/whole_builds.py": ("_facts",)}, ("tests/builder/cache/test_whole_builds.py",)),
     "struct-layouts": Room(

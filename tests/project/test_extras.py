@@ -8,6 +8,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
@@ -82,8 +83,11 @@ PARTS = {
 LINKERS = {"cu12": "nvidia-nvjitlink-cu12", "cu13": "nvidia-nvjitlink"}
 
 
-@pytest.mark.parametrize(("resolver", "number"), [("uv", 0), ("uv", 1), ("uv", 2), ("pip", 0)])
-@pytest.mark.parametrize("extra", ["cu12", "cu13"])
+@pytest.mark.parametrize(
+    ("extra", "resolver", "number"),
+    # pip takes minutes; `nox -s beside_torch` installs each with both.
+    [*product(["cu12", "cu13"], ["uv"], range(3)), ("cu13", "pip", 0)],
+)
 def test_an_extra_beside_pytorch_is_of_one_release(
     extra: str, resolver: str, number: int, torch_releases: list[tuple[str, str]], extras: None
 ) -> None:

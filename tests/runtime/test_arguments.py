@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from collections.abc import Callable
 from decimal import Decimal
@@ -20,17 +19,13 @@ from cuda_wheel.runtime.arguments import (
     FloatConverter,
     IntegerConverter,
     NumberConverter,
-    is_array,
-    plain_number,
     type_name,
     value_text,
 )
 from cuda_wheel.runtime.arrays import PointerConverter, _dtype_name, long_size
-from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
-from cuda_wheel.runtime.parts.buffers import device_bytes, host_bytes
-from cuda_wheel.runtime.parts.structs import StructConverter, _holds, _number_kind
+from cuda_wheel.runtime.parts.structs import StructConverter
 from cuda_wheel.runtime.parts.untyped_parameters import (
     RawScalarConverter,
     RawWordConverter,
@@ -153,12 +148,6 @@ def test_a_number_that_fits_is_written_without_a_call(size: int) -> None:
         assert eval(expression, {**names, "value": value, "type_value": type(value)}) == "called"
 
 
-def test_a_scalar_of_machine_code_takes_bytes() -> None:
-    for content in (b"abcd", bytearray(b"abcd"), np.frombuffer(b"abcd", "<u4")[0], ctypes.c_uint32(0x64636261)):
-        assert RawScalarConverter(4).convert(content) == 0x64636261
-    assert refused(RawScalarConverter(4).convert, bytearray(3)) == "takes 4 bytes, not the 3 of bytearray"
-
-
 def test_a_bfloat16_that_is_no_number_keeps_its_sign() -> None:
     for bits in (0x7FC00000, 0xFFC00000):
         value = struct.unpack("<f", bits.to_bytes(4, "little"))[0]
@@ -205,167 +194,6 @@ def test_a_parameter_tells_the_size_of_a_long(cpp: str, size: int, is_known: boo
     kernels = (KernelInfo("a", "_Z1ai", (Parameter("u32", 0, 4, "int"), Parameter("u64", 8, size, cpp))),)
     manifest = Manifest("a.b", "b.fatbin", 0, "", {}, (), (), (), kernels)
     assert long_size(manifest) == (size if is_known else None)
-
-
-# --- structs -----------------------------------------------------------------------------------------
-
-
-def packed(cpp: str, size: int, value: Any) -> bytes:
-    content: bytes = StructConverter(size, cpp).namespace("x")["convert_x"](value, [])
-    return content
-
-
-@pytest.mark.parametrize(
-    ("code", "kind", "size"),
-    [
-        ("?", "?", 1), ("b", "i", 1), ("B", "u", 1), ("h", "i", 2), ("H", "u", 2), ("i", "i", 4), ("I", "u", 4),
-        ("q", "i", 8), ("Q", "u", 8), ("l", "i", struct.calcsize("l")), ("L", "u", struct.calcsize("L")),
-        ("e", "f", 2), ("f", "f", 4), ("d", "f", 8), ("g", "f", 1),
-        ("c", "c", 1), ("s", "s", 1), ("x", "x", 1), ("X", "X", 1), ("O", "O", 1), ("Z", "Z", 1),
-    ],
-)  # fmt: skip
-def test_the_kind_of_a_number_by_its_format(code: str, kind: str, size: int) -> None:
-    assert _number_kind(code) == (kind, size)
-
-
-@pytest.mark.parametrize(
-    ("format", "element", "expected"),
-    [
-        ("T{f:x:f:y:}", "f", True),
-        ("T{f:xI:f:y:}", "f", True),
-        ("T{f:x:4xf:y:}", "f", True),
-        ("fBcsx", "f", True),
-        ("c", "f", True),
-        ("4s", "f", True),
-        ("B", "q", True),
-        ("l", "iq"[struct.calcsize("l") == 8], True),
-        ("T{I:x:I:y:}", "f", False),
-        ("T{i:x:i:y:}", "I", False),
-        ("T{I:x:I:y:}", "i", False),
-        ("T{f:x:d:y:}", "f", False),
-        ("T{f:x:Q:y:}", "f", False),
-        ("e", "f", False),
-        ("h", "i", False),
-        ("?", "f", False),
-        ("g", "d", False),
-        ("X", "f", False),
-    ],
-)
-def test_which_buffers_may_hold_the_elements_of_a_vector(format: str, element: str, expected: bool) -> None:
-    assert _holds(format, element) is expected
-
-
-class Index:
-    """An integer that is no float."""
-
-    def __index__(self) -> int:
-        return 7
-
-
-@pytest.mark.parametrize(
-    ("cpp", "value", "expected"),
-    [
-        ("uint2", ((1 << 32) - 1, 0), b"\xff" * 4 + bytes(4)),
-        ("int2", (-1, 0), b"\xff" * 4 + bytes(4)),
-        ("int2", (Index(), np.int8(-2)), struct.pack("<2i", 7, -2)),
-        ("ulonglong1", ((1 << 64) - 1,), b"\xff" * 8),
-        ("ushort4", (65535, 0, 1, 2), struct.pack("<4H", 65535, 0, 1, 2)),
-        ("ulong1", ((1 << 64) - 1,), b"\xff" * 8),
-        ("ulong2", ((1 << 32) - 1, 1), b"\xff" * 4 + b"\1\0\0\0"),
-    ],
-)
-def test_the_sign_of_a_vectors_elements(cpp: str, value: Any, expected: bytes) -> None:
-    assert packed(cpp, 8, value) == expected
-
-
-def test_the_largest_grid_is_a_dim3() -> None:
-    assert packed("dim3", 12, ((1 << 32) - 1, 1, 2)) == struct.pack("<3I", (1 << 32) - 1, 1, 2)
-
-
-@pytest.mark.parametrize(
-    ("cpp", "size", "value", "message"),
-    [
-        ("uint2", 8, (-1, 0), r"(-1, 0) does not fit: "),
-        ("dim3", 12, (-1, 0, 0), r"(-1, 0, 0) does not fit: "),
-        ("int2", 8, (1 << 31, 0), r"(2147483648, 0) does not fit: "),
-        ("int2", 8, (1, 2, 3), r"(1, 2, 3) does not fit: "),
-    ],
-)
-def test_numbers_that_do_not_fit_a_vector(cpp: str, size: int, value: Any, message: str) -> None:
-    assert refused(packed, cpp, size, value).startswith(message)
-
-
-DATES = np.zeros(1, "M8[s]")  # 8 bytes that have no buffer
-
-
-def released() -> memoryview:
-    view = memoryview(bytes(8))
-    view.release()
-    return view
-
-
-@pytest.mark.parametrize("cpp", ["float2", "Pair"])
-@pytest.mark.parametrize(
-    ("value", "pattern"),
-    [
-        (object(), r"takes a struct of 8 bytes, not object"),
-        (fake("a.b", "Thing", getPtr=lambda self: 0)(), r"takes a struct of 8 bytes, not a\.Thing"),
-        (fake("cuda.bindings.driver", "Thing")(), r"takes a struct of 8 bytes, not cuda\.Thing"),
-        (None, r"takes a struct of 8 bytes, not NoneType"),
-        (
-            np.array([None]),
-            r"takes a struct of 8 bytes, not numpy\.ndarray "
-            r"\(the numpy\.ndarray holds Python objects, not their content\)",
-        ),
-        (
-            DATES,
-            r"takes a struct of 8 bytes, not numpy\.ndarray \(numpy\.ndarray is not a buffer in host memory \(.+\)\)",
-        ),
-        (
-            released(),
-            r"takes a struct of 8 bytes, not memoryview \(memoryview is not a buffer in host memory \(.+\)\)",
-        ),
-        (b"1234", r"takes a struct of 8 bytes, not 4 bytes"),
-        (array_interface(), r"takes a struct of 8 bytes by value, not an array on the GPU"),
-    ],
-)
-def test_what_is_no_struct(cpp: str, value: Any, pattern: str) -> None:
-    with pytest.raises(TypeError, match=f"^{pattern}$"):
-        packed(cpp, 8, value)
-
-
-def test_the_bytes_of_a_number_are_no_struct() -> None:
-    assert refused(packed, "Pair", 8, 2.5) == (
-        "takes a struct of 8 bytes, not the number 2.5: if its bytes are meant, pass those, such as "
-        "numpy.float32(1).tobytes()"
-    )
-
-
-def test_a_record_of_other_numbers_is_no_vector() -> None:
-    record = np.array([(1, 2)], [("x", "i4"), ("y", "i4")])
-    assert refused(packed, "float2", 8, record) == (
-        f"takes elements of format f, not {memoryview(record).format}; see the module struct"
-    )
-
-
-def test_a_record_with_a_union_is_read() -> None:
-    fields = {"names": ["tag", "i", "f"], "formats": ["u1", "i4", "f4"], "offsets": [0, 4, 4], "itemsize": 8}
-    record = np.zeros((), fields)
-    record["tag"], record["f"] = 7, 0.5
-    with pytest.raises(ValueError, match="overlapping"):
-        memoryview(record)
-    for value in (record, record[()], record.reshape(1)):
-        assert packed("Tagged", 8, value) == b"\x07\0\0\0" + struct.pack("<f", 0.5)
-    assert refused(packed, "Tagged", 12, record) == "takes a struct of 12 bytes, not 8 bytes"
-    assert "overlapping" in refused(packed, "Tagged", 8, record.astype(record.dtype.newbyteorder(">")))
-
-
-def test_a_struct_of_cuda_bindings_is_read_at_its_address() -> None:
-    memory = ctypes.create_string_buffer(b"0123456789abcdef", 16)
-    tensor_map = fake("cuda.bindings.driver", "CUtensorMap", getPtr=lambda self: ctypes.addressof(memory))()
-    for cpp in ("CUtensorMap_st", "double2"):
-        assert packed(cpp, 16, tensor_map) == b"0123456789abcdef"
-    assert packed("CUtensorMap_st", 12, tensor_map) == b"0123456789ab"
 
 
 # --- pointers ----------------------------------------------------------------------------------------
@@ -531,110 +359,7 @@ def test_an_instance_may_have_the_array_interface(two: Driver) -> None:
     assert refused(read, PointerConverter("float*", True), value, 0) == ON_GPU_1
 
 
-class ByDLPack:
-    """An array that keeps the options with which its capsule is asked for."""
-
-    def __init__(self, kind: int = 2, code: int = 2, bits: int = 32) -> None:
-        self.kind, self.asked = kind, {}  # type: ignore[var-annotated]
-        content = struct.pack("<QiiiBBHQQQ", 0x1000, kind, 0, 0, code, bits, 1, 0, 0, 0x20)
-        self._memory = ctypes.create_string_buffer(content)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.kind, 0
-
-    def __dlpack__(self, **options: Any) -> Any:
-        self.asked = options
-        new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-        return new(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(self._memory), b"dltensor", None)
-
-
-@pytest.mark.parametrize(("kind", "has_stream"), [(2, True), (3, False), (13, True)])
-def test_dlpack_is_asked_for_version_1_without_a_copy_on_the_launchs_stream(
-    two: Driver, kind: int, has_stream: bool
-) -> None:
-    for stream, handed_over in ((0, 1), (1, 1), (2, 2), (0x70, 0x70), (-1, -1)):
-        array = ByDLPack(kind)
-        assert read(PointerConverter("float*", True), array, stream=stream) == 0x1020
-        expected = {"stream": handed_over} if has_stream else {}
-        assert array.asked == {"max_version": (1, 1), "copy": False, **expected}
-
-
-@pytest.mark.parametrize(
-    ("code", "bits", "cpp", "name"),
-    [
-        (0, 32, "int*", "int32"), (1, 16, "unsigned short*", "uint16"), (2, 64, "double*", "float64"),
-        (4, 16, "__nv_bfloat16*", "bfloat16"), (5, 64, "float2*", "complex64"), (6, 8, "bool*", "bool"),
-        (10, 8, "__nv_fp8_e4m3*", "float8_e4m3fn"), (12, 8, "__nv_fp8_e5m2*", "float8_e5m2"),
-        (3, 64, "void*", "DLPack's type 3"),
-    ],
-)  # fmt: skip
-def test_the_element_types_of_dlpack(code: int, bits: int, cpp: str, name: str) -> None:
-    array = ByDLPack(code=code, bits=bits)
-    assert read(PointerConverter(cpp, True), array) == 0x1020
-    assert refused(read, PointerConverter("short*", True), array) == f"takes an array of int16, not of {name}"
-
-
-# --- words of 8 bytes of unknown type ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["bool", "bool_"])
-def test_a_bool_of_numpy_is_a_number_in_each_version(name: str) -> None:
-    """Its class is `bool_` before NumPy 2, and `bool` since."""
-    for answer in (False, True):
-        value = fake("numpy", name, __bool__=lambda self, answer=answer: answer)()
-        assert plain_number(value) is answer
-        assert read(RawWordConverter(True, False), value) == answer
-        other = fake("other", name, __bool__=lambda self: True)()
-        assert plain_number(other) is other
-        message = f"takes an array on the GPU, an address or None, not other.{name}"
-        assert refused(read, RawWordConverter(True, False), other) == message
-
-
-def test_an_array_of_numpy_is_no_word() -> None:
-    for array in (np.zeros(1), np.zeros((2, 2), "i8")):
-        message = "takes an array on the GPU, an address or None, not numpy.ndarray"
-        assert refused(read, RawWordConverter(True, False), array) == message
-    assert read(RawWordConverter(True, False), np.array(5)) == 5
-
-
-def test_an_array_of_numpy_may_stand_for_one_on_the_gpu(two: Driver) -> None:
-    """A subclass has the array interface, or an array without dimensions holds the object that has it."""
-    on_gpu = array_interface(address=0x5000)
-    managed: Any = np.zeros(1, "f4").view(
-        fake("library", "Managed", np.ndarray, __cuda_array_interface__=on_gpu.__cuda_array_interface__)
-    )
-    holder = np.empty((), object)
-    holder[()] = on_gpu
-    for value in (managed, holder):
-        assert read(RawWordConverter(True, False), value, 1) == 0x5000
-        assert refused(read, RawWordConverter(True, False), value, 0) == ON_GPU_1
-
-
 # --- buffers -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["__len__", "__cuda_array_interface__", "__dlpack__"])
-def test_each_of_three_members_makes_an_array(name: str) -> None:
-    array = fake("a", "Array", **{name: None})
-    assert is_array(array) and is_array(fake("b", "Derived", array))
-    assert not is_array(fake("a", "Number", __index__=None, __dlpack_device__=None))
-
-
-def test_the_memory_of_an_array_on_the_gpu() -> None:
-    assert device_bytes(array_interface(shape=(2, 3))) == (8, 24)
-    assert device_bytes(array_interface(shape=(2, 3), strides=(12, 4))) == (8, 24)
-    assert device_bytes(array_interface(shape=(0,), address=None)) == (0, 0)
-    with pytest.raises(ArgumentError, match=r"^the numba\.DeviceArray is not contiguous$"):
-        device_bytes(array_interface(shape=(2, 3), strides=(4, 8)))
-    with pytest.raises(ValueError, match=r"shorter|longer"):
-        device_bytes(array_interface(shape=(2, 3), strides=(4,)))
-
-
-@pytest.mark.parametrize("data", [DATES, released(), object(), 5])
-def test_what_is_no_buffer(data: Any) -> None:
-    pattern = rf"^{type_name(type(data))} is not a buffer in host memory \(.+\)$"
-    with pytest.raises(ArgumentError, match=pattern):
-        host_bytes(data)
 
 
 def test_the_name_of_a_type_has_the_library_and_the_class() -> None:

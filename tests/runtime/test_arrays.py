@@ -129,12 +129,6 @@ def test_a_changed_element_type_is_checked_again(driver: Driver) -> None:
             kernel.launch(1, 1, array)
 
 
-def test_dlpack_has_an_offset_and_gets_the_default_stream(driver: Driver) -> None:
-    array = ByDLPack(0x1000, offset=0x20)
-    assert sent(driver, takes("float*"), array) == (0x1020).to_bytes(8, "little")
-    assert array.streams == [1]
-
-
 def test_an_empty_array_has_no_address(driver: Driver) -> None:
     assert sent(driver, takes("float*"), array_interface(None)) == bytes(8)
 

@@ -26,6 +26,8 @@ from cuda_wheel.runtime.manifest import (
 from cuda_wheel.runtime.parts.dtypes import Field, Struct
 from tests.support.manifests import text_of
 
+pytestmark = pytest.mark.one_toolchain
+
 MANIFEST = Manifest(
     name="pkg.kernels.gemm",
     fatbin="gemm.fatbin",

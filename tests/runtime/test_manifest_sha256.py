@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.runtime import manifest
+from cuda_wheel.runtime import manifest as manifest_module
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -37,8 +37,17 @@ def test_openssl_is_used_for_large_content_or_where_it_is_imported(
         hashed.append(data)
         return hashlib.sha256(data)
 
-    monkeypatch.setattr(manifest, "_own_sha256", own)
+    monkeypatch.setattr(manifest_module, "_own_sha256", own)
     if not is_imported:
         monkeypatch.delitem(sys.modules, "hashlib")
-    assert manifest.sha256_of(content) == expected
+    assert manifest_module.sha256_of(content) == expected
     assert hashed == ([content] if uses_own else [])
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 1 << 18, 1 << 20])
+def test_pythons_own_sha256_equals_hashlibs(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    expected = hashlib.sha256(content).hexdigest()
+    assert manifest_module.sha256_of(content) == expected
+    monkeypatch.delitem(sys.modules, "hashlib")
+    assert manifest_module.sha256_of(content) == expected

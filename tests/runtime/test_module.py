@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings
 
 import cuda_wheel
 from cuda_wheel.runtime import driver as driver_module
@@ -21,10 +18,8 @@ from tests.support.array_libraries import cupy_array
 from tests.support.driver import Driver, Result
 from tests.support.launches import (
     ByDLPack,
-    array_interface,
     kernel_of,
     module_of,
-    sent,
     takes,
 )
 
@@ -111,57 +106,6 @@ def table(driver: Driver) -> cuda_wheel.Global:
     return module_of(variables=(VARIABLE,)).globals["table"]
 
 
-@examples
-@given(st.binary(max_size=24), st.integers(-2, 20))
-def test_a_variable_is_written_and_read_within_its_bounds(
-    driver: Driver, table: cuda_wheel.Global, data: bytes, offset: int
-) -> None:
-    memory = driver.memory[b"_ZN2ns5tableE"]
-    memory[:] = range(24)
-    expected = bytearray(range(24))
-    fits = 0 <= offset <= 16 and len(data) + offset <= 16
-    into = bytearray(len(data))
-    if fits:
-        table.write(data, offset=offset)
-        expected[offset : offset + len(data)] = data
-        table.read(into, offset=offset)
-        assert into == data
-        assert table.read(offset=offset) == expected[offset:16]
-    else:
-        for bad in (lambda: table.write(data, offset=offset), lambda: table.read(into, offset=offset)):
-            with pytest.raises(ArgumentError, match=r"^ns::table has 16 bytes: \d+( from byte -?\d+ on)? do not fit$"):
-                bad()
-        assert not any(into)
-    assert bytes(memory) == expected
-
-
-def test_variables_accept_arrays_of_host_and_gpu(driver: Driver, table: cuda_wheel.Global) -> None:
-    source = (ctypes.c_float * 2)(1.5, 2.5)
-    table.write(array_interface(ctypes.addressof(source), shape=(2, 1)), offset=8, stream=SimpleNamespace(ptr=5))
-    table.write(np.array([7, 8], np.int32))
-    assert table.read() == np.array([7, 8], np.int32).tobytes() + bytes(source)
-    assert table.__cuda_array_interface__["data"] == (table.address, False)
-    here = ctypes.addressof(source)
-    for shape, strides in (((2,), (4,)), ((1, 2), (99, 4)), ((2, 1), (4, 99)), ((0, 5), (1, 1)), ((), ())):
-        table.write(array_interface(here, shape=shape, strides=strides))
-    for bad, message in (
-        (lambda: table.write(np.zeros((2, 2), np.int16)[:, 0]), "the numpy.ndarray is not contiguous: numpy.ascontig"),
-        (lambda: table.write(array_interface(8, shape=(2,), strides=(8,))), "the numba.DeviceArray is not contiguous"),
-        (lambda: table.write(np.array([None])), "the numpy.ndarray holds Python objects"),
-        (lambda: table.write("text"), "str is not a buffer in host memory"),
-        (lambda: table.write(array_interface(8, shape=(5,))), "ns::table has 16 bytes: 20 do not fit"),
-        (lambda: table.read(bytes(4)), "ns::table cannot be read into a bytes: it is read-only"),
-        (lambda: table.read(np.zeros(4)[::2]), "is not contiguous"),
-    ):
-        with pytest.raises(ArgumentError, match=message):
-            bad()
-
-
-def test_a_variable_is_an_argument(driver: Driver, table: cuda_wheel.Global) -> None:
-    for cpp in ("float*", "const double*", "void*", ""):
-        assert sent(driver, takes(cpp), table) == table.address.to_bytes(8, "little")
-
-
 def test_without_a_context_an_array_says_on_which_gpu_to_launch(two: Driver) -> None:
     kernel = kernel_of(Parameter("u64", 0, 8, "float*"), Parameter("u64", 8, 8, "float*"))
     there = ByDLPack(8, device=1)
@@ -200,23 +144,3 @@ def test_a_driver_error_is_not_a_wrong_argument(two: Driver, table: cuda_wheel.G
     driver_module.cuda_driver()._answers["cuDeviceGetCount"] = (*count[:1], 2)
     with pytest.raises(DriverError, match="no CUDA context is current in this thread"):
         kernel.launch(1, 1, table)
-
-
-def test_a_variables_address_needs_a_context(two: Driver) -> None:
-    two.context.device = None
-    with pytest.raises(DriverError, match="no CUDA context is current"):
-        module_of(variables=(VARIABLE,)).globals["table"].address  # noqa: B018
-
-
-def test_generated_source_is_printed_if_asked_for(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    takes("float*").launch(1, 1, 8)
-    assert not capsys.readouterr().err
-    monkeypatch.setenv("CUDA_WHEEL_PRINT_GENERATED", "1")
-    kernel = takes("float*")
-    kernel.launch(1, 1, 8)
-    kernel.bind(1, 1, 8)()
-    printed = capsys.readouterr().err
-    for function in ("launch", "bound_maker"):
-        assert f"# cuda-wheel generated {function} for k:\ndef {function}(" in printed

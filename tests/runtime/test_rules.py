@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuda_wheel.builder.releases import RELEASES
-from cuda_wheel.runtime.explanations import no_image_message
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
 from cuda_wheel.runtime.parts.nvjitlink_rules import unlinkable
 from cuda_wheel.runtime.rules import Resolution, resolve
@@ -170,32 +169,6 @@ def test_what_is_not_known_to_run_says_so_and_comes_last() -> None:
     assert (found.how, found.doubt) == ("link", None)
     assert found.rejected[0].reason.startswith("not known to run: ")
     assert resolve(made, (8, 7), (12, 9)).how == "jit"
-
-
-def test_the_message_about_compression_does_not_propose_nvjitlink() -> None:
-    made = compressed(image("sm_80"), image("compute_80", "8.8"))
-    message = no_image_message(made, resolve(made, (8, 6), (12, 2)), (8, 6), (12, 2))
-    assert message.splitlines()[1:] == [
-        f"  cubin sm_80: {ZSTD}", f"  ptx compute_80 (PTX 8.8): {ZSTD}", "Update the NVIDIA driver.",
-    ]  # fmt: skip
-
-
-def test_the_message_lists_every_image_with_its_reason_and_what_would_help() -> None:
-    made = manifest(image("sm_90"), image("compute_90"))
-    message = no_image_message(made, resolve(made, (8, 6), (12, 4)), (8, 6), (12, 4))
-    assert message.splitlines() == [
-        "pkg.k has no image for a GPU of compute capability 8.6 with a driver for CUDA 12.4.",
-        "  cubin sm_90: is machine code for 9.x, the GPU is 8.6",
-        "  ptx compute_90 (PTX 8.0): needs compute capability 9.0 or later",
-        'The wheel\'s authors can add "86-real", or a lower "-virtual" target, to architectures.',
-    ]
-
-
-def test_the_message_distinguishes_an_old_driver_from_a_missing_target() -> None:
-    made = manifest(image("compute_80", "8.8"))
-    message = no_image_message(made, resolve(made, (8, 6), (12, 4)), (8, 6), (12, 4))
-    assert "PTX 8.8 needs a driver for CUDA 12.9 or later (this one is for 12.4), or nvJitLink" in message
-    assert message.endswith("or install the newest nvJitLink for it: pip install cuda-wheel[cu12].")
 
 
 @pytest.mark.parametrize(

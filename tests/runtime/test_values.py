@@ -537,16 +537,6 @@ def table(driver: Driver) -> Any:
     return Module(manifest, image, "native", 0xF00D).globals["table"]
 
 
-def test_a_write_without_a_stream_is_complete_when_it_returns(driver: Driver, table: Any) -> None:
-    """The stand-in copies when it is told to wait, and no earlier."""
-    source = np.arange(16, dtype=np.uint8)
-    table.write(source)
-    source[:] = 0
-    assert bytes(driver.memory[b"table"]) == bytes(range(16))
-    table.write(source, stream=5)
-    assert bytes(driver.memory[b"table"]) == bytes(range(16))
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [

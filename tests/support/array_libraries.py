@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import ctypes
+import struct
 import threading
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-__all__ = ["StandInCuPy", "StandInPyTorch", "cupy_array", "fake", "torch_tensor"]
+__all__ = [
+    "ADDRESS",
+    "OTHER",
+    "OWN",
+    "PYTORCH",
+    "Exported",
+    "Jax",
+    "Named",
+    "StandInCuPy",
+    "StandInPyTorch",
+    "cupy_array",
+    "fake",
+    "torch_tensor",
+]
+
+OWN, OTHER, PYTORCH = 0x100, 0x200, 0x1000
+
+
+ADDRESS = 0x7F0000001000
+"""Addresses: of three streams, and of the arrays' memory."""
 
 
 class StandInPyTorch(ModuleType):
@@ -65,3 +86,55 @@ def torch_tensor(address: int, dtype: str = "float32", device: int | None = 0, *
     tensor.get_device = lambda: -1 if device is None else device
     tensor.data_ptr = lambda: address
     return tensor
+
+
+class Exported:
+    """An array that is exported by DLPack as `versioned` says, and notes how it was asked for."""
+
+    def __init__(
+        self, *, versioned: bool = True, flags: int = 0, version: int = 1, lanes: int = 1, **more: Any
+    ) -> None:
+        self._name = b"dltensor_versioned" if versioned else b"dltensor"
+        self.asked: list[dict[str, Any]] = []
+        shape = more.get("shape", (4,))
+        self._shape = struct.pack(f"<{len(shape)}q", *shape)
+        lengths = ctypes.cast(ctypes.c_char_p(self._shape), ctypes.c_void_p).value
+        place, code, bits = more.get("place", 2), more.get("code", 2), more.get("bits", 32)
+        content = struct.pack("<IIQQQ", version, 0, 0, 0, flags) if versioned else b""
+        head = more.get("address", ADDRESS), place, 0, len(shape), code, bits, lanes
+        content += struct.pack("<QiiiBBHQQQ", *head, lengths, 0, more.get("offset", 0))
+        self._memory = ctypes.create_string_buffer(content)
+        self._place = place
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._place, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self.asked.append(options)
+        new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(("PyCapsule_New", ctypes.pythonapi))(ctypes.addressof(self._memory), self._name, None)
+
+
+class Jax(Exported):
+    """An array of JAX's, which has an array interface without a stream beside DLPack."""
+
+    waited = 0
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        raise AttributeError("not for all element types")
+
+    def block_until_ready(self) -> None:
+        self.waited += 1
+
+
+class Named:
+    """An array with an array interface that names a stream."""
+
+    def __init__(self, stream: Any = OWN) -> None:
+        self.stream = stream
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        data = (ADDRESS, False)
+        return {"shape": (4,), "typestr": "<f4", "data": data, "version": 3, "stream": self.stream}

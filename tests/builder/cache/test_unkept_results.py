@@ -145,34 +145,3 @@ def test_a_module_with_the_clock_compiles_in_each_process_that_loads_it(
     for _ in range(2):
         assert on_load.compile_on_load("demo.kernels.k", [str(project / "demo/kernels")], lambda: (8, 6))
     assert len(compiled) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "answer"),
-    [
-        ("__TIME__", True),
-        ("__TI??/\nME__", True),
-        ("_CCCL_CHECK_BUILTIN(TIME__)", True),
-        ("__location__(DATE)", True),
-        (PASTE + "CAT(__TI, ME__)", True),
-        (PASTE + "#define HALF ME__\n#define WHOLE CAT(__TI, HALF)", True),
-        (PASTE + "#define ALIAS CAT\nALIAS(_, CAT(CAT(_, T), CAT(CAT(I, M), E)) ## __)", True),
-        (PASTE + "#define APPLY(f, a, b) f(a, b)\nAPPLY(CAT, __TI, ME__)", True),
-        ("#define A(x) __TI %:%: x\nA(ME__)", True),
-        ("#define A(x) __ ## x ## __\nA((b, TIME))", True),
-        ("#define A __DA ## TE__\nA", True),
-        (PASTE + "__TI ME__ CAT(x, y)", False),
-        (PASTE + "template <class T> struct _ { T D, A, I, M, E; }; int CAT(a, b)(T I);", False),
-        ("#define CAT(a, b) a b\nCAT(__TI, ME__)", False),
-        ("TIME x__TIME_ __TIMES_", False),
-    ],
-)
-def test_texts_that_may_use_the_clock(text: str, answer: bool) -> None:
-    assert may_use_build_time([text.encode()]) is answer
-    assert may_use_build_time(text.encode().splitlines(keepends=True)) is (answer and "??/" not in text)
-
-
-def test_an_option_may_have_a_part_of_a_macros_name() -> None:
-    assert may_use_build_time([f"{PASTE}CAT(PART, ME__)".encode(), b"--std=c++17 -D PART=__TI"])
-    assert may_use_build_time([f"{PASTE}CAT(PART, ME__)".encode(), b"--define-macro=PART=__TI"])
-    assert not may_use_build_time([f"{PASTE}CAT(PART, ME__)".encode(), b"--define-macro=OTHER=__TI"])

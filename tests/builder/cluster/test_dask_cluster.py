@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import socket
 import subprocess
 import sys
 import time
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,24 +17,14 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder import full_build
-from cuda_wheel.builder.cluster import dask_cluster, remote_worker
-from cuda_wheel.builder.cluster.dask_cluster import DaskCluster, files_to_send
-from cuda_wheel.builder.cluster.job_transfer import (
-    NotPortableError,
-    RemoteCall,
-    UnfitMachineError,
-    Versions,
-    linker_release,
-    versions_of,
-)
-from cuda_wheel.builder.cluster.remote_worker import answer
+from cuda_wheel.builder.cluster import dask_cluster
+from cuda_wheel.builder.cluster.dask_cluster import DaskCluster
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.full_build import build_module
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import TimedError
-from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
@@ -221,37 +209,6 @@ def test_a_job_that_could_differ_on_another_machine_runs_here(on_cluster: list[s
 
 # --- single jobs ------------------------------------------------------------------------------------
 
-Make = Callable[..., Job]
-
-
-@pytest.fixture
-def make(toolchain: Toolchain, tmp_path: Path) -> Make:
-    """Return a function that makes a job of the project in `tmp_path / "project"`."""
-    root = tmp_path / "project"
-    root.mkdir()
-
-    def make(text: str = "__global__ void k() {}", files: dict[str, str] | None = None, **changes: Any) -> Job:
-        for name, content in {"demo/k.cu": text, **(files or {})}.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(content)
-        job = Job(
-            library=toolchain.libraries[0],
-            root=str(root),
-            source="demo/k.cu",
-            text=text.encode(),
-            arch="80",
-            cubin=True,
-            ptx=False,
-            options=("--std=c++17",),
-            include_dirs=toolchain.include_folders(("demo", "include")),
-            instantiate=(),
-            lineinfo=False,
-            ptx_version="auto",
-        )
-        return replace(job, **changes)
-
-    return make
-
 
 @contextmanager
 def opened(
@@ -276,7 +233,7 @@ def _compile_and_record(call: tuple[str, Job]) -> Compiled:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="asks the system for processes as POSIX does")
 def test_the_job_of_a_killed_worker_runs_again(
-    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make, tmp_path: Path
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Callable[..., Job], tmp_path: Path
 ) -> None:
     records = tmp_path / "records"
     records.mkdir()
@@ -304,7 +261,7 @@ def _runs(process: int) -> bool:
 
 @pytest.mark.slow
 def test_a_compiler_that_hangs_or_crashes_on_the_cluster_has_the_message_of_a_local_one(
-    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Callable[..., Job]
 ) -> None:
     with opened(cluster, workers, toolchain, timeout=15) as (dask, messages):
         hung, crashed = dask.submit(hang, ("", make())), dask.submit(abort, ("", make()))
@@ -318,7 +275,7 @@ def test_a_compiler_that_hangs_or_crashes_on_the_cluster_has_the_message_of_a_lo
 
 @pytest.mark.slow
 def test_a_worker_serves_one_set_of_options_only(
-    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Callable[..., Job]
 ) -> None:
     with opened(cluster, workers, toolchain) as (dask, _):
         seen = [dask.enqueue(Call(_process, (None, make()), (option,))).result() for option in "aabba"]
@@ -333,7 +290,7 @@ def _process(call: tuple[None, Job]) -> int:
 
 
 def test_short_calls_travel_together(
-    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dask_cluster, "MIN_TASKS", 1)
     jobs = [make(f"__global__ void k{number}() {{}}") for number in range(20)]
@@ -354,7 +311,7 @@ def test_short_calls_travel_together(
 
 
 def test_a_different_toolchain_is_an_error_that_names_both(
-    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Callable[..., Job]
 ) -> None:
     other = replace(toolchain, nvrtc="11.8.89")
     with opened(cluster, workers, other) as (dask, _), pytest.raises(ToolchainError) as caught:
@@ -364,7 +321,7 @@ def test_a_different_toolchain_is_an_error_that_names_both(
 
 
 def test_different_versions_of_dask_are_a_warning(
-    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import distributed.versions
 
@@ -380,7 +337,7 @@ def test_different_versions_of_dask_are_a_warning(
 
 @pytest.mark.slow
 def test_a_cluster_that_disappears_is_an_error(
-    tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = Cluster(tmp_path)
     try:
@@ -396,7 +353,7 @@ def test_a_cluster_that_disappears_is_an_error(
 
 @pytest.mark.slow
 def test_a_worker_without_cuda_wheel_is_an_error(
-    tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make
+    tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Callable[..., Job]
 ) -> None:
     cluster = Cluster(tmp_path)
     try:
@@ -411,7 +368,7 @@ def test_a_worker_without_cuda_wheel_is_an_error(
 
 
 def test_a_build_does_not_wait_for_the_cluster_after_an_error(
-    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Callable[..., Job]
 ) -> None:
     with pytest.raises(KeyboardInterrupt), opened(cluster, workers, toolchain, timeout=10) as (dask, _):
         future = dask.submit(hang, ("", make()))
@@ -421,7 +378,7 @@ def test_a_build_does_not_wait_for_the_cluster_after_an_error(
 
 @pytest.mark.slow
 def test_this_machine_runs_the_jobs_without_a_cluster_if_the_fallback_is_local(
-    tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Make, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, workers: Workers, toolchain: Toolchain, make: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = Cluster(tmp_path)
     try:
@@ -502,205 +459,12 @@ def test_a_local_build_does_not_import_distributed(tmp_path: Path) -> None:
 # --- what is sent, without a cluster -----------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def versions(workers: Workers, toolchain: Toolchain) -> Versions:
-    return versions_of(toolchain, workers.submit(linker_release, toolchain).result(), None)
-
-
-def sent_and_answered(call: RemoteCall, versions: Versions, folder: Path) -> tuple[bytes, str]:
-    """Return the reply to a call of a machine called "elsewhere", which is this one."""
-    return answer(call.pack(versions, 300, 8 << 30, files_to_send), "elsewhere", str(folder), 1)
-
-
-@pytest.fixture
-def compile_remotely(versions: Versions, tmp_path: Path) -> Callable[[Job], Compiled]:
-    """Return a function that compiles a job as another machine does."""
-
-    def compile(job: Job) -> Compiled:
-        call = RemoteCall(Call(compile_job, job))
-        result: Compiled = call.result(*sent_and_answered(call, versions, tmp_path), dask_cluster._hash_file)
-        return result
-
-    return compile
-
-
-@pytest.fixture(scope="module", autouse=True)
-def no_pool_left() -> Iterator[None]:
-    """Close the pools that `answer` keeps until its process ends."""
-    pools: list[Workers] = []
-    original = remote_worker._pool
-
-    def pool(*arguments: Any) -> Workers:
-        if (found := original(*arguments)) not in pools:
-            pools.append(found)
-        return found
-
-    remote_worker._pool = pool  # type: ignore[assignment]
-    yield
-    remote_worker._pool = original
-    for each in pools:
-        each.__exit__(None, None, None)
-
-
-def test_versions_are_exact(versions: Versions, toolchain: Toolchain) -> None:
-    assert versions.nvjitlink.count(".") == 2 and versions.nvjitlink.startswith(toolchain.nvjitlink + ".")
-
-
-def sent_files(job: Job) -> Mapping[str, bytes]:
-    """Return the files that are sent with a job."""
-    folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
-    return files_to_send(job.root, job.source, job.text, job.options, folders)
-
-
-PROJECT = {
-    "demo/own.h": "",
-    "demo/detail/x.h": '#include "../own.h"\n',
-    "include/lib/a.h": "#define A 1\n",
-    "include/lib/b.h": "#define A 2\n",
-    "include/.hidden/c.h": "",
-    "unrelated/d.h": "",
-    "empty.h": "",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", set()),
-        ('#include "own.h"\n#include "../empty.h"', {"demo/own.h", "empty.h"}),
-        ('#include "detail/x.h"', {"demo/detail/x.h", "demo/own.h"}),
-        ("#include <lib/a.h>", {"include/lib/a.h"}),
-        ("#if 0\n#include <lib/a.h>\n#endif", {"include/lib/a.h"}),
-        ("#define X <lib/a.h>\n#include X", {"include/lib/a.h", "include/lib/b.h", "demo/own.h"}),
-        ("#if __has_include(<lib/a.h>)\n#endif", {"include/lib/a.h", "include/lib/b.h", "demo/own.h"}),
-    ],
-)
-def test_every_file_that_a_source_may_include_is_sent(
-    text: str, expected: set[str], make: Make, compile_remotely: Callable[[Job], Compiled], workers: Workers
-) -> None:
-    job = make(f"{text}\n__global__ void k() {{}}", PROJECT)
-    files = set(sent_files(job))
-    assert expected <= files and "unrelated/d.h" not in files
-    assert compile_remotely(job) == workers.submit(compile_job, job).result()
-
-
-def test_warnings_have_the_paths_of_this_machine(
-    make: Make, compile_remotely: Callable[[Job], Compiled], workers: Workers
-) -> None:
-    job = make(
-        '#include "own.h"\n#include <cuda/std/span>\n__global__ void k() { int unused; }',
-        {"demo/own.h": "__device__ inline int f() { int never; return 1; }\n"},
-    )
-    result = compile_remotely(job)
-    assert "demo/own.h:1" in result.log and "demo/k.cu:3" in result.log
-    assert result == workers.submit(compile_job, job).result()
-    assert result.headers is not None and str(Path(job.root, "demo/own.h")) in result.headers
-
-
-@pytest.mark.parametrize(
-    ("text", "changes"),
-    [
-        ('#include "../../outside.h"', {}),
-        ("", {"options": ("-Iinclude",)}),
-        ("", {"options": ("--pre-include=demo/own.h",)}),
-    ],
-)
-def test_a_job_that_may_read_other_files_is_not_portable(
-    text: str, changes: dict[str, Any], make: Make, tmp_path: Path
-) -> None:
-    (tmp_path / "outside.h").write_text("")
-    with pytest.raises(NotPortableError):
-        sent_files(make(text, **changes))
-
-
-def _with_folder(job: Job) -> Compiled:
-    return replace(compile_job(job), ptx=job.root.encode())
-
-
-@pytest.mark.slow
-def test_a_job_whose_image_contains_a_folder_is_not_portable(make: Make, versions: Versions, tmp_path: Path) -> None:
-    call = RemoteCall(Call(_with_folder, make()))
-    content, digest = sent_and_answered(call, versions, tmp_path)
-    with pytest.raises(NotPortableError):
-        call.result(content, digest, dask_cluster._hash_file)
-
-
-def test_a_result_that_changed_on_its_way_is_an_error(make: Make, versions: Versions, tmp_path: Path) -> None:
-    call = RemoteCall(Call(compile_job, make()))
-    content, digest = sent_and_answered(call, versions, tmp_path)
-    with pytest.raises(ValueError, match="SHA-256"):
-        call.result(content[:-1] + b"?", digest, dask_cluster._hash_file)
-
-
-def test_a_different_header_of_the_toolchain_is_an_error(make: Make, versions: Versions, tmp_path: Path) -> None:
-    call = RemoteCall(Call(compile_job, make("#include <cuda_fp16.h>\n__global__ void k(__half* x) { *x = 1; }")))
-    content, digest = sent_and_answered(call, versions, tmp_path)
-    with pytest.raises(UnfitMachineError, match=r"elsewhere cannot .*: its cuda_fp16.h differs from this machine's \("):
-        call.result(
-            content, digest, lambda path: "another" if path.endswith("cuda_fp16.h") else dask_cluster._hash_file(path)
-        )
-
-
-def test_a_different_cuda_wheel_is_an_error(
-    make: Make, versions: Versions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    call = RemoteCall(Call(compile_job, make()))
-    parcel = call.pack(versions, 300, None, files_to_send)
-    monkeypatch.setattr(remote_worker, "__version__", "0.0.9")
-    content, digest = answer(parcel, "elsewhere", str(tmp_path), 1)
-    with pytest.raises(
-        UnfitMachineError, match=r"elsewhere cannot .*: it has cuda-wheel 0\.0\.9, and this machine has \d"
-    ):
-        call.result(content, digest, dask_cluster._hash_file)
-
-
-def test_a_machine_without_a_toolchain_is_an_error(
-    make: Make, versions: Versions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def find() -> None:
-        raise ToolchainError("no CUDA toolchain is installed in this environment")
-
-    monkeypatch.setattr(remote_worker, "_find_toolchain", find)
-    call = RemoteCall(Call(compile_job, make()))
-    content, digest = sent_and_answered(call, versions, tmp_path)
-    with pytest.raises(
-        UnfitMachineError, match="elsewhere cannot run this build's jobs: no CUDA toolchain is installed"
-    ):
-        call.result(content, digest, dask_cluster._hash_file)
-
-
-def test_no_paths_of_this_machine_are_sent(make: Make, versions: Versions) -> None:
-    job = make('#include "own.h"\n__global__ void k() {}', PROJECT)
-    _, content = pickle.loads(RemoteCall(Call(compile_job, job)).pack(versions, 300, None, files_to_send))
-    parcel = zlib.decompress(content)
-    for path in (job.root, job.library, *(folder for folder in job.include_dirs if os.path.isabs(folder))):
-        assert os.fsencode(path) not in parcel
-    assert pickle.loads(parcel).job.text == job.text
-
-
-def test_a_call_about_no_job_or_several_cannot_be_sent(toolchain: Toolchain, make: Make) -> None:
-    for argument in (None, toolchain, (make(), make())):
-        with pytest.raises(ValueError, match="one job"):
-            RemoteCall(Call(find_toolchain, argument))
-
-
 def _fail(job: Job) -> None:
     raise CompileError(job.source)
 
 
-def test_a_timed_call_is_timed_on_the_other_machine(make: Make, versions: Versions, tmp_path: Path) -> None:
-    call = RemoteCall(Call(compile_job, make(), timed=True))
-    result = call.result(*sent_and_answered(call, versions, tmp_path), dask_cluster._hash_file)
-    assert result.value.cubin and "compiling" in {span.name for span in result.times.phases}
-    call = RemoteCall(Call(_fail, make(), timed=True))
-    with pytest.raises(TimedError) as caught:
-        call.result(*sent_and_answered(call, versions, tmp_path), dask_cluster._hash_file)
-    assert isinstance(caught.value.error, CompileError) and 0 <= caught.value.times.seconds < 60
-
-
 def test_the_times_of_a_compiler_that_crashes_on_the_cluster_are_kept(
-    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Make
+    cluster: Cluster, workers: Workers, toolchain: Toolchain, make: Callable[..., Job]
 ) -> None:
     with opened(cluster, workers, toolchain) as (dask, _), pytest.raises(TimedError) as caught:
         dask.enqueue(Call(abort, ("", make()), timed=True)).result()

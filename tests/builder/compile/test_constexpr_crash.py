@@ -9,6 +9,8 @@ import pytest
 from cuda_wheel.builder.compile.host_code import needs_permission
 from cuda_wheel.builder.jobs import Compiled
 
+pytestmark = pytest.mark.every_toolchain
+
 SOURCE = r"""
 #define BOOL_SWITCH(CONDITION, NAME, ...)                                                       \
   [&] {                                                                                         \

@@ -10,6 +10,8 @@ import pytest
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 
+pytestmark = pytest.mark.every_toolchain
+
 SOURCE = r"""
 __device__ int only_host[4];
 __constant__ float coefficients[16] = {1, 2};

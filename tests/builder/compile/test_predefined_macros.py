@@ -18,6 +18,8 @@ from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.manifests import plain
 from tests.support.processes import run
 
+pytestmark = pytest.mark.every_toolchain
+
 Compile = Callable[..., Compiled]
 
 HOST_CODE = "#include <vector>\nvoid launch() { k<<<1, 1>>>(); }\n"

@@ -9,6 +9,8 @@ import pytest
 from cuda_wheel.builder.config.settings import MOST_VARIANTS, Config
 from cuda_wheel.builder.errors import ConfigError
 
+pytestmark = pytest.mark.one_toolchain
+
 
 def variants(table: Any) -> tuple[Any, ...]:
     config = Config.from_table({"module": [{"name": "demo.k", "variants": table}]})

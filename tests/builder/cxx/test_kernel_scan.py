@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 
+pytestmark = pytest.mark.one_toolchain
+
 FOUND = {
     "__global__ void k(int* x) { }": ("k", False),
     "void __global__ k() {}": ("k", False),

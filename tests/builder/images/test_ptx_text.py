@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import ptx_text
-from cuda_wheel.builder.images.bundling import bundle
 from cuda_wheel.builder.images.lowering import lower
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.manifest import Parameter, dotted
+from cuda_wheel.runtime.manifest import dotted
 from cuda_wheel.runtime.parts.formats import ptx
 
 TEXT = """\
@@ -52,40 +51,9 @@ TEXT = """\
 """
 
 
-def test_the_version_is_read_and_set() -> None:
-    assert ptx.version(TEXT) == (8, 8)
-    assert ptx_text.set_version(TEXT, (6, 3)) == TEXT.replace("8.8", "6.3")
-    with pytest.raises(ValueError, match=r"without a \.version"):
-        ptx.version("ret;")
-
-
 def test_the_compilers_release_is_read() -> None:
     assert ptx_text.compiler_release(TEXT) == "12.9.86"
     assert ptx_text.compiler_release(".version 8.8\n") is None
-
-
-def test_kernels_are_read_with_their_parameters() -> None:
-    expected = {
-        "k": (
-            Parameter("f32", 0, 4),
-            Parameter("u64", 8, 8, "void*"),
-            Parameter("b8", 16, 24),
-            Parameter("u16", 40, 2),
-        ),
-        "empty": (),
-        "bare": (),
-    }
-    assert ptx.kernels(TEXT) == ptx.kernels(ptx_text.normalise(TEXT)) == expected
-
-
-def test_parameters_are_read_whatever_their_attributes() -> None:
-    text = ".entry k(.param .u64 .ptr .const .align 16 a,.param .u64 .ptr b, .param .align 4 .b8 c[4], .param .u8 d)\n{"
-    assert ptx.kernels(text)["k"] == (
-        Parameter("u64", 0, 8, "void*"),
-        Parameter("u64", 8, 8, "void*"),
-        Parameter("b8", 16, 4),
-        Parameter("u8", 20, 1),
-    )
 
 
 def test_launch_bounds_are_read() -> None:
@@ -326,13 +294,6 @@ def test_older_assemblers_accept_the_lowered_ptx_when_its_version_says_so(
 
 
 # --- bundling -------------------------------------------------------------------------------------
-
-
-def test_the_fatbin_contains_every_image_byte_for_byte(workers: Workers, toolchain: Toolchain) -> None:
-    images = tuple((("ptx", arch, compiled(workers, toolchain, PLAIN, arch).ptx), "k") for arch in ("80", "90a", "120"))
-    bundled = workers.submit(bundle, ("k", images, "none")).result()
-    for ((_, _, content), _), offset in zip(images, bundled.offsets, strict=True):
-        assert bundled.content[offset : offset + len(content)] == content
 
 
 def test_what_one_text_has_proven_is_not_proven_again_for_another() -> None:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.messages.diagnostics import is_warning, merge_by_target, read_nvrtc_log
 
+pytestmark = pytest.mark.one_toolchain
+
 ERROR = 'pkg/k.cu(3): error: identifier "y" is undefined\n  {line}\n  {caret}^\n\n1 error detected in the compilation of "pkg/k.cu".\n'
 UNUSED = (
     'pkg/k.cu(1): warning #177-D: variable "unused" was declared but never referenced\n  int unused;\n      ^\n\n'

@@ -11,6 +11,8 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.toolchain.toolchain import HOST_LIBRARIES, INCLUDE, Toolchain
 
+pytestmark = pytest.mark.every_toolchain
+
 
 @pytest.fixture
 def explain(compiled: Callable[..., Compiled], toolchain: Toolchain):

@@ -11,6 +11,8 @@ from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE
 
+pytestmark = pytest.mark.every_toolchain
+
 OVERFLOW = {f"__builtin_{name}_overflow" for name in ("add", "sub", "mul")}
 USED = {"__builtin_bit_cast", "__builtin_is_constant_evaluated", "__builtin_copysign"} | OVERFLOW
 """NVRTC's builtin functions that the header uses or names, or that it declares only where they are missing."""

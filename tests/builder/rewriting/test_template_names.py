@@ -9,6 +9,8 @@ import pytest
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled
 
+pytestmark = pytest.mark.every_toolchain
+
 SOURCE = r"""
 template <class T> struct Base {
   template <bool X, int N> struct Part { static constexpr int v = N; T t; };

@@ -14,7 +14,7 @@ from cuda_wheel.builder.compile import host_code, nvrtc_calls
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.rewriting.front_end import HOST_CODE_OPTIONS, PREAMBLE_OPTION, USED_PARTS_OPTION
-from cuda_wheel.builder.rewriting.project_texts import operator_headers, project_texts
+from cuda_wheel.builder.rewriting.project_texts import operator_headers
 from cuda_wheel.builder.rewriting.used_parts import (
     COMMON_RUNTIME_API,
     PARTS,
@@ -156,22 +156,6 @@ def test_the_list_of_operators_has_those_that_are_named() -> None:
     assert listed == {b"zeros", b"add_", b"mul"}
     assert "ATen/ops/zeros.h" in headers
     assert used_headers(named("int x;")) == {}
-
-
-def test_the_texts_of_a_project_are_those_that_it_may_include(tmp_path: Path) -> None:
-    def texts(source: str, *folders: str) -> list[bytes] | None:
-        return project_texts(source.encode(), "src/k.cu", str(tmp_path), (*folders, str(INCLUDE), *STAND_INS))
-
-    for name, text in {"src/a.h": '#include "b.h"', "src/b.h": "b1", "inc/b.h": "b2", "inc/c.h": "c"}.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert texts("") == [b""]
-    assert sorted(texts('#include "a.h"\n#include <vector>', "inc") or ()) == sorted(
-        [b'#include "a.h"\n#include <vector>', b'#include "b.h"', b"b1", b"b2"]
-    )
-    assert texts("# include <c.h> // c", str(tmp_path / "inc")) == [b"# include <c.h> // c", b"c"]
-    assert texts("#include HEADER") is None
-    assert texts("x" * (1 << 20) + "y") is None
 
 
 # --- with NVRTC --------------------------------------------------------------------------------------

@@ -108,12 +108,6 @@ def absent(compiled: Callable[..., Compiled], text: str, *patterns: str, **chang
 
 
 @pytest.mark.one_toolchain
-def test_an_error_names_the_headers_that_are_empty(compiled: Callable[..., Compiled]) -> None:
-    with pytest.raises(CompileError, match=r"a header that missing-headers makes empty: Eigen/Core\.$"):
-        compiled(USES + "Eigen::Matrix matrix;\n", missing_headers=("Eigen/*",))
-
-
-@pytest.mark.one_toolchain
 @pytest.mark.parametrize(
     ("text", "patterns", "expected"),
     [

@@ -18,6 +18,8 @@ from cuda_wheel.builder.wheel.outputs import known_parts, loader_files, write
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
 
+pytestmark = pytest.mark.one_toolchain
+
 PTX = Image("ptx", Target.parse("compute_75"), (6, 3), (8, 8), (10, 0), 0, 1, "0" * 64, {})
 PLAIN = Manifest(
     "demo.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), (PTX,), (KernelInfo("k", "k", ()),)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +9,9 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from cuda_wheel.builder.wheel.stubs import stub
-from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.parts.attach import attached, not_attached
 from tests.support.processes import pip_wheel, run
-from tests.support.projects import BACKENDS, KERNEL, ROOT, copy_fixture
-from tests.support.wheels import contents
+from tests.support.projects import KERNEL, ROOT
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -176,82 +172,12 @@ def test_names_of_several_kernels_are_warned_of_and_explained(
 
 # --- stubs -----------------------------------------------------------------------------------------
 
-RICH = '''"""The kernels, and more."""
-from __future__ import annotations
-import os
-from cuda_wheel import attach
-from .helper import helped
-LIMIT: int = 5
-def plain(x: int, y: str = "a") -> bool:
-    """Say whether."""
-    return os.sep == "/"
-class Thing:
-    def __init__(self) -> None:
-        self.size = 3
-    def method(self) -> int:
-        return self.size
-__getattr__, __dir__, __all__ = attach(__name__)
-__all__ += ["plain"]
-'''
-USER = """
-from demo.kernels import Thing, helped, plain, scale, shift, two
-import demo.kernels
-scale.launch(1, (2, 3), 0, 1.5, 3, True, b"")
-scale.launch(1, 1, None, 1, 3, False, (1, 2), stream=None, shared_memory=5, check=False)
-two["generic<int>"].launch(1, 1, 2)
-reveal_type(scale)
-reveal_type(shift)
-reveal_type(two)
-reveal_type(plain(1))
-reveal_type(helped(1))
-reveal_type(Thing().method() + Thing().size)
-reveal_type(demo.kernels.LIMIT)
-scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer
-scale.launch(1, 1, 0, 1, 3.5, True, b"")  # a float for an int
-scale.launch(1, 1, 0, "1", 3, True, b"")  # a string for a float
-scale.launch(1, 1, 0, 1)  # too few
-shift.launch(1)  # no block
-"""
-
 
 def built(project: Path, tmp_path: Path) -> Path:
     result = pip_wheel(project, tmp_path / "dist", CUDAARCHS="80-real")
     assert result.returncode == 0, result.stdout
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     return wheel
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("loader", ["dependency", "vendor"])
-def test_a_stub_describes_every_kernel_to_type_checkers(
-    make_project: Callable[..., Path], tmp_path: Path, loader: str
-) -> None:
-    init = RICH if loader == "dependency" else RICH.replace("cuda_wheel", ".._cuda_wheel")
-    files = {**FILES, "demo/kernels/__init__.py": init, "demo/py.typed": ""}
-    files["demo/kernels/helper.py"] = "def helped(x: int) -> str: return str(x)\n"
-    wheel = built(make_project(f'[tool.cuda-wheel]\nloader = "{loader}"', **files), tmp_path)
-    site = tmp_path / "site"
-    run(sys.executable, "-m", "zipfile", "-e", wheel, site)
-    (tmp_path / "user.py").write_text(USER)
-    result: subprocess.CompletedProcess[str] = run(
-        sys.executable,
-        *("-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", "--cache-dir", tmp_path / "cache"),
-        "user.py",
-        cwd=tmp_path,
-        MYPYPATH=str(site),
-    )
-    lines = [line.removeprefix("user.py:") for line in result.stdout.splitlines() if "user.py" in line]
-    place = "cuda_wheel.runtime.module" if loader == "dependency" else "demo._cuda_wheel.module"
-    revealed = [line.split("Revealed type is ")[1].strip('"') for line in lines if "Revealed" in line]
-    arguments = f"{place}._OnGpu | {place}._DLPack | typing.SupportsIndex | None"
-    assert revealed[0].startswith(f"{place}.Kernel[{arguments}, typing.SupportsFloat | typing.SupportsIndex, "), (
-        revealed
-    )
-    assert revealed[1:3] == [f"{place}.Kernel[{arguments}]", f"{place}.Module"]
-    assert [text.removeprefix("builtins.") for text in revealed[3:]] == ["bool", "str", "int", "int"]
-    wrong = [int(line.partition(":")[0]) for line in lines if "error:" in line]
-    first = USER.splitlines().index('scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer') + 1
-    assert sorted(set(wrong)) == list(range(first, first + 5)), result.stdout
 
 
 @pytest.mark.slow
@@ -266,67 +192,3 @@ def test_type_checkers_see_the_types_of_all_public_names_and_no_other_names(tmp_
     assert len(revealed) == len(names) and "Any" not in revealed, shown
     assert f'user.py:{len(names) + 2}: error: Module has no attribute "lod"; maybe "load"?' in shown
     assert f'user.py:{len(names) + 3}: error: Argument 2 to "launch" of "Kernel" has incompatible type "str"' in shown
-
-
-@pytest.mark.parametrize(
-    ("targets", "line"),
-    [
-        ("__getattr__, __dir__, __all__", "__all__ = ['a']"),
-        ("__getattr__, __dir__, _names", "_names = ['a']"),
-        ("__getattr__, *_", None),
-    ],
-)
-def test_a_stub_has_the_same_variable_for_the_names_as_the_package(targets: str, line: str | None) -> None:
-    manifest = Manifest("p.a", "a.fatbin", 0, "", {}, (), (), (), ())
-    lines = stub(f"{targets} = attach(__name__)\n", [[manifest]], [], "cuda_wheel.runtime.module").splitlines()
-    assert lines[2:] == [*filter(None, [line]), "a: Module", '"""The module p.a."""']
-
-
-@pytest.mark.slow
-def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None:
-    stubs = set()
-    for backend in BACKENDS:
-        project = copy_fixture("saxpy", tmp_path / backend / "project", extra, backend)
-        wheel = built(project, tmp_path / backend)
-        stubs.add(contents(wheel)["saxpy_demo/kernels/__init__.pyi"])
-    (one,) = stubs
-    assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in one
-
-
-@pytest.mark.slow
-def test_an_existing_stub_is_kept(make_project: Callable[..., Path], tmp_path: Path) -> None:
-    own = "from typing import Any\nscale: Any\n"
-    wheel = built(make_project(**FILES, **{"demo/kernels/__init__.pyi": own}), tmp_path)
-    assert contents(wheel)["demo/kernels/__init__.pyi"] == own.encode()
-
-
-@pytest.mark.slow
-def test_the_command_writes_stubs_into_the_source_tree(make_project: Callable[..., Path], tmp_path: Path) -> None:
-    project = make_project(**FILES)
-    stub_path = project / "demo" / "kernels" / "__init__.pyi"
-    command = (sys.executable, "-m", "cuda_wheel")
-    result = run(*command, "stubs", project, CUDAARCHS="80-real", cwd=tmp_path)
-    assert result.stdout.splitlines()[-1].endswith(str(Path("demo", "kernels", "__init__.pyi"))), result.stdout
-    first = stub_path.read_text()
-    assert '"""scale(float* x, float by, int n, bool b, float2 z) of demo.kernels.two."""' in first
-    assert "scale: Kernel[Pointer, Real, Integer, bool, Struct]" in first
-    # The file is the wheel's stub from now on, and an edit makes it out of date.
-    build = (*command, "build", project, "-o", tmp_path / "out")
-    assert "out of date" not in run(*build, CUDAARCHS="80-real").stdout
-    source = project / "demo" / "kernels" / "two.cu"
-    source.write_text(source.read_text().replace("int n", "int count"))
-    warning = "warning: demo/kernels/__init__.pyi is out of date: run `cuda-wheel stubs`"
-    assert warning in run(*build, CUDAARCHS="80-real").stdout
-    run(*command, "stubs", project, CUDAARCHS="80-real")
-    assert stub_path.read_text() == first.replace("int n", "int count")
-    assert "out of date" not in run(*build, CUDAARCHS="80-real").stdout
-    stub_path.write_text("scale: int\n")  # the user's own
-    result = run(*command, "stubs", project, CUDAARCHS="80-real")
-    assert "no package attaches its kernels and lacks a stub of its own" in result.stdout
-    assert stub_path.read_text() == "scale: int\n"
-
-
-def test_no_stub_without_attach(make_project: Callable[..., Path], tmp_path: Path) -> None:
-    files = {**FILES, "demo/kernels/__init__.py": "# attach is not called here\n"}
-    wheel = built(make_project(**files), tmp_path)
-    assert not [name for name in contents(wheel) if name.endswith(".pyi")]

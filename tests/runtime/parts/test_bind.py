@@ -250,14 +250,6 @@ def test_the_arguments_are_kept_alive(driver: Driver) -> None:
     assert alive() is None
 
 
-def test_the_same_types_are_generated_once(driver: Driver) -> None:
-    kernel = saxpy()
-    codes = {kernel.bind(grid, 1, 2.0, X, Y, grid).__code__ for grid in range(1, 20)}
-    assert len(codes) == 1
-    assert kernel.bind(1, 1, 2.0, cupy_array(X), Y, 1).__code__ not in codes
-    assert launcher_of(kernel).launch is not None
-
-
 def test_errors_of_the_driver(driver: Driver) -> None:
     kernel = kernel_of()
     bound = kernel.bind(1, 1)

@@ -10,7 +10,9 @@ import pytest
 
 from cuda_wheel.runtime.errors import ArgumentError
 from tests.support.driver import NUMBERS, Driver
-from tests.support.launches import kernel_of
+from tests.support.launches import (
+    kernel_of,
+)
 
 pytestmark = pytest.mark.one_toolchain
 

@@ -21,6 +21,8 @@ from cuda_wheel.tuning.tuner import merged, table_text
 from tests.support.driver import Driver
 from tests.support.loaded_modules import forget_package
 
+pytestmark = pytest.mark.one_toolchain
+
 MACROS = {"MATH_TYPE": "double", "NUM_MODES": 4}
 
 
@@ -51,7 +53,7 @@ def test_a_table_is_read_as_it_was_written_in_one_order() -> None:
 def test_new_rows_replace_those_of_their_gpu_and_name_alone() -> None:
     old = [row(), row(problem={"n": 5}), row("NVIDIA A"), row(name="apply")]
     new = [row(microseconds=1.0, problem={"n": 7})]
-    assert merged(old, new) == merged(reversed(old), new) == [row(name="apply"), row("NVIDIA A"), new[0]]
+    assert merged_rows(old, new) == merged(reversed(old), new) == [row(name="apply"), row("NVIDIA A"), new[0]]
 
 
 @pytest.mark.parametrize(

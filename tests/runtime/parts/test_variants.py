@@ -27,6 +27,8 @@ from tests.support.driver import Driver
 from tests.support.manifests import assembled
 from tests.support.processes import run
 
+pytestmark = pytest.mark.one_toolchain
+
 
 def put_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))

@@ -11,11 +11,9 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel import ImageError, JitOptions, LinkError, LinkInput
-from cuda_wheel.runtime.parts.formats import ptx
-from cuda_wheel.runtime.parts.formats.cubin import demangled, read_cubin
 from cuda_wheel.runtime.parts.linking.inputs import link_input_of
 from tests.support.driver import Driver
-from tests.support.linkable import APPLY, BOTH, USER, compiled, piece
+from tests.support.linkable import APPLY, USER, compiled, piece
 
 Use = Callable[..., Driver]
 
@@ -95,20 +93,6 @@ def test_an_empty_file_is_reported(tmp_path: Path) -> None:
         link_input_of(tmp_path / "u.ptx")
 
 
-@pytest.mark.parametrize(
-    ("symbol", "name"),
-    [
-        ("_Z5scalef", "scale"),
-        ("_ZN2ns5scaleEf", "ns::scale"),
-        ("scale", "scale"),
-        ("_Z2ttIfET_S0_", "_Z2ttIfET_S0_"),
-        ("_ZN2ns2ttIfEET_S1_", "_ZN2ns2ttIfEET_S1_"),
-    ],
-)
-def test_symbols_are_demangled(symbol: str, name: str) -> None:
-    assert demangled(symbol) == name
-
-
 # --- symbols --------------------------------------------------------------------
 
 
@@ -137,69 +121,3 @@ def test_a_call_of_an_extern_c_function_with_another_signature_is_refused(
         package.link(
             [piece(APPLY, base, "lib"), LinkInput("cuda", "user.cu", user.encode())], arch="90", jit=JitOptions(lto=lto)
         )
-
-
-MEMORY = """
-__device__ int zeroed[100];
-__global__ void shared(int* x)
-{
-    __shared__ int tile[1024];
-    tile[threadIdx.x] = x[threadIdx.x] + zeroed[threadIdx.x];
-    __syncthreads();
-    x[threadIdx.x] = tile[1023 - threadIdx.x];
-}
-"""
-
-
-@pytest.mark.parametrize("arch", ["75", "90", "100", "120"])
-def test_sections_without_bytes_in_the_cubin_are_valid(arch: str) -> None:
-    cubin = read_cubin(compiled(MEMORY, "cubin", arch))
-    assert cubin.relocatable and cubin.variables == {"zeroed": ("global", 400)}
-    assert [parameter.size for parameter in cubin.kernels["_Z6sharedPi"].parameters] == [8]
-    linked = read_cubin(package.link([piece(MEMORY, "cubin", "memory")], arch="90").cubin)
-    assert not linked.relocatable and linked.variables == cubin.variables
-
-
-def test_ptx_and_cubin_have_the_same_symbols() -> None:
-    text = ptx.symbols(compiled(BOTH, "ptx", "90").decode())
-    cubin = read_cubin(compiled(BOTH, "cubin", "90"))
-    assert text == cubin.symbols
-    assert text.defined == {"counter", "table", "_Z6helperf", "_Z4workPf"}
-    assert text.weak == {"_Z5twiceIfET_S0_"}
-    assert text.undefined == {"user_transform", "vprintf"}
-    assert cubin.kernels.keys() == {"_Z4workPf"}
-    assert cubin.variables == ptx.variables(compiled(BOTH, "ptx").decode())
-    assert cubin.variables == {"counter": ("global", 4), "table": ("constant", 16)}
-
-
-@pytest.mark.parametrize("arch", ["75", "80", "90", "90a", "100", "120"])
-def test_a_cubin_names_its_gpu(arch: str) -> None:
-    assert read_cubin(compiled(USER, "cubin", arch)).arch == int(arch.rstrip("a"))
-
-
-def test_declarations_may_span_lines_and_comments_do_not_count() -> None:
-    text = """
-    .version 8.0
-    // .visible .func commented
-    .extern .func
-      (.param .b32 r) wanted
-      (.param .b32 p);
-    .extern .func never (.param .b32 p);
-    .visible .func (.param .b32 r)
-      made (.param .b32 p)
-    { call (r), wanted, (p); }
-    .visible .func declared (.param .b32 p);
-    .visible .global .align 4 .b8 grid[2][3] = {1};
-    .weak .const .align 8 .u64 limit = 5; .visible .global .align 16 .v4 .f32 vector;
-    .visible .global .attribute(.managed) .align 4 .b8 shared_by_both[] = {1, 2, 3};
-    .global .align 4 .u32 own; .extern .global .align 4 .u32 elsewhere;
-    """
-    assert ptx.symbols(text) == ({"made", "grid", "vector", "shared_by_both"}, {"limit"}, {"wanted"})
-    assert ptx.variables(text) == {
-        "grid": ("global", 6), "limit": ("constant", 8), "vector": ("global", 16), "shared_by_both": ("managed", 3),
-    }  # fmt: skip
-    assert ptx.extern_declarations(text) == {
-        "wanted": ".func (.param .b32 r) wanted (.param .b32 p)",
-        "never": ".func never (.param .b32 p)",
-        "elsewhere": ".global .align 4 .u32 elsewhere",
-    }

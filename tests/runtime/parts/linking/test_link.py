@@ -137,31 +137,6 @@ def test_the_exact_build_of_the_compiler_is_in_the_cache_key(
     assert [is_reused(), is_reused()] == [False, False]
 
 
-@pytest.mark.parametrize("clock", ["__TIME__", "__DATE__", "__TI\\\nME__", "CAT(__TI, ME__)", "CAT(__, CAT(TIME, __))"])
-def test_a_piece_that_uses_the_clock_is_compiled_each_time(clock: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    paste = "#define CAT2(a, b) a##b\n#define CAT(a, b) CAT2(a, b)\n"
-    user = paste + USER.replace("2 * x", f"{clock}[1] * x")
-    package.link([APPLY, user], arch="90")
-    monkeypatch.setattr(prepared_link, "compile_cuda", lambda *_: pytest.fail("compiled again"))
-    with pytest.raises(pytest.fail.Exception, match="compiled again"):
-        package.link([APPLY, user], arch="90")
-
-
-def test_a_changed_header_is_compiled_again(tmp_path: Path) -> None:
-    (tmp_path / "user.cu").write_text('#include "factor.h"\n' + USER.replace("2 *", "FACTOR *"))
-    (tmp_path / "factor.h").write_text("#define FACTOR 2\n")
-    first = package.link([APPLY, tmp_path / "user.cu"], arch="90")
-    assert package.link([APPLY, tmp_path / "user.cu"], arch="90").cached
-    (tmp_path / "factor.h").write_text("#define FACTOR 3\n")
-    second = package.link([APPLY, tmp_path / "user.cu"], arch="90")
-    assert not second.cached and second.cubin != first.cubin
-
-
-def test_a_piece_includes_the_toolkits_headers() -> None:
-    user = "#include <cuda_fp16.h>\n" + USER.replace("2 * x", "__half2float(__float2half(x))")
-    assert package.link([APPLY, user], arch="90").mode == "lto"
-
-
 def test_a_damaged_entry_is_linked_again() -> None:
     package.link([APPLY, piece(USER, "ltoir", "user")], arch="90")
     for _, _, path in Cache().entries():

@@ -16,6 +16,8 @@ from cuda_wheel.runtime.parts.linking.linkers import (
     unreported_errors,
 )
 
+pytestmark = pytest.mark.one_toolchain
+
 
 @pytest.mark.parametrize(
     ("log", "cause"),

@@ -13,6 +13,8 @@ import pytest
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Compiled, Job
 
+pytestmark = pytest.mark.every_toolchain
+
 Compile = Callable[..., Compiled]
 
 KERNEL = "__global__ void k() {}\n"

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cuda_wheel.runtime.parts import user_cache
 from cuda_wheel.runtime.parts.user_cache import Cache, parse_size
 from tests.support.projects import KERNEL
 
@@ -451,3 +452,45 @@ def test_an_invalid_limit_is_an_error_and_nothing_is_removed(cache: Cache, cuda_
         assert (result.returncode, result.stdout.partition(" such")[0]) == (1, f"cuda-wheel: {message}")
     assert there(cache, 1) == [0]
     assert message in cuda_wheel("doctor", CUDA_WHEEL_CACHE_SIZE="much").stdout
+
+
+# --- the folder -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_the_cache_folder_follows_the_platform(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = pytest.importorskip("platformdirs")
+    monkeypatch.delenv("CUDA_WHEEL_CACHE_DIR", raising=False)
+    monkeypatch.setenv("LOCALAPPDATA", "/somewhere/Local")
+    kinds = {"linux": ("unix", "Unix"), "darwin": ("macos", "MacOS"), "win32": ("windows", "Windows")}
+    submodule, name = kinds[platform]
+    __import__(f"platformdirs.{submodule}")
+    if platform == "win32":
+        monkeypatch.setattr(sys.modules["platformdirs.windows"], "get_win_folder", lambda _: "/somewhere/Local")
+    expected = getattr(getattr(module, submodule), name)("cuda-wheel", appauthor=False).user_cache_dir
+    monkeypatch.setattr(sys, "platform", platform)
+    assert user_cache.cache_folder().replace("\\", "/") == expected.replace("\\", "/")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="users of Windows have no numbers")
+@pytest.mark.parametrize("variables", [{}, {"CUDA_WHEEL_CACHE_DIR": "~/.cache/x"}, {"XDG_CACHE_HOME": "~/.cache"}])
+def test_without_a_home_directory_the_cache_is_a_temporary_folder(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As of a user that a container makes up: no variable and no entry of /etc/passwd names one."""
+    for name in ("CUDA_WHEEL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("pwd.getpwuid", lambda number: {}[number])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert user_cache.cache_folder() == f"{tmp_path}/cuda-wheel-{os.getuid()}"
+    monkeypatch.setenv("HOME", "relative")
+    assert variables.get("CUDA_WHEEL_CACHE_DIR") or user_cache.cache_folder() == f"{tmp_path}/cuda-wheel-{os.getuid()}"
+    monkeypatch.setenv("HOME", "/home/me")
+    assert user_cache.cache_folder().startswith("/home/me/.cache/")
+
+
+def test_the_environment_can_move_the_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", "/elsewhere")
+    assert user_cache.cache_folder() == "/elsewhere"

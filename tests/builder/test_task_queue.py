@@ -65,18 +65,3 @@ def test_a_first_build_reports_no_time_before_its_first_job_and_a_second_one_doe
     build_module(root, table, {}, second)
     assert first.finished_before and min(first.finished_before) > 0
     assert second.finished_before[0] == 0
-
-
-def test_the_bar_shows_no_time_that_is_over() -> None:
-    rich = pytest.importorskip("cuda_wheel.builder.report.progress_bar")
-    bar = rich.ProgressBar()
-
-    def shown() -> str:
-        (task,) = bar._progress.tasks
-        return str(bar._progress.columns[-1].render(task))
-
-    assert shown() == ""
-    bar.set_remaining(61.4)
-    assert shown() == "about 0:01:02 left"
-    bar.set_remaining(-1.0)
-    assert shown() == ""

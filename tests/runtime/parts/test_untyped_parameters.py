@@ -1,0 +1,95 @@
+"""Parameters of which machine code or PTX tells no C++ type."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuda_wheel.runtime.arguments import (
+    plain_number,
+)
+from cuda_wheel.runtime.arrays import PointerConverter
+from cuda_wheel.runtime.parts.untyped_parameters import (
+    RawScalarConverter,
+    RawWordConverter,
+)
+from tests.support.driver import Driver
+
+pytestmark = pytest.mark.one_toolchain
+
+
+def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
+    """Return a class that imitates one of a library."""
+    return type(name, bases, {"__module__": library, **members})
+
+
+def array_interface(typestr: str = "<f4", *, address: int | None = 8, **more: Any) -> Any:
+    interface = {"shape": (1,), "typestr": typestr, "data": (address, False), "version": 3, **more}
+    return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
+
+
+def read(converter: PointerConverter, value: Any, device: int | None = None, stream: int = -1) -> int:
+    """Return the address that a converter reads from a value, without waiting for it."""
+    return converter[type(value)](value, device, stream, [])
+
+
+def refused(convert: Callable[..., Any], *args: Any) -> str:
+    """Return the reason with which a converter refuses a value."""
+    with pytest.raises(TypeError) as caught:
+        convert(*args)
+    return str(caught.value)
+
+
+@pytest.fixture
+def two(use: Callable[..., Driver]) -> Driver:
+    """Return a driver with two GPUs, of which the second has the memory at 0x5000."""
+    driver = use((8, 6), (9, 0))
+    driver.context.device = 0
+    driver.pointers[0x5000] = {"DEVICE_ORDINAL": 1, "MEMORY_TYPE": 2, "IS_MANAGED": 0}
+    return driver
+
+
+ON_GPU_1 = "is an array on GPU 1, but the launch is on GPU 0"
+
+
+def test_a_scalar_of_machine_code_takes_bytes() -> None:
+    for content in (b"abcd", bytearray(b"abcd"), np.frombuffer(b"abcd", "<u4")[0], ctypes.c_uint32(0x64636261)):
+        assert RawScalarConverter(4).convert(content) == 0x64636261
+    assert refused(RawScalarConverter(4).convert, bytearray(3)) == "takes 4 bytes, not the 3 of bytearray"
+
+
+@pytest.mark.parametrize("name", ["bool", "bool_"])
+def test_a_bool_of_numpy_is_a_number_in_each_version(name: str) -> None:
+    """Its class is `bool_` before NumPy 2, and `bool` since."""
+    for answer in (False, True):
+        value = fake("numpy", name, __bool__=lambda self, answer=answer: answer)()
+        assert plain_number(value) is answer
+        assert read(RawWordConverter(True, False), value) == answer
+        other = fake("other", name, __bool__=lambda self: True)()
+        assert plain_number(other) is other
+        message = f"takes an array on the GPU, an address or None, not other.{name}"
+        assert refused(read, RawWordConverter(True, False), other) == message
+
+
+def test_an_array_of_numpy_is_no_word() -> None:
+    for array in (np.zeros(1), np.zeros((2, 2), "i8")):
+        message = "takes an array on the GPU, an address or None, not numpy.ndarray"
+        assert refused(read, RawWordConverter(True, False), array) == message
+    assert read(RawWordConverter(True, False), np.array(5)) == 5
+
+
+def test_an_array_of_numpy_may_stand_for_one_on_the_gpu(two: Driver) -> None:
+    """A subclass has the array interface, or an array without dimensions holds the object that has it."""
+    on_gpu = array_interface(address=0x5000)
+    managed: Any = np.zeros(1, "f4").view(
+        fake("library", "Managed", np.ndarray, __cuda_array_interface__=on_gpu.__cuda_array_interface__)
+    )
+    holder = np.empty((), object)
+    holder[()] = on_gpu
+    for value in (managed, holder):
+        assert read(RawWordConverter(True, False), value, 1) == 0x5000
+        assert refused(read, RawWordConverter(True, False), value, 0) == ON_GPU_1

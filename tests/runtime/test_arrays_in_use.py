@@ -1,0 +1,140 @@
+"""Launches keep the arrays of their arguments until they have ended."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cuda_wheel.runtime import arrays_in_use
+from cuda_wheel.runtime.errors import ArgumentError, DriverError
+from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.parts.tensor_maps import TensorMap
+from tests.support.array_libraries import (
+    ADDRESS,
+    OTHER,
+    OWN,
+    Exported,
+    Jax,
+    Named,
+    cupy_array,
+    torch_tensor,
+)
+from tests.support.driver import Driver, Result
+from tests.support.launches import core_buffer, kernel_of, takes
+
+pytestmark = pytest.mark.one_toolchain
+
+
+@pytest.fixture
+def driver(use: Callable[..., Driver]) -> Driver:
+    driver = use((9, 0))
+    driver.context.device = 0
+    return driver
+
+
+def kept_arrays() -> list[Any]:
+    return [array for _, arrays in arrays_in_use._kept for array in arrays]
+
+
+def test_arrays_are_kept_until_the_launch_has_ended(driver: Driver) -> None:
+    driver.busy = {0, OWN, OTHER}
+    for make, stream in ((Named, OWN), (Exported, 0), (lambda: core_buffer(ADDRESS), 0)):
+        array = make()
+        alive = weakref.ref(array)
+        array.itself = array_is_cyclic = array  # so that the stand-in's own capsule need not refer to it
+        takes("float*").launch(1, 1, array)
+        (kept,) = kept_arrays()
+        assert make is Exported or kept is array
+        del array, kept, array_is_cyclic
+        gc.collect()
+        assert (alive() is not None) == (make is not Exported) and len(arrays_in_use._kept) == 1
+        driver.busy.remove(stream)
+        gc.collect()  # asks which launches have ended
+        assert not arrays_in_use._kept
+        gc.collect()
+        assert alive() is None
+        driver.busy.add(stream)
+
+
+def test_a_later_launch_releases_what_has_ended(driver: Driver) -> None:
+    kernel = takes("float*")
+    driver.busy = {OWN}
+    for _ in range(3):
+        kernel.launch(1, 1, Named(), stream=OWN)
+    assert len(kept_arrays()) == 3
+    driver.busy.clear()
+    kernel.launch(1, 1, Named(), stream=OWN)
+    assert len(kept_arrays()) == 1
+    for _ in range(3):
+        kernel.launch(1, 1, Named(), stream=OWN)
+    assert len(driver.events) == 3  # they are used again
+
+
+def test_only_so_many_launches_are_kept(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays_in_use, "LIMIT", 3)
+    driver.busy = {OWN}
+    arrays = [Named() for _ in range(5)]
+    for array in arrays:
+        takes("float*").launch(1, 1, array)
+    assert kept_arrays() == arrays[2:] and driver.waits == [OWN, OWN]
+
+
+def test_nothing_is_kept_of_addresses_and_of_libraries_with_streams_of_their_own(driver: Driver) -> None:
+    for array in (8, None, np.uint64(8), torch_tensor(8), cupy_array(8)):
+        takes("float*").launch(1, 1, array)
+        takes("float*").bind(1, 1, array)()
+    assert not arrays_in_use._kept and not driver.events and not driver.joins
+
+
+def test_nothing_is_kept_of_a_launch_that_fails(driver: Driver) -> None:
+    kernel = kernel_of(Parameter("u64", 0, 8, "float*"), Parameter("u32", 8, 4, "int"))
+    bound = kernel.bind(1, 1, 8, 1)
+    for launch in (lambda: kernel.launch(1, 1, Named(), "x"), lambda: bound(Named(), "x"), lambda: bound(8, "x")):
+        with pytest.raises(ArgumentError, match="takes an integer, not str"):
+            launch()
+    driver.codes = [Result.CUDA_ERROR_ILLEGAL_ADDRESS]
+    with pytest.raises(DriverError):
+        kernel.launch(1, 1, Named(), 1)
+    assert not arrays_in_use._kept
+    kernel.launch(1, 1, 8, 1)
+    bound()
+    assert not arrays_in_use._kept
+
+
+def test_a_tensor_map_keeps_its_array(driver: Driver) -> None:
+    made = TensorMap(bytes(128))
+    kernel = kernel_of(Parameter("b8", 0, 128, "CUtensorMap"), Parameter("u32", 128, 4, "int"))
+    driver.busy = {0}
+    for made.kept_by_launches in (False, True):
+        bound = kernel.bind(1, 1, made, 7)
+        with pytest.raises(ArgumentError, match="takes an integer"):
+            bound(made, "x")
+        bound()
+        kernel.launch(1, 1, made, 7)
+        assert kept_arrays() == [made, made] * made.kept_by_launches
+
+
+def test_at_exit_the_launches_are_waited_for(driver: Driver) -> None:
+    driver.busy = {OWN, OTHER}
+    for stream in (OWN, OTHER):
+        takes("float*").launch(1, 1, Named(stream))
+    arrays_in_use._finish()
+    assert driver.waits == [OWN, OTHER] and not arrays_in_use._kept
+    gc.callbacks.append(arrays_in_use._after_collection)
+
+
+def test_a_captured_launch_waits_on_the_host(driver: Driver) -> None:
+    """The graph runs later, and the driver refuses to make it wait for work outside of it."""
+    driver.capturing = {OTHER}
+    array, exported, jax = Named(), Exported(), Jax()
+    for each in (array, exported, jax):
+        takes("float*").launch(1, 1, each, stream=OTHER)
+    assert driver.waits == [OWN] and not driver.joins and not arrays_in_use._kept
+    assert exported.asked[0]["stream"] == -1
+    assert jax.asked[0]["stream"] is None and jax.waited == 1
+    assert driver.context.capture_mode == "global"
