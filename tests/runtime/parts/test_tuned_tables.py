@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, DriverError, ImageError
 from cuda_wheel.runtime.parts.tuned_tables import Row, choose, parse_table
-from cuda_wheel.tuning.tuner import merged, table_text
+from cuda_wheel.tuning.tuner import merged_rows, table_text
 from tests.support.driver import Driver
 from tests.support.loaded_modules import forget_package
 
@@ -53,7 +53,7 @@ def test_a_table_is_read_as_it_was_written_in_one_order() -> None:
 def test_new_rows_replace_those_of_their_gpu_and_name_alone() -> None:
     old = [row(), row(problem={"n": 5}), row("NVIDIA A"), row(name="apply")]
     new = [row(microseconds=1.0, problem={"n": 7})]
-    assert merged_rows(old, new) == merged(reversed(old), new) == [row(name="apply"), row("NVIDIA A"), new[0]]
+    assert merged_rows(old, new) == merged_rows(reversed(old), new) == [row(name="apply"), row("NVIDIA A"), new[0]]
 
 
 @pytest.mark.parametrize(

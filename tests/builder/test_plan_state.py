@@ -1,15 +1,19 @@
-"""The time left of a build is estimated honestly, also of the first one, whose durations nobody knows."""
+"""What a running plan keeps: the time left is estimated honestly, also of the first build, whose durations nobody knows;
+the results of jobs are in memory up to a limit, and above it in files."""
 
 from __future__ import annotations
 
+import tempfile
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cuda_wheel.builder.full_build import build_module
-from cuda_wheel.builder.plan_state import TaskQueue
+from cuda_wheel.builder.jobs import EMPTY, Compiled, Job
+from cuda_wheel.builder.plan_state import JobResults, TaskQueue
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.timing import Step, Timed, Times
 from tests.support.projects import KERNEL, write_files
@@ -65,3 +69,31 @@ def test_a_first_build_reports_no_time_before_its_first_job_and_a_second_one_doe
     build_module(root, table, {}, second)
     assert first.finished_before and min(first.finished_before) > 0
     assert second.finished_before[0] == 0
+
+
+def job(number: int) -> Job:
+    return Job("nvrtc", ".", f"{number}.cu", b"", "80", True, False, (), (), (), False, "auto")
+
+
+def result(number: int) -> Compiled:
+    return replace(EMPTY, cubin=bytes([number]) * 100, log=str(number))
+
+
+def test_results_above_the_limit_are_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def file_count() -> int:
+        return len([path for path in tmp_path.rglob("*") if path.is_file()])
+
+    with JobResults(limit=250) as results:
+        for number in range(5):
+            results.put(job(number), result(number))
+        assert file_count() == 3
+        assert {each: results[each] for each in results} == {job(number): result(number) for number in range(5)}
+        for number in (4, 0, 0):  # dropping twice is allowed
+            results.drop(job(number))
+        assert file_count() == 2
+        results.put(job(5), result(5))  # fits into memory again
+        assert file_count() == 2
+        assert list(results) == [job(1), job(2), job(3), job(5)]
+    assert not list(tmp_path.iterdir())
