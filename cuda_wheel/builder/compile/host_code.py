@@ -333,7 +333,7 @@ def check_launches(job: Job, compiled: Compiled) -> None:
 
 
 _FIRST_CAPABILITY = 100
-"""First compute capability (times 10) for which NVRTC crashes on a launch inside a capturing lambda in host code."""
+"""First compute capability, times 10, for which NVRTC may crash on capturing lambdas with `--relaxed_constexpr`."""
 
 _MENDED = (13, 5)
 """First NVRTC release (major, minor) without the crash."""
@@ -347,7 +347,7 @@ _LAMBDA = re.compile(rb"\[\s*[&=]")
 
 
 def _may_crash(job: Job) -> bool:
-    """Return whether NVRTC may crash on host code of a job."""
+    """Return whether NVRTC may crash on a job's host code with `--relaxed_constexpr`."""
     architecture = re.match(r"\d+", job.arch)
     if job.kind != "cuda" or job.form != "whole" or job.host_code == "reject" or architecture is None:
         return False
