@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     Request = tuple[Callable[[Any], Any], Any, bool]
-    """A function, its argument, and whether to measure the call."""
+    """Function, its argument, and whether to measure the call."""
 
 __all__ = ["GREETING", "imported", "load_compilers", "serve"]
 
 GREETING = b"cuda-wheel worker\n"
-"""The first line that a worker writes. Start-up files of the Python environment may have printed text before it."""
+"""First line that a worker writes. Start-up files of the Python environment may have printed text before it."""
 
 
 def serve(memory: int | None, began: float, folder: str | None) -> None:
