@@ -93,7 +93,7 @@ class PlanRunner:
         self._states: dict[str, ModuleBuild] = {}
         """Full module name -> state, for each module that is not in the cache."""
         self._modules: dict[Job, list[ModulePlan]] = {}
-        """Job -> the modules that need it, for all jobs of modules that are not in the cache."""
+        """Job -> the modules to build that need its result."""
         self._users_left: dict[Job, int] = {}
         """Job -> number of modules that still need its result."""
         self._shared: Counter[str] = Counter()
@@ -225,7 +225,7 @@ class PlanRunner:
         return self._cache.find_job(job) if self._cache else None
 
     def _check_headers(self, jobs: Sequence[Job]) -> None:
-        """Fail the modules that include a missing header at once, because compiling the text before the include may
+        """Fail at once the modules that include a missing header, because compiling the text before the include may
         take long."""
         errors: dict[tuple[object, ...], str] = {}
         for job in jobs:

@@ -75,8 +75,7 @@ class Job:
     nvvm_build: str = ""
     """Identifier of the exact builds of libNVVM and libdevice; "" if they are not used."""
     system_dirs: tuple[str, ...] = ()
-    """The folders among `include_dirs` that the project names and that are outside it. Their paths do not affect the
-    result."""
+    """The include folders among `include_dirs` that are outside the project. Their paths do not affect the result."""
     missing_headers: tuple[str, ...] = ()
     """Globs for the names of headers that may be missing."""
     absent_headers: tuple[str, ...] = ()
@@ -210,7 +209,7 @@ class LinkJob:
     include_dirs: tuple[str, ...]
     """Folders of the toolchain's headers as they appear in line information. Their paths do not affect the result."""
     system_dirs: tuple[str, ...] = ()
-    """Folders outside the project that the project names, as they appear in line information."""
+    """Include folders outside the project, as they appear in line information."""
     device_runtime: str = ""
     """SHA-256 of the device runtime library, which is linked if kernels launch kernels; "" if there is none."""
 

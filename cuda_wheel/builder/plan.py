@@ -50,7 +50,7 @@ class ModulePlan:
     jobs: tuple[Job, ...]
     """All jobs that compile something for the module."""
     system_dirs: tuple[str, ...] = ()
-    """Absolute folders of headers that the project names and that are outside it."""
+    """Absolute paths of the include folders outside the project."""
     links: tuple[Link, ...] = ()
     """Links that make the loadable images, for a module of several sources."""
     relocatable: tuple[Job, ...] = ()

@@ -176,7 +176,8 @@ class Image(NamedTuple):
     ptx_version_compiled: Version | None
     """PTX ISA version that the compiler wrote, before lowering; None if the image is not PTX."""
     driver: Version
-    """First CUDA release whose driver reads the image as it is compressed; for LTO-IR, the cubin linked from it."""
+    """First CUDA release whose driver reads the image as it is compressed. For LTO-IR, the image is the cubin linked
+    from it."""
     offset: int | None
     """Byte offset of the image in the fatbin; None in a compressed fatbin, whose images cannot be extracted."""
     size: int

@@ -19,9 +19,9 @@ __all__ = [
 
 
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
-"""Compute capabilities of integrated GPUs (Jetson). It is not known whether machine code for these runs on other minor
-versions, or the reverse: the CUDA C++ Programming Guide ("Binary Compatibility") says no, a driver for CUDA 12.6 and
-nvJitLink up to 13.1 refuse sm_80 for 8.7, and nvJitLink from 13.2 on accepts it."""
+"""Compute capabilities of integrated GPUs (Jetson). It is not known whether machine code for another minor version runs
+on them, or their code on other GPUs: the CUDA C++ Programming Guide ("Binary Compatibility") says no, a driver for CUDA
+12.6 and nvJitLink up to 13.1 refuse sm_80 for 8.7, and nvJitLink from 13.2 on accepts it."""
 
 OLDEST_DRIVER: Version = (12, 0)
 """First CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""

@@ -123,7 +123,7 @@ class DaskCluster(Executor):
         self._fallback = fallback
         self._client: Client | None = None
         self._threads: ThreadPoolExecutor | None = None
-        """Threads that each wait for one Dask task; None before the first task."""
+        """Threads that each wait for one Dask task; None before the connection."""
         self._queue: Queue[_UnsentCall] = Queue()
         self._most_tasks = 0
         self._width = 0

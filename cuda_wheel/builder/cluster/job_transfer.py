@@ -203,8 +203,7 @@ class RemoteCall:
 
 
 def _with_local_folders(compiled: Compiled, reply: Reply, job: Job | None) -> Compiled:
-    """Return a result whose log names this machine's toolchain folders in place of those of the machine that
-    compiled."""
+    """Return a result whose log names this machine's toolchain folders instead of the compiling machine's."""
     log = compiled.log
     for there, here in zip(reply.folders, () if job is None else absolute_folders(job), strict=True):
         log = log.replace(there + os.sep, here + os.sep)

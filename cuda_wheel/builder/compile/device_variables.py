@@ -101,7 +101,7 @@ def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool
 
 
 def _named_in(texts: Collection[bytes], names: Sequence[str]) -> frozenset[str]:
-    """Return those of the C++ names whose last part is a word of the texts, or may be pasted together there."""
+    """Return the C++ names whose last part is a word of the texts, or may be formed there by token pasting."""
     joined = [each for text in texts for each in spliced(text)]
     words = {word for text in joined for word in re.findall(rb"[\w$]+", text)}
     pasted = pasted_tokens(joined)

@@ -119,8 +119,8 @@ class CompilerOptions(NamedTuple):
     arguments: tuple[str, ...]
     """Arguments for NVRTC."""
     keys: Mapping[str, object]
-    """Key of the same table -> value that the options set for it: "std", "lineinfo", "warnings-as-errors", and the
-    entries of "architectures"."""
+    """Settings key ("std", "lineinfo", "warnings-as-errors" or "architectures") -> the value that the options set for
+    it."""
     ignored: Mapping[str, tuple[str, ...]]
     """Reason -> the options that have no effect for that reason."""
 
@@ -384,7 +384,7 @@ class MacroOption(NamedTuple):
     """An option that defines a macro, or undefines it."""
 
     arguments: tuple[str, ...]
-    """The argument or two arguments of the option, whose value may be the second one."""
+    """Arguments of the option: one, or two if the value is a separate argument."""
     text: str
     """What the option defines or undefines: "NAME", "NAME=VALUE" or "NAME(X)=VALUE"."""
     is_definition: bool

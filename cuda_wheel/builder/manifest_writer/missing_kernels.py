@@ -101,8 +101,8 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
 
 
 def _seeming_kernels(module: ModulePlan) -> tuple[list[str], list[str]]:
-    """Return the kernels that sources seem to define, with their places: templates, and those that are none or that an
-    `#if` excludes."""
+    """Return the names and places of the kernel templates in the sources, and of the other kernels there; a template
+    that an `#if` excludes counts as other."""
     templates: list[str] = []
     others: list[str] = []
     for source in cuda_sources(module.module):

@@ -325,7 +325,7 @@ def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -
 def _without_name_map(diagnostics: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:
     """Return the diagnostics with one error for each wrong name expression.
 
-    NVRTC reports several errors for it, in a generated file.
+    NVRTC reports several errors for each, in a generated file.
     """
     result: list[Diagnostic] = []
     reasons: list[str] = []

@@ -238,7 +238,7 @@ def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[N
 
 
 def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[str]) -> bool:
-    """Return whether a spelling begins with a name that no text, and not the compiler, defines as a macro."""
+    """Return whether a spelling begins with a name that neither a text nor the compiler defines as a macro."""
     word = re.match(r"[A-Za-z]\w*", spelling)
     if word is None or word[0] in definitions:
         return False

@@ -25,8 +25,7 @@ __all__ = ["CHECKS", "COMPILED", "KINDS", "Source", "SourceKind", "faulty", "rea
 
 
 _RELOCATABLE_SECTION, _COMPLETE_SECTION = "__nv_relfatbin", ".nv_fatbin"
-"""Sections of an object file with device code that can be linked, and with device code that cannot, which nvcc makes by
-default."""
+"""Section names of an object file's device code: code that can be linked, and code that cannot, nvcc's default."""
 
 
 def faulty(kind: str, content: bytes) -> str | None:

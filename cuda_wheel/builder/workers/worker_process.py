@@ -174,8 +174,8 @@ def _hide_folder() -> None:
 def _use_one_toolchain() -> None:
     """Make every search for CUDA's compilers in this process find those that the build uses.
 
-    cuda.pathfinder searches conda environments and toolkits for them, and no packages: it takes the newest library
-    wherever that is, and as `site` did not run in this process, it knows the base environment's folders only.
+    cuda.pathfinder searches conda environments and toolkits, but not packages, and takes the newest library. It knows
+    only the base environment's folders, because `site` does not run in this process.
     """
     cuda_libraries.library_path = _find_library
     site.getsitepackages = lambda prefixes=None: []

@@ -87,8 +87,8 @@ SYMBOL_SIZE = _SYMBOL.size
 """Size in bytes of an entry in a symbol table."""
 
 _READ_LIMIT = 16
-"""Maximum total size of all sections that are read, or of all names, as a multiple of the file's size. Sections may
-share bytes, but in a damaged file a long name could be that of thousands of sections and take forever to read."""
+"""Maximum total size of all sections that are read, or of all names, as a multiple of the file's size. In a damaged
+file, thousands of sections may share one long name, which would take forever to read."""
 
 
 class ElfHeader(NamedTuple):

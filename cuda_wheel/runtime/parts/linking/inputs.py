@@ -169,8 +169,8 @@ def _kind_of(content: bytes, name: str) -> InputKind:
 
 
 def _checked(piece: LinkInput) -> LinkInput:
-    """Return the piece, without the final NUL of a text. Raises ImageError if its content is of another kind than it
-    says."""
+    """Return the piece, without the final NUL of a text. Raises ImageError if its content is not of the kind
+    `piece.kind`."""
     if piece.kind not in get_args(InputKind):
         kinds = ", ".join(get_args(InputKind))
         raise ImageError(f"{piece.name} is of kind {piece.kind!r}; the kinds of pieces are {kinds}")

@@ -76,8 +76,8 @@ def read_pieces(
 
 
 def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
-    """Return the units with floating-point options; `others` are those of units that have none and are not only machine
-    code."""
+    """Return the units with floating-point options: a unit that has none, and that is not only machine code, gets
+    `others`."""
     return [
         unit if unit.floating_point or unit.forms.keys() == {"cubin"} else unit._replace(floating_point=others)
         for unit in units

@@ -163,8 +163,8 @@ def _without_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> list[Strategy | str]:
-    """Return the strategies for linking PTX and machine code with each linker, or why it cannot. `releases` are those
-    of nvJitLink, NVRTC and the driver."""
+    """Return, for each linker, the strategy for linking PTX and machine code, or why it is impossible. `releases` are
+    the CUDA releases of nvJitLink, NVRTC and the driver."""
     nvjitlink, nvrtc, driver = releases
     if options.lto:
         return ["PTX: JitOptions(lto=True) forbids it"]
