@@ -193,7 +193,7 @@ def _listed(choices: tuple[str, ...]) -> str:
 
 
 STANDARDS = ("c++03", "c++11", "c++14", "c++17", "c++20", "c++23", "c++26")
-"""C++ standards that some release of NVRTC compiles."""
+"""C++ standards that releases of NVRTC compile or may compile; each release compiles some of them."""
 
 STANDARD = one_of(*STANDARDS)
 

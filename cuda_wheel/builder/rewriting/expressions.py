@@ -339,7 +339,7 @@ _IN_MACRO = (b"::cuda_wheel_detail::bytes(", b")")
 
 _OPERAND = re.compile(rb"[A-Za-z_(*]")
 _ASSIGNMENT = re.compile(rb"[\w.>\[\]-]*?\s*[+-]=")
-"""Matches the rest of a variable and the assignment operator after it."""
+"""Matches from an offset inside a variable to the end of `+=` or `-=`."""
 
 
 class VoidPointers(Rewriter):
