@@ -43,7 +43,7 @@ __all__ = ["PlanRunner"]
 R = TypeVar("R")
 
 NewStep = Callable[[How, Times], Step]
-"""Makes the step of one job, link or bundle."""
+"""Function of how a job, link or bundle was done, and its times, that returns the `Step`."""
 
 
 def _job_step(module: ModulePlan, job: Job) -> NewStep:
@@ -59,7 +59,7 @@ def _bundle_step(module: ModulePlan) -> NewStep:
 
 
 def _cached(step: NewStep, began: float) -> Step:
-    """Return the step of something that was read from the cache since `began` (seconds since 1970)."""
+    """Return the step for a cache read that started at `began` (seconds since 1970)."""
     return step("from the cache", Times("", began, now(), (), None))
 
 
@@ -68,11 +68,12 @@ LINK_JOB: WorkerFunction[Compiled] = WorkerFunction("cuda_wheel.builder.link:lin
 BUNDLE: WorkerFunction[Fatbin] = WorkerFunction("cuda_wheel.builder.images.bundling:bundle")
 
 PACKED_IN_WORKERS = 50
-"""From so many modules on, workers describe them too: else this process does, while they compile, and no worker imports
-what is needed for it. With a hundred short jobs a second this process would be the bound."""
+"""Number of modules from which workers also write the manifests. For fewer modules, this process does so while they
+compile, and no worker has to import the modules for it. With a hundred short jobs per second, this process would be the
+bottleneck."""
 
 TIME_LEFT_INTERVAL = 0.1
-"""The least seconds between two reports of the time left. Computing it examines every pending call."""
+"""Minimum time in seconds between two reports of the time left, whose computation examines every pending call."""
 
 
 class PlanRunner:
@@ -90,31 +91,31 @@ class PlanRunner:
         self._cache = cache
         self._durations = cache.durations if cache else Durations(None)
         self._states: dict[str, ModuleBuild] = {}
-        """Each module that the cache lacks, by name."""
+        """Full module name -> state, for each module that is not in the cache."""
         self._modules: dict[Job, list[ModulePlan]] = {}
-        """The modules that need a job, for all jobs of modules that the cache lacks."""
+        """Job -> the modules to build that need its result."""
         self._users_left: dict[Job, int] = {}
-        """How many modules still need a job's result."""
+        """Job -> number of modules that still need its result."""
         self._shared: Counter[str] = Counter()
-        """How many of these modules have a source."""
+        """Project-relative path of a source -> number of modules to build that contain it."""
         self._packs_in_workers = False
         self._groups: dict[Job, HeaderGroup] = {}
         self._tasks = TaskQueue()
         self._compiling: dict[Job, Future[Timed[Any]]] = {}
         self._results = JobResults()
         self._built: deque[BuiltModule] = deque()
-        """Modules that are built and not yet yielded."""
+        """Built modules that have not been yielded yet."""
         self._kernels: set[Names] = set()
-        """The names of the kernels of all modules so far."""
+        """Names of each kernel in all modules so far."""
         self._failures: dict[str, Failure] = {}
-        """Why each module cannot be built that has failed, by name."""
+        """Full module name -> why the module cannot be built."""
         self._common_errors = CommonErrors()
         self._ended_early = ""
-        """Why the other modules were not compiled, if they were not."""
+        """Why the build ended before all modules were compiled; "" if it did not."""
         self._lacking: list[LackingKernelsError] = []
-        """Of the modules whose images do not all have the same kernels."""
+        """Errors of the modules whose images do not all have the same kernels."""
         self._next_report = 0.0
-        """When the time left is computed next, in seconds since 1970."""
+        """Time at which to compute the time left again, in seconds since 1970."""
 
     def run(self) -> Generator[BuiltModule, None, None]:
         """Yield each of the plan's modules as soon as it is built, with the only reference to its images.
@@ -165,7 +166,7 @@ class PlanRunner:
             self._next_report = now() + max(TIME_LEFT_INTERVAL, 50 * (now() - began))
 
     def _raise_failures(self) -> None:
-        """Raise CompileError with the errors of all modules that have failed, if any."""
+        """Raise CompileError with the errors of all failed modules, if any."""
         if not self._failures:
             return
         texts = merged(self._failures)
@@ -177,7 +178,7 @@ class PlanRunner:
     # --- stage 1: reuse -----------------------------------------------------------------------------
 
     def _reuse_modules(self) -> Iterator[BuiltModule]:
-        """Yield the modules that the cache has; the others are what is to be built."""
+        """Yield the modules that are in the cache, and set the others as the modules to build."""
         steps: dict[Job, Step] = {}
         missing = []
         for module in self._plan.modules:
@@ -224,7 +225,8 @@ class PlanRunner:
         return self._cache.find_job(job) if self._cache else None
 
     def _check_headers(self, jobs: Sequence[Job]) -> None:
-        """Fail the modules that need a header which does not exist: compiling what comes before it may take long."""
+        """Fail at once the modules that include a missing header, because compiling the text before the include may
+        take long."""
         errors: dict[tuple[object, ...], str] = {}
         for job in jobs:
             same = job.source, job.options, job.include_dirs, job.missing_headers
@@ -237,9 +239,11 @@ class PlanRunner:
             self._ended_early = f"{not_compiled(left)}: a header is missing."
 
     def _longest_first(self, jobs: Sequence[Job]) -> list[tuple[Job, float, float]]:
-        """Return the jobs to compile, each with its expected seconds and those of what follows it.
+        """Return each job to compile with its expected seconds and the expected seconds of the links that wait for it,
+        longest first.
 
-        Idle workers start with the first job that they see. Set what is expected of links, and the groups of headers.
+        Idle workers take the first job that they see. This also sets the expected seconds of links, and the header
+        groups.
         """
         waiting = {module.module.full_name: module for job in jobs for module in self._modules[job]}
         for name, module in waiting.items():
@@ -257,14 +261,15 @@ class PlanRunner:
         return seconds, max(links, default=0.0)
 
     def _compile(self, job: Job, seconds: float, following: float) -> None:
-        """Let a worker compile a job, which is expected to take `seconds`, and what waits for it `following` more."""
+        """Submit a job to a worker; `seconds` is its expected duration, and `following` the expected duration of what
+        waits for it."""
         options, group = shared_options(job.options, job.lineinfo), self._groups.get(job)
         future = self._workers.enqueue(Call(COMPILE_JOB, job, options, seconds + following, group, timed=True))
         guessed = self._durations.guessed(self._modules[job][0].module.name, job)
         self._compiling[job] = self._tasks.add(future, partial(self._handle_compiled, job), seconds, guessed)
 
     def _reuse_job(self, job: Job, key: str) -> None:
-        """Use a job's cached result; compile what is damaged or was removed meanwhile."""
+        """Use a job's cached result; compile the job if the entry is damaged or has been removed."""
         began = now()
         result = self._cache.read_job(key, job) if self._cache else None
         if result is None:
@@ -304,7 +309,7 @@ class PlanRunner:
                 self._link(module)
 
     def _fail_job(self, job: Job, error: CompileError) -> None:
-        """Fail the modules that need a job, and cancel their other jobs that no other module needs."""
+        """Fail the modules that need a job, and cancel their other jobs unless another module needs them."""
         modules = self._modules[job]
         self._fail_modules(job, error)
         self._common_errors.job_failed(str(error), job.source)
@@ -317,7 +322,7 @@ class PlanRunner:
             self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
 
     def _cancel_needless_jobs(self, failed: Sequence[ModulePlan]) -> None:
-        """Stop the jobs of modules that have failed if no other module needs them."""
+        """Cancel the jobs of failed modules that no other module needs."""
         for other in dict.fromkeys(other for module in failed for other in module.jobs):
             if other in self._compiling and not self._users_left[other]:
                 self._workers.stop(self._compiling.pop(other))
@@ -361,7 +366,7 @@ class PlanRunner:
     # --- stage 4: bundle ----------------------------------------------------------------------------
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
-        """Bundle a module if all its links are done, unless a module has failed."""
+        """Bundle a module whose links are all done, unless the module has failed."""
         build = self._states[module.module.full_name]
         if len(build.linked) < len(module.links):
             return
@@ -395,7 +400,7 @@ class PlanRunner:
         self._tasks.add(future, handler, BUNDLING_SECONDS[compress])
 
     def _accepts(self, build: ModuleBuild, error: CompileError | None) -> bool:
-        """Report the warnings of a module; return whether it has no error, with which it would fail."""
+        """Report a module's warnings; return whether the module has no error."""
         for text in build.warnings:
             self._reporter.warning(text)
         if isinstance(error, LackingKernelsError):
@@ -435,7 +440,7 @@ class PlanRunner:
         self._finish(build, built)
 
     def _bundling_result(self, module: ModulePlan, future: Future[Timed[R]]) -> Timed[R] | None:
-        """Return the result of bundling a module; None if it failed, and the module with it."""
+        """Return the result of bundling a module; None if bundling failed, which fails the module."""
         try:
             return self._result(future, _bundle_step(module))
         except CompileError as error:
@@ -451,7 +456,7 @@ class PlanRunner:
     # --- all stages ---------------------------------------------------------------------------------
 
     def _result(self, future: Future[Timed[Any]], step: NewStep) -> Timed[Any]:
-        """Return a call's result. Report the time of a failed call, and raise its error as a CudaWheelError."""
+        """Return the result of a call. If the call failed, report its time and raise its error as a CudaWheelError."""
         try:
             return future.result()
         except TimedError as failed:

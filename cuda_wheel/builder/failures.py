@@ -34,10 +34,10 @@ __all__ = [
 
 
 _ENOUGH = 3
-"""How many sources have to fail alike in a header before the build ends, if none has compiled."""
+"""Number of sources with the same error in a header after which the build ends, if none has compiled."""
 
 _SHOWN = 4
-"""How many modules are named of those that share a diagnostic."""
+"""Maximum number of modules that a shared diagnostic lists."""
 
 _ERROR = re.compile(r"(\S.*?)(?::\d+)?(?::\d+)?: error: ")
 
@@ -74,7 +74,7 @@ def merged(failures: Mapping[str, Failure]) -> list[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the diagnostics in the text of a failure, and the notes and hints that follow them."""
+    """Return the diagnostics in a failure's text, each with the notes and hints that follow it."""
     parts: list[str] = []
     for block in filter(None, text.split("\n\n")):
         lines = block.split("\n")
@@ -105,7 +105,7 @@ class CommonErrors:
 
     def __init__(self) -> None:
         self._sources: dict[str, set[str]] = {}
-        """The sources that fail with an error."""
+        """Error -> names of the sources that fail with it."""
         self._has_compiled = False
 
     def job_compiled(self) -> None:
@@ -142,11 +142,11 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TYPES = frozenset("void bool char short int long float double unsigned signed const true false".split())  # noqa: SIM905
-"""Words that every source knows."""
+"""Words in `instantiate` that a source does not have to declare."""
 
 
 def _with_suspects(job: Job, text: str) -> str:
-    """Return the text of an error with the names in `instantiate` that can make the compiler crash."""
+    """Return an error's text, extended by the names in `instantiate` that may make the compiler crash."""
     if "the compiler process died" not in text or not job.instantiate:
         return text
     declared = {*_WORD.findall(job.text.decode(errors="replace")), *_TYPES}
@@ -162,7 +162,7 @@ def _with_suspects(job: Job, text: str) -> str:
 _SYMBOL = re.compile(r"'([A-Za-z_$][\w$]*)'")
 
 _OTHER_GPU = "is machine code for"
-"""What this package itself says of a cubin for another GPU, before the linker reads it."""
+"""Part of this package's own message for a cubin that is for another GPU, which it gives before the linker reads it."""
 
 _HELP = {
     Cause.UNDEFINED: (
@@ -185,7 +185,7 @@ _HELP = {
         "LTO-IR links with an nvJitLink of the same major version that is not older than the compiler of the LTO-IR"
     ),
 }
-"""What helps, by cause; that of the first cause in this order is shown."""
+"""Cause -> what helps, in order of precedence: only the first cause's text is shown."""
 
 
 def link_failure(module: SourceModule, target: Target, nvjitlink: str, error: Exception) -> str:

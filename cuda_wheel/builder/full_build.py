@@ -81,14 +81,14 @@ class Task:
     sources: tuple[str, ...]
     target: str
     form: str
-    """ "whole", or the relocatable form that is compiled or linked: "ptx" or "lto"."""
+    """"whole", or the relocatable form to compile or link: "ptx" or "lto"."""
     cached: bool | None
-    """None for a link of sources that must be compiled first: it is cached if they compile to the same code as before.
-    """
+    """Whether the result is in the cache; None for a link of sources that are compiled first, which is cached if they
+    compile to the same code as before."""
     seconds: float
-    """The expected duration if it is not in the cache."""
+    """Expected duration in seconds without the cache."""
     known: bool
-    """Whether `seconds` is the duration of the last run; else it is an estimate."""
+    """Whether `seconds` was measured in the last run; else it is an estimate."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class Preview:
     toolchain: str
     modules: tuple[PreviewedModule, ...]
     tasks: tuple[Task, ...]
-    """Each task once."""
+    """The tasks of the build, without duplicates."""
     cores: int
-    """How many tasks would run at once."""
+    """Number of tasks that run at once."""
     seconds: float
-    """The expected duration of the build on these cores, after the toolchain is found."""
+    """Expected duration of the build on these cores, in seconds, after the search for the toolchain."""
 
 
 def preview(plan: Plan, cache: CompileCache, cores: int) -> Preview:
@@ -255,13 +255,13 @@ class _Assembly:
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
         self._materials = Materials(root, config, plan.toolchain, plan.nvvm)
         self._variants: dict[str, list[BuiltModule]] = {}
-        """The built variants of the modules that are not complete."""
+        """Module name -> its built variants, while some are still missing."""
         self._manifests: dict[str, list[Manifest]] = {}
-        """The part that decides the coverage, for each variant of each module."""
+        """Module name -> the part of each variant's manifest that decides the coverage."""
         self._outside: dict[str, str] = {}
-        """A header of each module that no sdist would contain."""
+        """Module name -> a header of the module that no sdist would contain."""
         self._absent: set[str] = set()
-        """The headers that are missing, as `missing-headers` allows."""
+        """Names of missing headers that `missing-headers` allows."""
         unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
         for line in [
             *ignored_options(module.settings for module in modules),
@@ -326,13 +326,14 @@ class _Assembly:
 
 
 def _possible_headers(root: Path, module: SourceModule) -> list[str]:
-    """Return the absolute paths of the project's files that a compiler may have read that cannot list them."""
+    """Return the absolute paths of the project's files that a compiler may have read, for a compiler that cannot list
+    them."""
     folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
     return [str(root / path) for path in files_below(root, folders)]
 
 
 def _new_toolchain(workers: Workers, cache: Cache) -> Toolchain:
-    """Return the toolchain of an environment that is not known yet, and remember it in the cache."""
+    """Return the toolchain of an environment for which none is remembered, and store it in the cache."""
     workers.search_toolchain()
     if not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
         workers.prepare(workers.count - 1)
@@ -355,7 +356,7 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
 def _chosen_executor(
     config: Config, local: Executor, plan: Plan, warn: Callable[[str], None]
 ) -> AbstractContextManager[Executor]:
-    """Return the executor for a build's jobs: `local`, unless the environment names a Dask cluster.
+    """Return the executor for a build's jobs: `local`, unless the environment chooses a Dask cluster.
 
     `warn` may be called from any thread. Raises ConfigError if an environment variable is invalid or the package
     `distributed` is missing.
@@ -382,8 +383,8 @@ def _chosen_executor(
 def _outside_header_finder(
     root: Path, toolchains: tuple[str, ...]
 ) -> Callable[[Iterable[str], Iterable[str]], str | None]:
-    """Return a function that returns the first of a module's headers that is outside the project, all toolkits and the
-    module's folders of other libraries."""
+    """Return a function that finds the first of a module's headers outside the project, all toolkits, and the module's
+    folders of other libraries."""
 
     @cache
     def is_outside(path: str) -> bool:  # modules share most headers, and resolving links takes long

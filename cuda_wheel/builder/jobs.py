@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 Content = tuple[Kind, str, bytes]
-"""An image's kind, architecture and bytes."""
+"""Kind, architecture and bytes of an image."""
 
 ImageContent = tuple[Target, str | None, Content]
-"""An image's target, the source that it is compiled from if it is relocatable (else None), and its content."""
+"""Target of an image, the source that it is compiled from if it is relocatable (else None), and the image's content."""
 
 Form = Literal["whole", "ptx", "lto"]
 """What a job compiles to: complete images, relocatable PTX, or LTO-IR."""
@@ -45,48 +45,48 @@ class Job:
     """
 
     library: str
-    """Path of NVRTC, or of libNVVM for NVVM IR. The location does not affect the result."""
+    """Path of NVRTC, or of libNVVM for NVVM IR. It does not affect the result."""
     root: str
-    """The project's folder, which relative include paths start from. It does not affect the images."""
+    """Absolute path of the project's folder, which relative include paths start from. It does not affect the images."""
     source: str
-    """Project-relative path with "/", as in `__FILE__` and diagnostics."""
+    """Project-relative path of the source with "/", as in `__FILE__` and diagnostics."""
     text: bytes
     arch: str
     cubin: bool
     ptx: bool
     options: tuple[str, ...]
     include_dirs: tuple[str, ...]
-    """Project-relative folders first, then absolute ones."""
+    """Include folders: project-relative ones first, then absolute ones."""
     instantiate: tuple[str, ...]
     lineinfo: bool
     ptx_version: str
-    """ "auto", "as-compiled" or MAJOR.MINOR."""
+    """PTX ISA version: "auto", "as-compiled" or MAJOR.MINOR."""
     host_code: str = "whole"
-    """ "whole", "leave-out" or "reject"."""
+    """Treatment of host code: "whole", "leave-out" or "reject"."""
     kind: str = "cuda"
-    """The language: "cuda", "nvvm" or "ptx"."""
+    """Language of the source: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"
     instances: tuple[str, ...] = ()
-    """Globs over the names of the templates' instances to keep; empty for all."""
+    """Globs for the names of template instances to keep; empty to keep all."""
     libdevice: str = ""
-    """Path of libdevice, which NVVM IR may need. The location does not affect the result."""
+    """Path of libdevice, which NVVM IR may need. It does not affect the result."""
     nvvm: str = ""
-    """The exact release of libNVVM if that is the compiler; else empty. NVRTC's release is in the toolchain."""
+    """Exact release of libNVVM if it compiles the source; else "". The toolchain holds NVRTC's release."""
     nvvm_build: str = ""
-    """What identifies libNVVM and libdevice exactly, if they are used."""
+    """Identifier of the exact builds of libNVVM and libdevice; "" if they are not used."""
     system_dirs: tuple[str, ...] = ()
-    """Those of `include_dirs` that the project names outside its folder. The locations do not affect the result."""
+    """The include folders among `include_dirs` that are outside the project. Their paths do not affect the result."""
     missing_headers: tuple[str, ...] = ()
-    """Globs over the names of headers that may be missing."""
+    """Globs for the names of headers that may be missing."""
     absent_headers: tuple[str, ...] = ()
-    """The names of those that are missing; the compiler finds them empty."""
+    """Names of the headers that are missing, which the compiler finds empty."""
     describes: bool = True
-    """Whether it is for the module's first architecture, for which the compiler tells the fields of structs; see
+    """Whether the job is for the module's first architecture, for which the compiler reports the fields of structs; see
     `compile.parameter_layouts`."""
 
     arch_list: str = ""
-    """The value of `__CUDA_ARCH_LIST__`: "750,800" for a module with targets of these architectures. Empty if the job's
-    architecture is the only one."""
+    """Value of `__CUDA_ARCH_LIST__`: "750,800" for a module with these architectures; "" if the job's architecture is
+    the only one."""
 
     @property
     def target_name(self) -> str:
@@ -107,12 +107,12 @@ class LeftOutCode(NamedTuple):
     """A host function whose body was left out of a source, because it does not compile."""
 
     file: str
-    """Project-relative path."""
+    """Project-relative path of the file."""
     line: int
     last_line: int
     name: str
     reason: str
-    """The compiler's message."""
+    """Message of the compiler for the code that is left out."""
 
     def __str__(self) -> str:
         """Return the place and what it is: "k.cu:12-40: body of main"."""
@@ -121,18 +121,18 @@ class LeftOutCode(NamedTuple):
 
 
 ABSENT = "missing header"
-"""How manifests name a header that is not found, and may be missing."""
+"""Text by which manifests name a header that is missing and may be."""
 
 
 class AbsentHeader(NamedTuple):
     """A header that is not found, and that was empty."""
 
     file: str
-    """The first file that includes it: a project-relative path, or for a library's header its name."""
+    """First file that includes the header: project-relative path, or for a library's header the header's name."""
     line: int
     name: str
     pattern: str
-    """What lists it in `missing-headers`."""
+    """Glob in `missing-headers` that the header matches; "" if none does."""
 
     def __str__(self) -> str:
         """Return the place and the name: "k.cu:1: missing header Eigen/Core"."""
@@ -146,33 +146,34 @@ class Compiled:
     cubin: bytes | None
     ptx: bytes | None
     ptx_version_compiled: Version | None
-    """The PTX ISA version that the compiler wrote, before it was lowered."""
+    """PTX ISA version that the compiler wrote, before lowering."""
     kernels: dict[str, tuple[Any, ...]]
-    """The parameters of each kernel, by symbol."""
+    """Kernel symbol -> the kernel's parameters."""
     bounds: dict[str, dict[str, int]]
-    """The launch bounds in the source, by kernel symbol."""
+    """Kernel symbol -> launch bound -> its value in the source."""
     resources: dict[str, dict[str, int]]
-    """The resource use that the assembler reported, by kernel symbol."""
+    """Kernel symbol -> resource -> amount reported by the assembler."""
     variables: tuple[GlobalInfo, ...]
     names: dict[str, str]
-    """The symbol of each name expression."""
+    """Name expression -> symbol."""
     headers: tuple[str, ...] | None
-    """Absolute paths of all files that the compiler read beside the source; None if it cannot list them."""
+    """Absolute paths of all files that the compiler read besides the source; None if it cannot list them."""
     log: str
-    """The compiler's warnings."""
+    """Warnings of the compiler."""
     left_out: tuple[LeftOutCode, ...] = ()
     absent_headers: tuple[AbsentHeader, ...] = ()
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
-    """The names that the project's files declare and that look like those of a library or of the compiler; by
+    """Names declared in the project's files that look like names of a library or of the compiler, in the form of
     `images.variables.identity`."""
     uses_build_time: bool = False
-    """Whether `__DATE__`, `__TIME__` or `__TIMESTAMP__` takes part, so that every compilation may differ."""
+    """Whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`, so that every compilation may differ."""
     names_arch_list: bool = False
-    """Whether a file that the compiler read names `__CUDA_ARCH_LIST__`, so that the module's other targets count."""
+    """Whether a file that the compiler read contains `__CUDA_ARCH_LIST__`, so that the module's other targets affect
+    the result."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
-    """The declared parameters by symbol, if the compiler was asked for them; () for a kernel without an answer. See
-    `compile.parameter_layouts`."""
+    """Kernel symbol -> the declared parameters, if the compiler was asked for them; () for a kernel that it does not
+    describe. See `compile.parameter_layouts`."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
@@ -184,12 +185,12 @@ class LinkInput:
     """One input of a link: a compiled source, or a source that is linked as it is."""
 
     source: str
-    """Project-relative path."""
+    """Project-relative path of the source."""
     kind: str
-    """The kind of input, as nvJitLink names it."""
+    """Kind of input, in nvJitLink's terms."""
     content: bytes
     declared: tuple[str, ...] = ()
-    """Those of its `Compiled`."""
+    """`declared` of the source's `Compiled`."""
 
 
 @dataclass(frozen=True)
@@ -202,19 +203,20 @@ class LinkJob:
     lto: bool
     inputs: tuple[LinkInput, ...]
     options: tuple[str, ...]
-    """The NVRTC options that the sources are compiled with. Some of them apply to the linker too."""
+    """NVRTC options that the sources are compiled with. Some also apply to the linker."""
     lineinfo: bool
     ptx_version: str
     include_dirs: tuple[str, ...]
-    """The toolchain's folders, as line information names them. The locations do not affect the result."""
+    """Folders of the toolchain's headers as they appear in line information. Their paths do not affect the result."""
     system_dirs: tuple[str, ...] = ()
-    """Those that the project names outside its folder, as line information names them."""
+    """Include folders outside the project, as they appear in line information."""
     device_runtime: str = ""
-    """What identifies the device runtime library, which is linked if kernels launch kernels."""
+    """SHA-256 of the device runtime library, which is linked if kernels launch kernels; "" if there is none."""
 
 
 BundleRequest = tuple[str, Sequence[tuple[Content, str]], str]
-"""What goes into one fatbin: the module's name, each image with the name that tools list it by, and the compression."""
+"""Contents of one fatbin: the module's name; the images, each with the name that tools list it by; and the
+compression."""
 
 
 class Fatbin(NamedTuple):
@@ -222,9 +224,9 @@ class Fatbin(NamedTuple):
 
     content: bytes
     offsets: tuple[int | None, ...]
-    """Where each image starts, in bytes; None where compression hides it."""
+    """Byte offset of each image; None where compression hides it."""
     compression: Compression = "none"
-    """As found in the fatbin."""
+    """Compression that the fatbin uses."""
 
 
 @dataclass(frozen=True)
@@ -232,15 +234,15 @@ class BuiltModule:
     """The files of a module with all its variants, or of one variant until all are built."""
 
     manifests: tuple[Manifest, ...]
-    """One for each variant, in the order of the settings; one for a module without variants."""
+    """Manifest of each variant, in the order of the settings; a single one for a module without variants."""
     text: bytes
-    """Content of the manifest's file."""
+    """Content of the manifest file."""
     fatbin: bytes
-    """Content of the fatbin's file: the fatbins of all variants."""
+    """Content of the fatbin file: the fatbins of all variants."""
     headers: tuple[str, ...] | None
-    """Absolute paths, on this machine, of the files that the sources include; None if the compiler cannot list them."""
+    """Absolute paths on this machine of the files that the sources include; None if the compiler cannot list them."""
     uses_build_time: bool = False
-    """Whether every build may differ, as in `Compiled`."""
+    """Whether every build may differ; see `Compiled.uses_build_time`."""
 
     @property
     def manifest(self) -> Manifest:

@@ -47,10 +47,10 @@ def is_whole(cubin: Cubin, kernels: Collection[str], variables: Collection[str])
 
 
 _FUNCTIONS = "__cudaCDP2"
-"""How the functions begin that device code calls to launch kernels. Source: cuda_device_runtime_api.h."""
+"""Prefix of the functions that device code calls to launch kernels. Source: cuda_device_runtime_api.h."""
 
 _OWN_KERNELS = "_cuda_device_runtime_cu_"
-"""What the symbols of the library's own kernels contain, which no host code may launch."""
+"""Text in the symbols of the device runtime library's own kernels, which host code must not launch."""
 
 
 def with_device_runtime(job: LinkJob, text: str) -> LinkJob:
@@ -121,10 +121,10 @@ def link_job(job: LinkJob) -> Compiled:
 
 
 def _check_inputs(job: LinkJob) -> None:
-    """Raise CompileError, in nvJitLink's words, for what nvJitLink does not report well.
+    """Raise CompileError, in nvJitLink's terms, for errors that nvJitLink does not report clearly.
 
-    It says no more than "bad input" of machine code for another GPU, may crash where two inputs define a symbol, and
-    accepts a call with other parameters than the function has.
+    For machine code for another GPU it says only "bad input"; two inputs that define a symbol may crash it; and it
+    accepts a call whose parameters differ from the function's.
     """
     capability = Target.parse(f"sm_{job.arch}").capability
     texts: dict[str, str] = {}
@@ -152,24 +152,26 @@ def _check_inputs(job: LinkJob) -> None:
 
 
 def _check_variables(text: str) -> None:
-    """Raise CompileError where the PTX of a whole module has undefined variables: nvJitLink would define them."""
+    """Raise CompileError if the PTX of a module has undefined variables, which nvJitLink would define."""
     missing = ptx_text.undefined(text)
     if not all(declaration.startswith(".func") for declaration in missing.values()):  # the assembler reports functions
         raise CompileError("\n".join(map(undefined_message, missing)))
 
 
 _RENAMED = re.compile(r"(.+)\$\d+")
-"""Matches the name that nvJitLink gives a `static` function or variable of LTO-IR that another source has too."""
+"""Matches the name that nvJitLink gives a `static` function or variable of LTO-IR that also exists in another
+source."""
 
 
 def _shared_name(symbol: str) -> str | None:
-    """Return the name that a symbol of the linked code has in two sources; None if only one has it."""
+    """Return the name of a symbol that exists in two sources, from its name in the linked code; None if it exists in
+    one."""
     match = _RENAMED.fullmatch(symbol)
     return None if match is None else match[1]
 
 
 def _check_kernels(job: LinkJob, known: Compiled) -> None:
-    """Raise CompileError for a kernel that two sources have for themselves, which no name can tell apart."""
+    """Raise CompileError for a kernel that is local in two sources, so that no name distinguishes the two."""
     for name in filter(None, map(_shared_name, known.kernels)):
         if name in known.kernels:
             sources = [input_.source for input_ in job.inputs if input_.kind == "ltoir"]
@@ -179,7 +181,7 @@ def _check_kernels(job: LinkJob, known: Compiled) -> None:
 
 
 def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
-    """Return what is known without the variables that two sources have for themselves, which no name can tell apart."""
+    """Return `known` without the variables that are local in two sources, so that no name distinguishes them."""
     ambiguous = set(filter(None, (_shared_name(variable.symbol) for variable in known.variables)))
     texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
     shared = (ptx_format.symbols(text) for text in texts)
@@ -200,7 +202,8 @@ def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
-    """Return the linked image of LTO-IR without unused code, or with it if something needed would be missing."""
+    """Return the linked image of LTO-IR without unused code; or with unused code, if the image would miss something
+    needed."""
     symbols = [variable.symbol for variable in known.variables]
     content, log = _cubin(job, "", keeping(symbols))
     cubin = read_cubin(content)
@@ -210,7 +213,7 @@ def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[bytes, str]:
-    """Return the cubin and the linker's log. `text` is the PTX of all inputs that are LTO-IR."""
+    """Return the cubin and the linker's log; `text` is the PTX of all inputs that are LTO-IR."""
     options = ["-Xptxas=-v", *ptxas_options(job.options), *extra_options]
     if job.lineinfo and text:
         # In PTX, the paths of line information can be made independent of this machine.
@@ -227,7 +230,7 @@ def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[
 
 
 def _lto_text(job: LinkJob) -> str:
-    """Return the PTX of all inputs that are LTO-IR, in which the symbols of other inputs are undefined."""
+    """Return the PTX of all inputs that are LTO-IR, in which symbols of other inputs are undefined."""
     inputs = tuple(input_ for input_ in job.inputs if input_.kind == "ltoir")
     if not inputs:
         return ""
@@ -238,7 +241,8 @@ def _lto_text(job: LinkJob) -> str:
 
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
-    """Return nvJitLink's output and log; raise CompileError also for an error that it does not report as one."""
+    """Return nvJitLink's output and log. Raises CompileError, also for an error that nvJitLink does not report as
+    one."""
     inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
     before = _stderr_position()
     with nowhere():
@@ -253,7 +257,7 @@ def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[byte
 
 
 def _stderr_position() -> int | None:
-    """Return the current end of standard error; None where it is not a file. In workers it is one."""
+    """Return the current end of standard error in bytes; None if it is not a file. Workers write it to a file."""
     try:
         return os.lseek(2, 0, os.SEEK_CUR)
     except OSError:
@@ -273,9 +277,10 @@ def _lto_options(job: LinkJob) -> list[str]:
 
 
 def _merged(parts: Mapping[str, Compiled]) -> Compiled:
-    """Return what PTX texts say together, by source; raise CompileError where two have a kernel of one symbol.
+    """Return the combined description of PTX texts, by source. Raises CompileError if two have a kernel of the same
+    symbol.
 
-    nvJitLink accepts two kernels without linkage that have one symbol; the driver could not tell them apart.
+    nvJitLink accepts two kernels without linkage and with one symbol; the driver could not distinguish them.
     """
     first: dict[str, str] = {}
     for source, part in parts.items():
@@ -292,10 +297,10 @@ def _merged(parts: Mapping[str, Compiled]) -> Compiled:
 
 
 def _with_cubin(known: Compiled, content: bytes, log: str, cubin: Cubin | None = None) -> Compiled:
-    """Return what is known of a module with its machine code, and what that adds: all kernels and their registers.
+    """Return `known` with the module's machine code, and what the cubin adds: all kernels and the registers of each.
 
-    Kernels of inputs without PTX are known from the cubin alone. The registers are those of the finished kernel, with
-    all that it calls.
+    Kernels of inputs without PTX are known only from the cubin. The registers include all functions that a kernel
+    calls.
     """
     cubin = cubin or read_cubin(content)
     reported = kernel_resources(log, cubin)

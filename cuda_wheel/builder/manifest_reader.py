@@ -30,11 +30,12 @@ from cuda_wheel.runtime.parts.variants import read_macros
 __all__ = ["PARAMETERS", "all_manifests", "manifest_of"]
 
 PARAMETERS = 32_764
-"""The most bytes that a kernel's parameters may take. Source: CUDA C++ Programming Guide, "__global__ Function
+"""Maximum size in bytes of a kernel's parameters. Source: CUDA C++ Programming Guide, "__global__ Function
 Parameters"."""
 
 MOST_FIELDS = PARAMETERS
-"""The most fields that a struct may have, with those of its structs: as many as a kernel's parameters have bytes."""
+"""Maximum number of fields of a struct, including the fields of nested structs: as many as a kernel's parameters have
+bytes."""
 
 
 def manifest_of(text: str | bytes, where: str, check: bool = True) -> Manifest:
@@ -76,7 +77,8 @@ def _check_size(size: int) -> None:
 
 
 def _check_file(file: ManifestFile, content: bytes) -> None:
-    """Raise ValueError or ImageError if the head of a file is wrong, or if anything but blocks comes after it."""
+    """Raise ValueError or ImageError if the head of a manifest file is wrong, or if it is followed by anything but
+    blocks."""
     printable(file.name)
     if not file.variants or len(file.variants) < len(file.head["variants"]):
         raise ValueError("a variant appears twice, or there is none")
@@ -98,7 +100,7 @@ def _checked_manifest(file: ManifestFile, macros: Macros) -> Manifest:
 
 
 def _check(manifest: Manifest) -> None:
-    """Raise ValueError, TypeError or AttributeError if a value of a manifest cannot be right."""
+    """Raise ValueError, TypeError or AttributeError if a value in a manifest is impossible."""
     texts = [*manifest.toolchain.items(), manifest.sources, manifest.options, manifest.host_code]
     for text in [each for some in texts for each in some]:
         printable(text)
@@ -132,7 +134,7 @@ def _check(manifest: Manifest) -> None:
 
 
 def _check_variants(manifests: Sequence[Manifest]) -> None:
-    """Raise ValueError for manifests that are not those of the variants of one module."""
+    """Raise ValueError if the manifests are not the variants of one module."""
     end = 0
     for manifest in manifests:
         if not manifest.variant and len(manifests) > 1:
@@ -175,7 +177,7 @@ def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
 
 
 def _check_structs(structs: Mapping[str, Any]) -> None:
-    """Raise ValueError, LookupError or TypeError for structs, as JSON objects by their keys, that cannot be."""
+    """Raise ValueError, LookupError or TypeError for impossible structs, given as key -> JSON object."""
     waiting, sizes, totals = dict(structs), dict[str, int](), dict[str, int]()
 
     def check(key: str) -> int:
@@ -197,9 +199,9 @@ def _check_structs(structs: Mapping[str, Any]) -> None:
 
 
 def _check_field(field: Mapping[str, Any], struct: int | None, size: int) -> None:
-    """Raise ValueError for a field that cannot be one of a struct of `size` bytes.
+    """Raise ValueError for a field that does not fit a struct of `size` bytes.
 
-    `struct` is the size in bytes of the field's own struct, None for a number.
+    `struct` is the size in bytes of the field's own struct; None for a number.
     """
     if struct is None:
         if field["type"] not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
@@ -225,7 +227,8 @@ _SYMBOL_CHARACTERS = str.maketrans("$%.", "___")
 
 
 def _check_symbol(value: object) -> None:
-    """Raise ValueError for what is not a symbol. Source: PTX ISA, "Identifiers"; other compilers write dots too."""
+    """Raise ValueError for a value that is not a symbol. Source: PTX ISA, "Identifiers"; other compilers also write
+    dots."""
     text = printable(value)
     if not text.isascii() or not text.translate(_SYMBOL_CHARACTERS).isidentifier():
         raise ValueError(f"{value!r} is not a symbol")
@@ -243,7 +246,7 @@ def _check_sha256(value: object) -> None:
 
 
 def _check_images(manifest: Manifest) -> None:
-    """Raise ValueError if the images cannot be those of one fatbin."""
+    """Raise ValueError if the images cannot be in one fatbin."""
     images = manifest.images
     _check_unique("image", [(image.kind, image.target, image.source) for image in images])
     places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}

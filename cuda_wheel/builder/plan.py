@@ -33,9 +33,9 @@ class Link:
     target: Target
     lto: bool
     inputs: tuple[Job | Source, ...]
-    """For each source the job that compiles it, or the source itself if it is linked as it is."""
+    """For each source, the job that compiles it; or the source itself, if it is linked as it is."""
     options: tuple[str, ...]
-    """The NVRTC options that the sources are compiled with."""
+    """NVRTC options that the sources are compiled with."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,17 @@ class ModulePlan:
 
     module: SourceModule
     targets: tuple[Target, ...]
-    """The targets of the loadable images."""
+    """Targets of the loadable images."""
     options: tuple[str, ...]
-    """The compiler's options as the manifest shows them: project-relative, without the target."""
+    """Compiler options as the manifest shows them: with project-relative paths, and without the target."""
     jobs: tuple[Job, ...]
-    """Everything to compile."""
+    """All jobs that compile something for the module."""
     system_dirs: tuple[str, ...] = ()
-    """The absolute folders of headers that the project names outside its folder."""
+    """Absolute paths of the include folders outside the project."""
     links: tuple[Link, ...] = ()
-    """The loadable images to link, for a module of several sources."""
+    """Links that make the loadable images, for a module of several sources."""
     relocatable: tuple[Job, ...] = ()
-    """The jobs whose results go into the wheel for linking at run time, in the order of their images."""
+    """Jobs whose results go into the wheel for linking at run time, in the order of their images."""
 
     @property
     def all_targets(self) -> tuple[Target, ...]:
@@ -71,7 +71,7 @@ class Plan:
     ptx_version: str
     modules: tuple[ModulePlan, ...]
     nvvm: Nvvm | None = None
-    """The compiler of NVVM IR, if a module has any."""
+    """Compiler of NVVM IR; None if no module has any."""
 
     def compression(self, module: ModulePlan) -> str:
         """Return how a module's fatbin is compressed: not at all if the loader must read single images out of it."""
@@ -135,7 +135,7 @@ class _ModulePlanner:
         )
 
     def _whole_jobs(self) -> list[Job]:
-        """Return the jobs of a module of one source: one for each architecture, for machine code, PTX or both."""
+        """Return the jobs of a module with one source: one per architecture, for machine code, PTX or both."""
         (source,) = self.module.sources
         kinds: dict[str, set[bool]] = {}
         for target in self.targets:
@@ -166,7 +166,7 @@ class _ModulePlanner:
         ]
 
     def _relocatable_job(self, source: Source, arch: str, form: Form) -> Job:
-        """Return one job for code that is linked in this build, goes into the wheel, or both.
+        """Return the job for code that is linked in this build, or that goes into the wheel, or both.
 
         Only PTX that goes into the wheel is lowered.
         """
@@ -220,13 +220,14 @@ class _ModulePlanner:
 
     @cached_property
     def _arch_list(self) -> str:
-        """Return nvcc's `__CUDA_ARCH_LIST__` for the targets: each architecture once, without letters, ascending."""
+        """Return nvcc's `__CUDA_ARCH_LIST__` for the targets: each architecture without letters once, in ascending
+        order."""
         numbers = {int(target.arch.rstrip("af")) for target in self.targets}
         return ",".join(f"{number}0" for number in sorted(numbers))
 
     @cached_property
     def _options(self) -> tuple[str, ...]:
-        """Return the compiler's options, without include folders and target."""
+        """Return the compiler options without include folders and target."""
         settings = self.module.settings
         defines = (f"--define-macro={name}={value}" for name, value in settings.defines)
         return (f"--std={settings.std}", *defines, *read_options(settings.options, "options").arguments)
@@ -247,10 +248,10 @@ def cuda_sources(module: SourceModule) -> list[Source]:
 
 
 def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
-    """Return the name expressions to instantiate in one of a module's sources.
+    """Return the name expressions to instantiate in one source of a module.
 
-    These are the ones whose template the source mentions. An expression that no source mentions belongs to the first
-    source: a header may define the template.
+    These are the ones whose template the source mentions. An expression that no source mentions goes to the first
+    source, because a header may define its template.
     """
 
     if not module.settings.instantiate:
@@ -269,7 +270,7 @@ def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
 
 
 def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
-    """Raise ConfigError if a virtual target is requested and a source cannot become LTO-IR."""
+    """Raise ConfigError if a virtual target is requested although a source cannot become LTO-IR."""
     virtual = next((target for target in targets if not target.real), None)
     linked = (*module.sources, *module.defaults)
     other = next((each for each in linked if each.kind not in (*COMPILED, "ltoir")), None)

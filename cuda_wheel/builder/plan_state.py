@@ -24,7 +24,7 @@ from cuda_wheel.builder.timing import Timed
 __all__ = ["Handler", "JobResults", "TaskQueue"]
 
 Handler = Callable[["Future[Timed[Any]]"], None]
-"""Handles the result, or the exception, of a call that is done."""
+"""Function that handles a finished call: its result or its exception."""
 
 
 class _Pending(NamedTuple):
@@ -32,9 +32,9 @@ class _Pending(NamedTuple):
 
     handler: Handler
     seconds: float
-    """How long it is expected to take."""
+    """Expected duration in seconds."""
     guessed: str
-    """The sources, if `seconds` is a guess from their size; else empty."""
+    """Sources whose size `seconds` was estimated from; "" if it was measured in an earlier build."""
 
 
 class TaskQueue:
@@ -101,9 +101,9 @@ class _EstimateErrors:
 
     def __init__(self) -> None:
         self._sources: dict[str, tuple[float, float]] = {}
-        """The sums of the seconds estimated and taken, for each source that has a call which is done."""
+        """Source -> the sums of the estimated and the actual seconds of its finished calls."""
         self._all = (0.0, 0.0)
-        """The same for all sources: there may be thousands."""
+        """Sums of the estimated and actual seconds over all sources; kept apart because there may be thousands."""
 
     def call_done(self, source: str, estimated: float, taken: float) -> None:
         """Take the seconds of a call into account that compiled a source, or a list of them."""
@@ -155,7 +155,7 @@ class JobResults(Mapping[Job, Compiled]):
             self._size -= _size(stored)
 
     def _write(self, result: Compiled) -> Path | None:
-        """Write a result to a file and return its path; None if it cannot be written."""
+        """Write a result to a file and return the path; None if it cannot be written."""
         try:
             self._folder = self._folder or self._stack.enter_context(scratch())
             self._files_written += 1

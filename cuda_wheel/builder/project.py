@@ -62,9 +62,9 @@ def build_files(
 
 
 def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str, Path] | None:
-    """Return the files of a kept build by path in the wheel; None if one of them is no longer in the cache.
+    """Return path in the wheel -> file of a kept build; None if a file is no longer in the cache.
 
-    They are written below `folder`, except those that may be used where they are: in the folder `in_place`.
+    The files are written below `folder`, except those that may be used where they are, in the folder `in_place`.
     """
     used = {
         path: name

@@ -20,7 +20,7 @@ _TABLE = read_table(
 )
 
 AS_OF: str = _TABLE["as of"]
-"""The date of the table. Whoever edits it sets it."""
+"""Date of the table, which an edit of the table has to update."""
 
 
 class Release(NamedTuple):
@@ -28,13 +28,13 @@ class Release(NamedTuple):
 
     cuda: Version
     ptx_isa: Version
-    """The newest PTX ISA version that it accepts."""
+    """Newest PTX ISA version that the release accepts."""
     branch: int | None
-    """The branch of its driver; None if not published yet."""
+    """Branch of the release's driver; None if not published yet."""
 
 
 RELEASES = tuple(Release(each["cuda"], each["ptx"], each.get("driver")) for each in _TABLE["releases"])
-"""In ascending order."""
+"""Releases in ascending order."""
 
 
 class Gpu(NamedTuple):
@@ -44,9 +44,9 @@ class Gpu(NamedTuple):
     examples: str
     capability: Version
     first: Version
-    """The CUDA release whose driver was the first to support it."""
+    """CUDA release of the first driver that supports the GPU."""
     last: Version | None = None
-    """The CUDA release whose driver was the last to support it; None if newer drivers still do."""
+    """CUDA release of the last driver that supports the GPU; None if the newest one does."""
 
     @property
     def is_tegra(self) -> bool:
@@ -65,7 +65,7 @@ class Gpu(NamedTuple):
 GPUS = tuple(
     Gpu(each["name"], each["examples"], each["capability"], each["first"], each.get("last")) for each in _TABLE["gpus"]
 )
-"""In ascending order."""
+"""GPUs in ascending order of compute capability."""
 
 
 def first_reading(ptx_version: Version, compiler: Version) -> Version:

@@ -16,10 +16,11 @@ __all__ = ["BUNDLING_SECONDS", "FORMAT", "Durations", "time_needed"]
 
 
 FORMAT = "seconds 1"
-"""Part of every cache key, so that entries of another layout are never read."""
+"""Version of the entries' layout, which is part of every cache key."""
 
 BUNDLING_SECONDS = {"none": 0.002, "speed": 0.005, "balance": 0.02, "size": 0.2}
-"""The duration of bundling a module, by its compression. It is not recorded: every build would write records."""
+"""Compression -> expected seconds to bundle a module. The actual time is not recorded, because every build would write
+records."""
 
 
 class Durations:
@@ -80,7 +81,7 @@ def _parse(entry: bytes) -> dict[str, float]:
 
 
 def _keys(work: Job | Link) -> tuple[str, str]:
-    """Return the key of a job or link in its module's record, and the key of all jobs or links of the same sources."""
+    """Return two keys in a module's record: of the job or link itself, and of all jobs or links of the same sources."""
     if isinstance(work, Job):
         sources, target, form = [work.source], work.arch, str(work.form)
         settings = repr(
@@ -95,8 +96,7 @@ def _keys(work: Job | Link) -> tuple[str, str]:
 
 
 _MOST_HEADERS = 1 << 20
-"""The size of headers, in bytes, above which the rest is not counted: CUB's are some megabytes, and take about a
-second."""
+"""Maximum size in bytes of the headers that are counted; CUB's have some megabytes and take about a second."""
 
 
 @lru_cache(maxsize=4096)  # most sources have their includes in common with others
@@ -108,7 +108,8 @@ def _header_bytes(text: bytes, root: str, folders: tuple[str, ...]) -> int:
 
 
 def _estimate(work: Job | Link) -> float:
-    """Return the approximate seconds for sources of this size, and for the headers that they include."""
+    """Return the expected seconds of a job or link, from the sizes of its sources and of the headers that they
+    include."""
     if isinstance(work, Job):
         return (
             0.1 + 5e-5 * len(work.text) + 1.2 * _header_bytes(work.text, work.root, work.include_dirs) / _MOST_HEADERS

@@ -31,10 +31,10 @@ __all__ = [
 T = TypeVar("T")
 
 How = Literal["from the cache", "compiled", "linked", "bundled", "failed"]
-"""How a job, link or bundle was done, or that it failed."""
+"""How a job, link or bundle was done; "failed" if it was not."""
 
 PRECOMPILING = "precompiling"
-"""The name of the phase of a job that serves later jobs too."""
+"""Name of the phase of a job in which headers for later jobs are precompiled."""
 
 _EPOCH = time.time() - time.monotonic()
 
@@ -57,13 +57,13 @@ class Times:
     """When and where a call ran, in seconds since 1970."""
 
     worker: str
-    """The machine and process. Calls with the same worker ran one after the other. Empty for the process of the build
-    itself, which reads the cache."""
+    """Machine and process that ran the call; calls with the same value ran one after the other. "" for the build's own
+    process, which reads the cache."""
     began: float
     ended: float
     phases: tuple[Span, ...]
     start: Span | None
-    """The start-up of the worker process, for its first timed call; else None."""
+    """Start-up time span of the worker process, for its first timed call; else None."""
 
     @property
     def seconds(self) -> float:
@@ -105,7 +105,7 @@ class Step:
     module: str
     sources: tuple[str, ...]
     target: str
-    """Such as "sm_80"; empty for a bundle, which contains all targets."""
+    """Target such as "sm_80"; "" for a bundle, which contains all targets."""
     how: How
     times: Times
 
@@ -121,7 +121,7 @@ class CallClock:
         self._start = None if started is None else Span("starting", *started)
         self._spans: list[Span] = []
         self.open: list[str] = []
-        """Names of the phases that have begun and not ended, the innermost last."""
+        """Names of the phases in progress, innermost last."""
         self._since = 0.0
         self._token = _clock.set(self)
         self._began = now()

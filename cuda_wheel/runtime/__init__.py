@@ -80,7 +80,7 @@ _FILES = {
     "tensor_map": "parts.tensor_maps",
     "tuned": "parts.tuned_tables",
 }
-"""The file that defines each public name. Type checkers cannot read this; they read the imports above."""
+"""Public name -> module that defines it. Type checkers cannot read this table; they read the imports above."""
 
 if not TYPE_CHECKING:  # by these, a type checker would take no name from here, or every name
     __all__ = list(_FILES)

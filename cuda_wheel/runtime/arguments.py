@@ -108,10 +108,10 @@ def type_name(kind: type) -> str:
 _SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8}
 
 UNSIGNED_FORMATS = {size: format for format, size in _SIZES.items()}
-"""The format of an unsigned integer by its size in bytes."""
+"""Size in bytes -> `struct` format of an unsigned integer."""
 
 FLOAT_FORMATS = {"f32": "f", "f64": "d"}
-"""The format of a float by its PTX type."""
+"""PTX type -> `struct` format of a float."""
 
 LONG_TYPE_NAMES = {
     "longlong": "long long",
@@ -121,12 +121,12 @@ LONG_TYPE_NAMES = {
     "ulong": "unsigned long",
     "ulonglong": "unsigned long long",
 }
-"""The C++ type of the elements of a vector type, such as uint4, by how the vector type's name begins."""
+"""Name of a vector type without its length ("uint" of uint4) -> C++ type of its elements."""
 
 
 Kept = list[tuple[Any, int | None]]
-"""Objects to keep until a launch has ended: arrays, or what keeps their memory. With each, the address of the stream
-that has to wait for the launch because the kernel may write to the array, None if there is none."""
+"""Objects to keep until a launch has ended: arrays, or the owners of their memory. With each, the address of the stream
+that has to wait for the launch, because the kernel may write to the array; None if there is none."""
 
 # There is one converter for each parameter of a kernel. The function that launches the kernel (see `generated`) writes
 # all arguments with one call of struct.pack_into, for which the converter provides the format and an expression of the
@@ -138,7 +138,7 @@ class Converter:
 
     def __init__(self, format: str) -> None:
         self.format = format
-        """The argument's format for `struct`."""
+        """`struct` format of the argument."""
         self._namespaces: list[tuple[str, dict[str, Any]]] = []
 
     def expression(self, value: str, name: str) -> str:
@@ -165,7 +165,7 @@ class NumberConverter(Converter):
     """
 
     struct_converts = True
-    """Whether struct converts each number of Python right that it does not refuse."""
+    """Whether `struct` converts every Python number correctly or refuses it."""
 
     def __init__(self, format: str, takes: str, *quick_types: type) -> None:
         super().__init__(format)
@@ -196,7 +196,8 @@ class NumberConverter(Converter):
         return kind is bool or (hasattr(kind, "__index__") and not is_array(kind))
 
     def _converted(self, number: Any) -> Any:
-        """Return what struct writes for a number of an accepted type; the number itself if struct converts it right."""
+        """Return the value that `struct` writes for a number of an accepted type; the number itself if `struct`
+        converts it correctly."""
         return number
 
 

@@ -66,9 +66,10 @@ _DTYPES = {
     "c10::Float8_e5m2fnuz": {"float8_e5m2fnuz", "int8", "uint8"},
     "c10::complex<__half>": {"complex32"},
 }
-"""The element types of arrays, as NumPy and PyTorch name them, that a pointer to a C++ type accepts.
+"""C++ type -> the element types of arrays, named as in NumPy and PyTorch, that a pointer to it accepts.
 
-A pointer to any other type accepts all arrays."""
+A pointer to any other type accepts all arrays.
+"""
 
 _LONG_DTYPES = {
     ("long", 4): {"int32"},
@@ -76,7 +77,8 @@ _LONG_DTYPES = {
     ("unsigned long", 4): {"uint32"},
     ("unsigned long", 8): {"uint64"},
 }
-"""The same for the types whose size in bytes depends on the machine that the code was built on."""
+"""(C++ type, its size in bytes on the machine that built the code) -> the element types that a pointer to it
+accepts."""
 
 _CUDA_NAMES = {
     "c10::Half": "__half",
@@ -88,7 +90,7 @@ _CUDA_NAMES = {
     "cutlass::half_t": "__half",
     "cutlass::bfloat16_t": "__nv_bfloat16",
 }
-"""CUDA's types with the same values as PyTorch's and CUTLASS's."""
+"""Type of PyTorch or CUTLASS -> CUDA type with the same values."""
 
 
 def pointee(pointer: str) -> tuple[str, bool]:
@@ -144,11 +146,12 @@ def alignment(element: str, long_size: int | None) -> int:
 
 
 Reader = Callable[[Any, int | None, int, Kept], int]
-"""Returns the address of an argument, and lets the launch's stream wait for the work that computes it.
+"""Function that returns the address of an argument, and makes the launch's stream wait for the work that computes it.
 
-It takes the argument, the number of the GPU of the launch, None where there is one GPU, the stream, `NO_WAIT` if
-nothing is launched, and the list to which it adds what the launch has to keep. Raises TypeError where the parameter
-does not accept the argument, or where that is on another GPU."""
+Its parameters are the argument; the launch's GPU number, None if there is one GPU; the stream, `NO_WAIT` if nothing is
+launched; and the list to which it adds what the launch has to keep. Raises TypeError if the parameter does not accept
+the argument, or if the argument is on another GPU.
+"""
 
 
 class PointerConverter(dict[type, Reader], Converter):
@@ -175,7 +178,7 @@ class PointerConverter(dict[type, Reader], Converter):
         return f"({at} if not ({at} := {address}) & {self.alignment - 1} else misaligned_{name}({at}))"
 
     def _address(self, value: str, name: str) -> str:
-        """Return the expression of the address, whose alignment is not checked."""
+        """Return the expression for the address of the argument, without a check of its alignment."""
         kind = f"type_{value}"  # the type of the value, by which the launch function also finds the stream
         here = "(device is None or {} == device)"  # None where there is one GPU
         known = f"{value}.dtype is dtype_{name} and {here}"
@@ -197,7 +200,7 @@ class PointerConverter(dict[type, Reader], Converter):
         )
 
     def _remember(self, library: str, array: Any) -> None:
-        """Let the expression read arrays like this one, which are the most frequent, without a call."""
+        """Let the generated expression read arrays like this one, the most frequent kind, without a function call."""
         for name, namespace in self._namespaces:
             namespace[f"dtype_{name}"], namespace[f"{library}_{name}"] = array.dtype, type(array)
 
@@ -229,7 +232,8 @@ class PointerConverter(dict[type, Reader], Converter):
         return self._read_instance
 
     def _read_instance(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
-        """Read a value that may have the array interface as an instance attribute, which its class does not show."""
+        """Return the address of a value that may have the array interface as an instance attribute, which its class
+        does not show."""
         if not is_on_gpu(value):
             raise TypeError(f"takes an array on the GPU, an address or None, not {type_name(type(value))}")
         return self._read_array_interface(value, device, stream, kept)
@@ -282,7 +286,7 @@ class PointerConverter(dict[type, Reader], Converter):
         return read
 
     def _check_host_tensor(self, tensor: Any) -> None:
-        """Raise TypeError for a tensor that is not in the GPU's memory, unless the GPU can read it."""
+        """Raise TypeError for a tensor in host memory, unless the GPU can read that memory."""
         place = str(tensor.device)
         if self._check and not place.startswith("cpu"):
             raise TypeError(f"is a tensor on the device {place!r}, not on a GPU of CUDA")
@@ -290,7 +294,8 @@ class PointerConverter(dict[type, Reader], Converter):
             raise TypeError("is a tensor in host memory: .cuda() copies it")
 
     def _read_cuda_core_buffer(self, buffer: Any, device: int | None, stream: int, kept: Kept) -> int:
-        """Read a buffer, which has no element type, and tells no stream; its DLPack interface would say int8."""
+        """Return the address of a cuda.core buffer, which has no element type and reports no stream; its DLPack
+        interface reports int8."""
         if device is not None and not buffer.is_host_accessible and buffer.device_id != device:
             self._refuse_device(buffer.device_id, device)
         if not buffer.is_device_accessible:
@@ -299,7 +304,8 @@ class PointerConverter(dict[type, Reader], Converter):
         return int(buffer.handle)
 
     def _read_array_interface(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
-        """Read an array by the CUDA array interface. Source: Numba, "CUDA Array Interface (Version 3)"."""
+        """Return the address of an array with the CUDA array interface. Source: Numba, "CUDA Array Interface (Version
+        3)"."""
         interface = array.__cuda_array_interface__
         address, read_only = interface["data"]
         if self._check:
@@ -334,7 +340,7 @@ class PointerConverter(dict[type, Reader], Converter):
         return exported.address
 
     def _check_dtype(self, dtype: str) -> None:
-        """Raise TypeError where the parameter does not accept arrays of this element type."""
+        """Raise TypeError if the parameter does not accept arrays of this element type."""
         if self._dtypes is not None and not self._dtypes:
             raise TypeError(
                 "is an array, but how many bytes a long has in this code is not known: 4 if it was built on Windows, "
@@ -345,7 +351,7 @@ class PointerConverter(dict[type, Reader], Converter):
             raise TypeError(f"takes an array of {wanted}, not of {dtype}")
 
     def _check_access(self, read_only: bool) -> None:
-        """Raise TypeError for a read-only array where the kernel may write."""
+        """Raise TypeError for a read-only array if the kernel may write to it."""
         if read_only and self._check and not self._const:
             raise TypeError("is a read-only array, but the kernel may write to it")
 
@@ -369,8 +375,8 @@ def device_of_first(values: tuple[Any, ...]) -> int | None:
 
 
 def _device_of(address: int) -> int | None:
-    """Return the number of the GPU whose memory an address is in; None for memory that every GPU can access, and for
-    memory that the driver does not know."""
+    """Return the number of the GPU whose memory contains an address; None for memory that every GPU can access, or that
+    the driver does not know."""
     is_host = memory_attribute("MEMORY_TYPE", address) == int(cuda_driver().CUmemorytype.CU_MEMORYTYPE_HOST)
     return None if is_host or memory_attribute("IS_MANAGED", address) else memory_attribute("DEVICE_ORDINAL", address)
 
@@ -386,7 +392,8 @@ def _dtype_name(typestr: str) -> str:
 _FLOAT_SIZES = {"float": 4, "double": 8}
 
 _INTEGER_SIZES = {"char": (1,), "signed char": (1,), "short": (2,), "int": (4,), "long": (4, 8), "long long": (8,)}
-"""Sizes in bytes. A `long` has 4 bytes in code that was built on Windows, and 8 in other code."""
+"""Integer type -> its possible sizes in bytes. `long` has 4 bytes in code that was built on Windows, and 8 in other
+code."""
 
 
 def argument_type(parameter: Parameter) -> Literal["Pointer", "Integer", "Real", "bool", "Struct"]:

@@ -36,22 +36,22 @@ __all__ = [
 # --- DLPack --------------------------------------------------------------------------------------
 
 ON_GPU, PINNED, MANAGED = 2, 3, 13
-"""kDLCUDA, kDLCUDAHost and kDLCUDAManaged."""
+"""DLPack device types kDLCUDA, kDLCUDAHost and kDLCUDAManaged."""
 
 PLACES = (ON_GPU, PINNED, MANAGED)
-"""Where kernels can read arrays."""
+"""DLPack device types of memory that kernels can read."""
 
 NO_WAIT = -1
-"""The stream of a consumer that asks the producer not to wait."""
+"""Stream argument by which a consumer asks the producer not to wait."""
 
 _NEWEST = (1, 1)
-"""The version of DLPack to ask for: the first with 8-bit floats. Later ones of the same major version read alike."""
+"""DLPack version to ask for: the first with 8-bit floats. Later versions with the same major version are compatible."""
 
 _READ_ONLY, _COPIED = 1, 2
-"""DLPACK_FLAG_BITMASK_READ_ONLY and DLPACK_FLAG_BITMASK_IS_COPIED."""
+"""DLPack flags DLPACK_FLAG_BITMASK_READ_ONLY and DLPACK_FLAG_BITMASK_IS_COPIED."""
 
 _NUMBERS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
-"""The kinds of numbers of every size, by DLDataTypeCode."""
+"""DLDataTypeCode -> prefix of the type's name, for types of every size."""
 
 _OTHERS = {
     (6, 8): "bool",
@@ -64,7 +64,7 @@ _OTHERS = {
     (13, 8): "float8_e5m2fnuz",
     (14, 8): "float8_e8m0fnu",
 }
-"""The other element types, as ml_dtypes names them, by DLDataTypeCode and bits."""
+"""(DLDataTypeCode, bits) -> name of the other element types, as in ml_dtypes."""
 
 
 class Exported(NamedTuple):
@@ -73,12 +73,12 @@ class Exported(NamedTuple):
     capsule: Any
     address: int
     dtype: str
-    """As NumPy and ml_dtypes name it."""
+    """Element type, named as in NumPy and ml_dtypes."""
     bits: int
-    """Of an element."""
+    """Bits of an element."""
     shape: tuple[int, ...]
     strides: tuple[int, ...] | None
-    """In elements; None for an array in C order."""
+    """Strides in elements; None for an array in C order."""
     read_only: bool
 
 
@@ -137,7 +137,7 @@ def _numbers(address: int, count: int) -> tuple[int, ...]:
 
 
 def _capsule_function(name: str, result: Any, *further: Any) -> Any:
-    """Return a function of Python's C API that takes a capsule."""
+    """Return a function of Python's C API whose first parameter is a capsule."""
     # The function object in ctypes.pythonapi is shared, and other code may set its types: use a private one.
     return ctypes.PYFUNCTYPE(result, ctypes.py_object, *further)((name, ctypes.pythonapi))
 
@@ -160,7 +160,7 @@ def export_for(array: Any, stream: int) -> Exported:
 # --- waiting and keeping ---------------------------------------------------------------------------
 
 LIMIT = 1000
-"""The number of launches to keep arrays for. The next one waits for the oldest."""
+"""Maximum number of launches whose arrays are kept; one launch more waits for the oldest."""
 
 
 class _Mark(NamedTuple):
@@ -171,13 +171,13 @@ class _Mark(NamedTuple):
 
 
 _kept: deque[tuple[_Mark, list[Any]]] = deque()
-"""The arrays of the launches that may still run, each with the event after it, in the order of the launches."""
+"""(event recorded after the launch, the launch's arrays) of launches that may still run, oldest first."""
 
 _free_events: dict[int, list[Any]] = {}
-"""Events to record again, by the address of their context."""
+"""Address of a context -> events that can be recorded again."""
 
 _releasing = Lock()
-"""Held by whoever releases arrays. That may run Python code of any kind, which may come back here."""
+"""Lock held while arrays are released, which may run any Python code, including code that returns here."""
 
 
 def wait_for(stream: int, producer: int) -> None:
@@ -235,9 +235,9 @@ def release(wait: int = 0) -> None:
 
 
 def _has_ended(event: Any, wait: bool) -> bool:
-    """Return whether what was queued before an event has ended, after waiting for it if asked to.
+    """Return whether the work queued before an event has ended; if `wait`, after waiting for it.
 
-    After an error of the GPU, which ends all work, it has.
+    True after a GPU error, which ends all work.
     """
     driver = cuda_driver()
     if wait:
@@ -247,7 +247,7 @@ def _has_ended(event: Any, wait: bool) -> bool:
 
 
 def _recorded(stream: int) -> _Mark:
-    """Return an event that is recorded on a stream."""
+    """Return an event recorded on a stream."""
     driver = cuda_driver()
     current = check_result(driver.cuCtxGetCurrent(), "getting the context")
     if not int(current):
@@ -264,7 +264,7 @@ def _recorded(stream: int) -> _Mark:
 
 
 _started: list[bool] = []
-"""Not empty once arrays were kept."""
+"""Non-empty after the first array was kept."""
 
 
 def _start() -> None:
@@ -280,6 +280,6 @@ def _after_collection(phase: str, info: Any) -> None:
 
 
 def _finish() -> None:
-    """Wait for the launches whose arrays are kept: at exit, their libraries free their memory."""
+    """Wait for the launches whose arrays are kept; at exit, the arrays' libraries free their memory."""
     gc.callbacks.remove(_after_collection)
     release(wait=len(_kept))

@@ -47,9 +47,9 @@ class _State:
     """What is known of the driver in this process."""
 
     bindings: Any = None
-    """`cuda.bindings.driver`, after cuInit."""
+    """Module `cuda.bindings.driver` after cuInit; None before."""
     forked = False
-    """Whether this process was forked from one that had initialised CUDA here."""
+    """Whether this process was forked from a process that had initialised CUDA here."""
 
 
 def reset(bindings: Any = None) -> None:

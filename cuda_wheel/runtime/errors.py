@@ -85,8 +85,8 @@ PARTS = {
     "variables": "variables: Module.globals",
     "variants": "variants of a module, and the error that lists them for one that a module lacks",
 }
-"""What each part of the loader is for. A part is the file or folder of its name in `parts`. `cuda_wheel` has all parts;
-a vendored copy has those that its wheel's modules need, and those that `loader-parts` names."""
+"""Part of the loader -> its purpose. A part is the file or folder of that name in `parts`. `cuda_wheel` has all parts;
+a vendored copy has the parts that its wheel's modules need and that `loader-parts` names."""
 
 
 def has(part: str) -> bool:

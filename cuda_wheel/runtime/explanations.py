@@ -44,7 +44,7 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str
 
 
 def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:
-    """Return what helps if the GPU could run these images, and its driver is too old."""
+    """Return what helps if the GPU could run these images but its driver is too old."""
     # nvJitLink compiles PTX by itself; the package index has it for these releases.
     if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in images):
         return "Update the NVIDIA driver."
@@ -68,8 +68,9 @@ FORKED = (
 )
 
 STICKY_ERRORS = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
-"""Errors of a running kernel, from CUDA_ERROR_ILLEGAL_ADDRESS on. Source: CUDA Driver API, CUresult: such an error
-"leaves the process in an inconsistent state and any further CUDA work will return the same error"."""
+"""CUresult numbers of errors in a running kernel, from CUDA_ERROR_ILLEGAL_ADDRESS on. Source: CUDA Driver API,
+CUresult: such an error "leaves the process in an inconsistent state and any further CUDA work will return the same
+error"."""
 
 STICKY_ERROR_HELP = (
     ". A kernel that was launched earlier, by any library, failed with this error. Every later call that needs the GPU "

@@ -32,8 +32,8 @@ class ModuleFiles:
         self.package = package
         self.contents = contents
         self.digest = ""
-        """The manifest's digest, once it is read, and the macros of the variant, if it is one: whatever decides a
-        module is in them."""
+        """Digest of the manifest, with the macros if this is a variant; "" before it is read. It covers everything that
+        decides a module."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         """Return `size` bytes of a file from `offset` on, by default all. Raises ImageError.

@@ -46,8 +46,8 @@ if kept:
     keep(kept, stream)
 slots.append(slot)
 """
-"""The end of every launch. Where the driver refuses (400: the module was unloaded), `retry` repairs what it can and
-launches again. What has to be kept until the launch has ended is handed to `keep`, and the slot returns to its pool."""
+"""Source of the end of every launch. If the driver refuses (400: the module was unloaded), `retry` repairs what it can
+and launches again. `keep` receives what has to be kept until the launch has ended, and the slot returns to its pool."""
 
 _LAUNCH = """
 def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=True, **attributes):
@@ -125,7 +125,7 @@ class LaunchFunctions:
         self._unchecked = unchecked
         self._several_gpus = several_gpus
         self.pointers = [index for index, each in enumerate(checked) if isinstance(each, PointerConverter)]
-        """The positions of the arguments that may be arrays."""
+        """Positions of the arguments that may be arrays."""
         self.namespace: dict[str, Any] = {
             **steps,
             "missing": Missing(),
@@ -140,8 +140,8 @@ class LaunchFunctions:
             "current_device": current_device,
             "device_of_first": device_of_first,
         }
-        """The global names of the functions. `stream_rule` has the types of the arrays of the last launch, and the
-        function that found its stream."""
+        """Global names of the functions. `stream_rule` holds the array types of the last launch, and the function that
+        found its stream."""
         self.names = [f"a{index}" for index in range(len(checked))]
         self.tuple = "".join(f"{name}, " for name in self.names)
         only_addresses = " is ".join([*(f"type_a{index}" for index in self.pointers), "int"])
@@ -149,7 +149,8 @@ class LaunchFunctions:
         arrays = "".join(f"a{index}, " for index in self.pointers)
         found = f"(number if (number := current_device()) is not None else device_of_first(({arrays})))"
         self.device = found if several_gpus else "None"
-        """The expression of the launch's GPU, whose context it makes current if none is; None if there is one GPU."""
+        """Expression for the launch's GPU number, which also makes its context current if none is; "None" if there is
+        one GPU."""
 
     def launch(self) -> Callable[..., None]:
         """Return the function that takes what `Kernel.launch` takes."""
@@ -173,9 +174,9 @@ class LaunchFunctions:
         return indent(_FINISH.format(names=self.tuple).strip(), spaces * " ")
 
     def _expressions(self, suffix: str, converters: Sequence[Converter]) -> str:
-        """Return the expressions that convert the arguments, each after a comma.
+        """Return the expressions that convert the arguments, each followed by a comma.
 
-        What the expressions use is added to the namespace, under names with the suffix.
+        The objects that the expressions use are added to the namespace, under names with the suffix.
         """
         expressions = ""
         for name, converter in zip(self.names, converters, strict=True):
@@ -185,7 +186,7 @@ class LaunchFunctions:
         return expressions
 
     def _current_stream(self) -> str:
-        """Return the statements that find the stream of a launch by the types of the arguments that may be arrays."""
+        """Return the statements that determine a launch's stream from the types of the arguments that may be arrays."""
         if not self.pointers:
             return "stream = 0"
         device = "device or 0" if self._several_gpus else "0"
@@ -215,7 +216,7 @@ def converted(converter: Converter, value: Any, device: int | None) -> bytes:
 
 
 def _check_integers(*sizes: Any) -> None:
-    """Raise TypeError if a number among the values of a configuration is no integer."""
+    """Raise TypeError if a number in a launch configuration is not an integer."""
     for size in sizes:
         if type(size) is tuple:
             range(*size)  # takes one to three integers, and is the fastest to say so

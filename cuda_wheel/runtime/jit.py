@@ -18,23 +18,23 @@ class JitOptions(NamedTuple):
     """Options for compiling PTX and for linking on the user's machine, with the driver or with nvJitLink."""
 
     verbose: bool = True
-    """Whether the log lists each kernel's resources. (CU_JIT_LOG_VERBOSE)"""
+    """Whether the log lists each kernel's resource use. (CU_JIT_LOG_VERBOSE)"""
     optimization_level: int | None = None
-    """0 to 4; None means the compiler's default, the highest. (CU_JIT_OPTIMIZATION_LEVEL)"""
+    """Optimisation level 0 to 4; None means the compiler's default, the highest. (CU_JIT_OPTIMIZATION_LEVEL)"""
     max_registers: int | None = None
-    """The most registers that a thread may use; None means no limit. (CU_JIT_MAX_REGISTERS)"""
+    """Maximum number of registers per thread; None means no limit. (CU_JIT_MAX_REGISTERS)"""
     lineinfo: bool = False
-    """Whether the machine code has line numbers, if the PTX has them. (CU_JIT_GENERATE_LINE_INFO)"""
+    """Whether the machine code contains line numbers, if the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
     lto: bool | None = None
-    """For linking: True optimises all LTO-IR across pieces, False does not, None does if every piece has LTO-IR."""
+    """For linking: True optimises all LTO-IR across pieces, False does not, and None does if every piece has LTO-IR."""
     linker: Literal["nvjitlink", "driver"] | None = None
-    """For linking: which linker to use; None means nvJitLink if it is installed and suits, else the driver's."""
+    """For linking: which linker to use; None means nvJitLink if it is installed and suitable, else the driver's."""
 
     floating_point: tuple[str, ...] | None = None
-    """The floating-point options of pieces and of PTX without a manifest, spelled as for NVRTC: --fmad=false,
-    --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. None means those of the module that a piece is
-    linked with, else the compilers' defaults. They apply to CUDA C++ and LTO-IR. In PTX all is decided but whether the
-    assembler may contract products and sums, and in machine code that too. A module keeps its own options."""
+    """Floating-point options of pieces and of PTX without a manifest, spelled as for NVRTC: --fmad=false, --ftz=true,
+    --prec-div=false, --prec-sqrt=false, --use_fast_math. None means the options of the module that a piece is linked
+    with, else the compilers' defaults. They apply to CUDA C++ and LTO-IR. In PTX, everything is decided except whether
+    the assembler may contract products and sums; in machine code, that too. A module keeps its own options."""
 
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""
@@ -69,7 +69,8 @@ class Jit:
         self.seconds = seconds
         self._log = log
         self._buffers = buffers
-        """The driver's logs. It writes to them when it compiles, which is later for a library without kernels."""
+        """Buffers for the driver's logs. The driver writes to them when it compiles, which is later for a library
+        without kernels."""
 
     @property
     def log(self) -> str:

@@ -116,17 +116,17 @@ class Slot:
         self, buffer: Any, stream_field: memoryview, call: tuple[Any, ...], configuration: Configuration
     ) -> None:
         self.buffer = buffer
-        """A ctypes buffer: the arguments, the CUlaunchConfig, its attributes, and the pointers to the arguments."""
+        """ctypes buffer with the arguments, the CUlaunchConfig, its attributes, and the pointers to the arguments."""
         self.stream_field = stream_field
-        """The stream in the CUlaunchConfig, as an array of one number."""
+        """Stream field of the CUlaunchConfig, as a one-element array."""
         self.stream = 0
-        """The address of the stream that was last written to `stream_field`."""
+        """Address of the stream that was last written to `stream_field`."""
         self.call = call
-        """The arguments of cuLaunchKernelEx, ready for ctypes."""
+        """Arguments of cuLaunchKernelEx, as ctypes values."""
         self.configuration = configuration
-        """What `buffer` was filled for."""
+        """Launch configuration that `buffer` holds."""
         self.kept: Kept = []
-        """What the launch has to keep until it has ended; empty between launches."""
+        """Objects to keep until the launch has ended; empty between launches."""
 
 
 def allow_block(kernel: "HasHandle", threads: int, shared_memory: int) -> None:
@@ -167,7 +167,7 @@ class Launcher:
     """The launch functions of a kernel, and what they call where the quick way does not suffice."""
 
     POOLS = 1000
-    """The number of configurations to keep slots for."""
+    """Maximum number of launch configurations whose slots are kept."""
 
     def __init__(self, kernel: "LoadedKernel") -> None:
         parameters = kernel.info.parameters
@@ -198,11 +198,12 @@ class Launcher:
             kernel.handle
         )  # after the line above: raises if the module is unloaded
         self.launch = self.functions.launch()
-        """Takes what `Kernel.launch` takes."""
+        """Function with the parameters of `Kernel.launch`."""
         self.launch.__doc__ = type(kernel).launch.__doc__
 
     def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
-        """Return the stream of a launch with these arguments, and keep the rule of their types for the next launch."""
+        """Return the stream for a launch with these arguments, and store the rule for their types for the next
+        launch."""
         kinds = tuple(map(type, arrays))
         find = self.current_streams[kinds]
         if find is by_arrays:
@@ -270,7 +271,7 @@ class Launcher:
         return Slot(buffer, stream_field, call, configuration)
 
     def _retry(self, code: int, slot: Slot, args: tuple[Any, ...]) -> None:
-        """Repair the cause of the driver's error `code` if possible and launch again; raise DriverError if it fails."""
+        """Repair the cause of driver error `code` if possible, and launch again. Raises DriverError if that fails."""
         call, configuration = slot.call, slot.configuration
         driver = cuda_driver()
         self._kernel.module.check_loaded()
@@ -292,7 +293,7 @@ class Launcher:
         check_result((result,), f"launching {self._kernel.name}")
 
     def _argument_error(self, args: Sequence[Any], error: Exception, check: bool, stream: int | None) -> Exception:
-        """Return the error that says which argument is wrong, and why."""
+        """Return the error that tells which argument is wrong, and why."""
         if stream is not None and not is_address(stream):
             return wrong_address(stream)
         given = [value for value in args if not isinstance(value, Missing)]
@@ -351,7 +352,7 @@ def converter_for(parameter: Parameter, check: bool, long_size: int | None = Non
 
 
 def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) -> str:
-    """Return the format with which `struct` writes all arguments of a kernel."""
+    """Return the `struct` format of all arguments of a kernel."""
     layout = "<"
     end = 0
     for parameter, converter in zip(parameters, converters, strict=True):
@@ -364,9 +365,9 @@ def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) ->
 
 
 def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
-    """Return `size` in the form of the value that `dimensions` converted to it: an integer, or a tuple of that length.
+    """Return the dimensions in `size` in the form of `given`: an integer, or a tuple of the same length.
 
-    As a key, it equals a given integer or tuple of integers, NumPy's included.
+    As a dictionary key, the result equals a given integer or tuple of integers, including NumPy's.
     """
     if type(given) is int or (type(given) is tuple and all(type(number) is int for number in given)):
         return given  # the next launch often passes the same object, which compares faster

@@ -70,7 +70,7 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
 
 
 def _chosen(manifest: Manifest, capability: Version, driver_version: Version) -> Resolution:
-    """Return the image for a GPU and driver, and look for nvJitLink where that may help."""
+    """Return the image for a GPU and driver; search for nvJitLink only if it may help."""
     # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
     near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
     resolution = resolve(manifest._replace(images=near), capability, driver_version)

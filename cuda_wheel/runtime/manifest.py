@@ -55,23 +55,23 @@ __all__ = [
 ]
 
 FORMAT = 4
-"""The number of the only manifest format that this version reads and writes."""
+"""The only manifest format that this version reads and writes."""
 
 MANIFEST_SUFFIX = ".fatbin.json"
 
 TABLE_SUFFIX = ".tuned.json"
-"""The end of the name of a module's table of tuned choices, which begins with the module's."""
+"""End of the file name of a module's table of tuned choices; the name starts with the module's."""
 
 LARGEST = 64 << 20
-"""The most bytes that a manifest may have. A kernel with seven targets takes about 1,000."""
+"""Maximum size of a manifest in bytes. A kernel with seven targets takes about 1,000 bytes."""
 
 Kind = Literal["cubin", "ptx", "ltoir"]
-"""Machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
+"""Kind of code: machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
 
 Space = Literal["global", "constant", "managed"]
 
 Compression = Literal["none", "lz4", "zstd"]
-"""How the images in a fatbin are compressed."""
+"""Compression of the images in a fatbin."""
 
 T = TypeVar("T")
 
@@ -101,10 +101,10 @@ MacroValue = str | int | float | bool
 """A macro's value as the project writes it. The compiler gets it as text, and a bool as 1 or 0."""
 
 Variant = tuple[tuple[str, MacroValue], ...]
-"""The macros of a variant: names and values, sorted by name."""
+"""(name, value) of a variant's macros, sorted by name."""
 
 Macros = tuple[tuple[str, str], ...]
-"""Macros as the compiler gets them, sorted by name. Equal macros mean the same variant."""
+"""(name, text) of macros as the compiler gets them, sorted by name; equal for the same variant."""
 
 
 def macro_text(value: MacroValue) -> str:
@@ -172,22 +172,22 @@ class Image(NamedTuple):
     kind: Kind
     target: Target
     ptx_version: Version | None
-    """The PTX ISA version in the text; None if the image is not PTX."""
+    """PTX ISA version in the text; None if the image is not PTX."""
     ptx_version_compiled: Version | None
-    """The PTX ISA version that the compiler wrote, before lowering; None if the image is not PTX."""
+    """PTX ISA version that the compiler wrote, before lowering; None if the image is not PTX."""
     driver: Version
-    """The first CUDA release whose driver reads the image, compressed as it is, or for LTO-IR the cubin linked from
-    it."""
+    """First CUDA release whose driver reads the image as it is compressed. For LTO-IR, the image is the cubin linked
+    from it."""
     offset: int | None
-    """Where the image starts in the fatbin; None in a compressed fatbin, whose images cannot be cut out."""
+    """Byte offset of the image in the fatbin; None in a compressed fatbin, whose images cannot be extracted."""
     size: int
     sha256: str
     resources: Mapping[str, Mapping[str, int]]
-    """By kernel symbol: "max_threads" per block, "min_blocks" per multiprocessor and "cluster_blocks", if the source
-    sets these bounds; for machine code also what the assembler reported: "registers" per thread, and bytes of "shared"
-    and "local" memory, "spill_stores" and "spill_loads", and the module's "constant" memory."""
+    """Kernel symbol -> resource -> value: "max_threads" per block, "min_blocks" per multiprocessor and "cluster_blocks"
+    if the source sets these bounds. For machine code also the assembler's "registers" per thread, bytes of "shared" and
+    "local" memory, "spill_stores" and "spill_loads", and bytes of the module's "constant" memory."""
     source: str | None = None
-    """The source of a relocatable image, which must be linked; None if the image can be loaded."""
+    """Source of a relocatable image, which must be linked; None if the image can be loaded."""
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
@@ -207,9 +207,9 @@ class Parameter(NamedTuple):
     size: int
     cpp: str = ""
     name: str = ""
-    """As in the source; "" if it has none or it is not known."""
+    """Name in the source; "" if it has none or is unknown."""
     struct: "Struct | None" = None
-    """The fields of a struct; None for other types, and for a struct whose fields are not known."""
+    """Fields of the struct; None for other types, and for a struct with unknown fields."""
 
     @property
     def dtype(self) -> Any:
@@ -236,7 +236,7 @@ class KernelInfo(NamedTuple):
     symbol: str
     parameters: tuple[Parameter, ...]
     absent: tuple[str, ...] = ()
-    """Targets of the images without this kernel ("sm_75"), if the project allows that."""
+    """Targets of images without this kernel ("sm_75"), if the project allows that."""
 
     @property
     def short_name(self) -> str:
@@ -291,31 +291,31 @@ class Manifest(NamedTuple):
 
     name: str
     fatbin: str
-    """Name of the file with the fatbin, in the same folder as the manifest."""
+    """File name of the fatbin, in the same folder as the manifest."""
     fatbin_size: int
     fatbin_sha256: str
     toolchain: Mapping[str, str]
-    """Versions of the compilers: "nvrtc" (MAJOR.MINOR.BUILD), "nvjitlink" and "nvfatbin" (MAJOR.MINOR)."""
+    """Compiler -> version: "nvrtc" (MAJOR.MINOR.BUILD), "nvjitlink" and "nvfatbin" (MAJOR.MINOR)."""
     sources: tuple[str, ...]
     options: tuple[str, ...]
     images: tuple[Image, ...]
     kernels: Sequence[KernelInfo]
-    """A tuple; of a module with many kernels that is loaded, a sequence that reads them when they are asked for."""
+    """Tuple of kernels; for a loaded module with many kernels, a sequence that reads each kernel on access."""
     globals: tuple[GlobalInfo, ...] = ()
     """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
-    """The parts of the sources that were left out, one string each: "k.cu:12-40: function main"."""
+    """Parts of the sources that were left out, one string each: "k.cu:12-40: function main"."""
     extern: tuple[External, ...] = ()
-    """The symbols that the relocatable images need from elsewhere."""
+    """Symbols that the relocatable images need from elsewhere."""
     long_size: int | None = None
-    """The bytes of a C++ `long` in the images: 8, or 4 if they were built on Windows; None if that is not known."""
+    """Size of C++ `long` in the images in bytes: 8, or 4 if they were built on Windows; None if unknown."""
     compression: Compression = "none"
     variant: Variant = ()
-    """The macros that tell this variant of the module from the others; empty for a module without variants."""
+    """Macros that distinguish this variant of the module from the others; empty for a module without variants."""
     fatbin_offset: int = 0
-    """Where the fatbin starts in its file, in bytes. A variant's fatbin comes after those of the variants before it."""
+    """Byte offset of the fatbin in its file, after the fatbins of the variants before this one."""
     specialize: Carried | None = None
-    """The sources, if what was not foreseen may be compiled from them on the user's machine."""
+    """Location of the sources, if unforeseen instances may be compiled from them on the user's machine; else None."""
 
     @property
     def full_name(self) -> str:
@@ -339,10 +339,10 @@ class Manifest(NamedTuple):
 # wheel without running it checks every value: `cuda_wheel.builder.manifest_reader`.
 
 USUAL_SIZE = 1 << 16
-"""Bytes that are read at once. Most manifests, and nearly all heads, have fewer."""
+"""Number of bytes that are read at once; most manifests and nearly all heads are smaller."""
 
 BETWEEN, END = b",\n", b"\n]}\n"
-"""What is between two blocks, and after the last one."""
+"""Bytes between two blocks, and after the last block."""
 
 _START = f'{{"format": {FORMAT}, '.encode()
 _MIDDLE = b'\n, "kernels": [\n'
@@ -372,15 +372,16 @@ class ManifestFile:
     """
 
     name: str
-    """The module's name."""
+    """Full name of the module."""
     digest: str
-    """The SHA-256 of the file's head, which has those of all blocks: two manifests that differ have different ones."""
+    """SHA-256 of the file's head, which includes the SHA-256 of all blocks: different manifests have different
+    digests."""
     head: dict[str, Any]
-    """What describes the module, without its kernels."""
+    """JSON object of the module, without its kernels."""
     variants: dict[Macros, dict[str, Any]]
-    """What describes each variant, by its macros. A module without variants has one, without macros."""
+    """Macros -> JSON object of the variant. A module without variants has one entry, with the key ()."""
     blocks: list[tuple[int, int, str]]
-    """Offset, size in bytes and SHA-256 of each block."""
+    """(byte offset, size in bytes, SHA-256) of each block."""
 
     def __init__(self, read: Callable[[int, int], bytes], where: str, check: bool = True) -> None:
         self.where = where
@@ -473,7 +474,7 @@ def damaged(where: str) -> ImageError:
 
 
 def _other_format(start: bytes, where: str) -> ImageError:
-    """Return the error for a file that does not start as a manifest of this format."""
+    """Return the error for a file that does not start as a manifest of this format does."""
     if not has("suggestions"):
         return ImageError(f"{where} is not a cuda-wheel manifest in format {FORMAT}: it starts with {start[:40]!r}")
     from .parts.suggestions import other_format  # only for an error

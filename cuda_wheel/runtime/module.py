@@ -42,7 +42,7 @@ else:  # Python 3.10 lacks these; typing_extensions is not worth an import at ru
 T = TypeVar("T")
 
 Dim = int | tuple[int, ...]
-"""The size of a grid, a block or a cluster: one to three numbers, x first."""
+"""Size of a grid, block or cluster: one to three numbers, x first."""
 
 
 class Kernel(Generic[Unpack[Arguments]]):
@@ -327,7 +327,7 @@ class Module(Mapping[str, Kernel]):
         )
 
     specialize: "Callable[[Module, str, UnknownKernelError], Kernel] | None" = None
-    """Compiles a template instance that the module lacks; see `parts.specialize`."""
+    """Function that compiles a template instance that the module lacks; see `parts.specialize`."""
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
@@ -427,9 +427,9 @@ class Module(Mapping[str, Kernel]):
 
 
 Key = tuple[Any, ...]
-"""All that decides what is loaded: name, SHA-256 of the manifest, target of the image and, for code compiled on this
-machine, the options and the GPU that nvJitLink compiled it for. The SHA-256 of an image is not enough: after an edit,
-equal machine code may take parameters of other types."""
+"""Cache key of a loaded module, from everything that decides it: name, SHA-256 of the manifest, the image's target and,
+for code compiled on this machine, the options and the GPU that nvJitLink compiled it for. The SHA-256 of an image is
+not enough: after an edit, equal machine code may take parameters of other types."""
 
 
 class Registry:

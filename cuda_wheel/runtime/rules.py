@@ -19,18 +19,18 @@ __all__ = [
 
 
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
-"""Compute capabilities of integrated GPUs, Jetson's. Machine code for their minor versions and for those of other GPUs
-is not known to be compatible: the CUDA C++ Programming Guide ("Binary Compatibility") says no, a driver for CUDA 12.6
-and nvJitLink up to 13.1 refuse sm_80 for 8.7, but nvJitLink from 13.2 on takes it."""
+"""Compute capabilities of integrated GPUs (Jetson). It is not known whether machine code for another minor version runs
+on them, or their code on other GPUs: the CUDA C++ Programming Guide ("Binary Compatibility") says no, a driver for CUDA
+12.6 and nvJitLink up to 13.1 refuse sm_80 for 8.7, and nvJitLink from 13.2 on accepts it."""
 
 OLDEST_DRIVER: Version = (12, 0)
-"""The first CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""
+"""First CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""
 
 ZSTD_DRIVER: Version = (12, 4)
-"""The first CUDA release that reads fatbins compressed with zstd. Source: nvcc, "--compress-mode"."""
+"""First CUDA release that reads fatbins compressed with zstd. Source: nvcc, "--compress-mode"."""
 
 How = Literal["native", "jit", "link"]
-"""How an image is loaded: as machine code, compiled by the driver, or compiled by nvJitLink."""
+"""How an image is loaded: "native" machine code, "jit" compiled by the driver, or "link" compiled by nvJitLink."""
 
 
 class Rejection(NamedTuple):
@@ -115,7 +115,7 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
 
 
 def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Version) -> str:
-    """Return why the driver may choose another image than `best` from a compressed fatbin, or ""."""
+    """Return why the driver may choose an image other than `best` from a compressed fatbin; "" if it cannot."""
     for image, _ in rejected if best.offset is None else ():
         suits = image.source is None and unsupported(image.target, capability) is None
         if suits and (image.target.real, image.target.capability) > (best.target.real, best.target.capability):
@@ -126,7 +126,8 @@ def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Versio
 def _way_to_load(
     manifest: Manifest, image: Image, capability: Version, driver: Version, nvjitlink: Version | None
 ) -> tuple[How | None, str]:
-    """Return how to load an image, and why it is not known to load or ""; or None and why that is impossible."""
+    """Return how to load an image, and why it may fail to load ("" if it loads); or None and why loading is
+    impossible."""
     if image.source is not None:
         return None, "must be linked first: load(..., link=[...])"
     reason = unsupported(image.target, capability)

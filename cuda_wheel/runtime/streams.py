@@ -35,17 +35,19 @@ __all__ = [
 ]
 
 LEGACY, PER_THREAD = 1, 2
-"""CU_STREAM_LEGACY, which 0 means too, and CU_STREAM_PER_THREAD. Source: CUDA Driver API, "Stream synchronization
-behavior"."""
+"""Stream addresses CU_STREAM_LEGACY, which 0 means too, and CU_STREAM_PER_THREAD. Source: CUDA Driver API, "Stream
+synchronization behavior"."""
 
 
 _stream_of_block: ContextVar[int | None] = ContextVar("cuda_wheel.launch_stream", default=None)
 
 block_stream = _stream_of_block.get
-"""Returns the address of the stream that `launch_stream` chose in this thread or task, None outside of such blocks."""
+"""Function that returns the address of the stream that `launch_stream` set in this thread or task; None outside its
+blocks."""
 
 stream_blocks: list[bool] = []
-"""Not empty once there was such a block. A launch finds out five times faster than it calls `block_stream`."""
+"""Non-empty after the first `launch_stream` block. A launch checks it in a fifth of the time of a `block_stream`
+call."""
 
 
 @contextmanager
@@ -116,7 +118,7 @@ def object_address(value: Any, pytorchs_attribute: str) -> int | None:
 
 
 FindStream = Callable[[int], int]
-"""Returns the address of a library's current stream on the GPU of this number."""
+"""Function of a GPU's number that returns the address of a library's current stream there."""
 
 
 def by_arrays(device: int) -> int:
@@ -175,7 +177,7 @@ def _may_name_stream(kind: type) -> bool:
 
 
 def _library(kind: type) -> str | None:
-    """Return the name of the library whose stream arrays of this type call for."""
+    """Return the name of the library whose stream is used for arrays of this type; None if there is none."""
     if is_of(kind, "torch", "Tensor"):
         return "PyTorch"
     return "CuPy" if is_of(kind, "cupy", "ndarray") else None
@@ -195,7 +197,7 @@ def _cupy_finder() -> FindStream:
 
 
 def _numbas_stream() -> int:
-    """Return the stream on which Numba's launches run, the default stream of the process or of each thread."""
+    """Return the stream of Numba's launches: the default stream of the process or of each thread."""
     config = getattr(sys.modules.get("numba"), "config", None)
     per_thread = getattr(config, "CUDA_PER_THREAD_DEFAULT_STREAM", 0)
     is_per_thread = per_thread or os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM") == "1"
@@ -206,7 +208,7 @@ _FINDERS = {"PyTorch": _pytorch_finder, "CuPy": _cupy_finder}
 
 
 def _common_finder(finders: Mapping[str, FindStream]) -> FindStream:
-    """Return a function that finds the stream on which several libraries agree."""
+    """Return a function that finds the one stream on which several libraries agree."""
 
     def find(device: int) -> int:
         found = {library: find(device) for library, find in finders.items()}

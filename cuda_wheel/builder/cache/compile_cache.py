@@ -57,9 +57,10 @@ __all__ = [
 # --- names of files, independent of where they are installed ------------------------------------------
 
 Place = tuple[int, str]
-"""A file as the number of its include folder and its path in there: an isolated build installs the toolchain in a new
-folder each time. The number counts `Job.include_dirs` from their end, as -1; 0 is the project, and OUTSIDE is neither:
-the path is then relative to the project, or absolute if an option names its folder so."""
+"""Index of an include folder, and the path of a file in that folder. The index counts `Job.include_dirs` from their
+end, from -1, because an isolated build installs the toolchain in a new folder each time. Index 0 is the project's
+folder. Index OUTSIDE is for all other files: the path is then relative to the project, or absolute if an option gives
+the folder's absolute path."""
 
 OUTSIDE = 1
 
@@ -141,7 +142,7 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
 
 
 def _struct(item: list[Any] | None) -> Struct | None:
-    """Return a struct from the lists that JSON makes of it."""
+    """Return the struct that a JSON array encodes."""
     if item is None:
         return None
     name, size, items = item
@@ -150,19 +151,20 @@ def _struct(item: list[Any] | None) -> Struct | None:
 
 
 FORMAT = "jobs 14"
-"""Part of every key: entries of another layout have other keys."""
+"""Version of the entries' layout, which is part of every cache key."""
 
 _LOCATIONS = ("library", "libdevice", "root")
-"""The fields of a job that say where something is. The locations do not affect the result."""
+"""Names of the fields of a job that are file system paths, which do not affect the result."""
 
 
 _PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole", "describes": False}
-"""The fields in which the jobs of one source differ, and a value that makes them alike."""
+"""Field in which jobs of one source differ -> the value that replaces it when jobs are compared."""
 
 _WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}
 
 _WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": (), "system_dirs": ()}
-"""The fields of a link that are hashed, or are locations."""
+"""Field of a link job that is left out of its key -> the value that replaces it: inputs are hashed one by one, and
+locations do not affect the result."""
 
 
 def job_key(job: Job, toolchain: Toolchain, names_arch_list: bool = False) -> str:
@@ -236,7 +238,8 @@ def write_and_call(request: tuple[PostponedEntries, Callable[[Any], Any], Any]) 
 Places = Sequence[Place]
 
 _KEPT_FOLDERS = 4
-"""How many lists of include folders of a source's jobs are kept."""
+"""Maximum number of lists of include folders that the cache keeps for a source, one for each way in which builds set
+them."""
 
 
 class CompileCache:
@@ -259,17 +262,17 @@ class CompileCache:
         self._listed_request = cache_calls(lambda job: job_key(job, toolchain, names_arch_list=True))
         self._folders_request = cache_calls(lambda job: folders_key(job, toolchain))
         self._module_requests: dict[str, tuple[ModulePlan, str, str, str]] = {}
-        """The plan of each module by full name, how it is compressed, its PTX version, and the key of all that."""
+        """Full module name -> its plan, compression, PTX version, and the cache key of these."""
         self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
         self._known: dict[Job, Places] = {}
-        """The files that decide the result of each job that is in the cache."""
+        """Cached job -> the places of the files that decide its result."""
         self._inputs: dict[str, tuple[Places, ModulePlan]] = {}
-        """The files that decide each module that is in the cache, by full name, and its plan."""
+        """Full name of a cached module -> the places of the files that decide its result, and its plan."""
         self._files = KeptFiles(cache)
         self._lists: dict[Places, Places] = {}
-        """Each list of files once: many jobs share theirs."""
+        """List of places -> the one stored copy of it, because many jobs have equal lists."""
         self._folders: dict[str, list[list[str]]] = {}
-        """The lists of include folders that this build stored, by key."""
+        """Cache key of a source -> the lists of include folders that this build stored, newest first."""
         self._began = time.time_ns()
 
     def postpone(self) -> None:
@@ -313,8 +316,8 @@ class CompileCache:
         return None
 
     def _find_with_other_folders(self, job: Job) -> str | None:
-        """Return the key of the result of the same job with include folders of an earlier build, if it reads the same
-        files with them."""
+        """Return the cache key of a result that the same job gave with another build's include folders, if it reads the
+        same files with the job's own folders; else None."""
         absolute = [folder for folder in job.include_dirs if os.path.isabs(folder)]
         lists = self._cache.found(self._folders_request(job), _parse_folders)
         for folders in (folders for each in lists for folders in each):
@@ -346,7 +349,7 @@ class CompileCache:
         return True
 
     def _store_folders(self, job: Job) -> None:
-        """Store the project's include folders of a source's jobs, before those of earlier builds."""
+        """Store the project's include folders that a source's jobs use, in front of the lists of earlier builds."""
         folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
         key = self._folders_request(job)
         stored = self._folders.get(key)
@@ -361,7 +364,7 @@ class CompileCache:
         return all(job in self._known for job in jobs)
 
     def _deciding_places(self, job: Job, compiled: Compiled) -> list[Place] | None:
-        """Return the files that decide a job's result; None if the result must not be cached."""
+        """Return the places of the files that decide a job's result; None if the result must not be cached."""
         if compiled.headers is None or not unchanged_since(self._began, compiled.headers):
             return None
         if compiled.uses_build_time or contains_project_path(job, compiled):
@@ -380,7 +383,7 @@ class CompileCache:
         self._known[job] = self._lists.setdefault(tuple(places), tuple(places))
 
     def _state(self, places: Places, job: Job) -> list[str | None]:
-        """Return the hash of each file; None for a missing file, and for one in an include folder that is missing."""
+        """Return the SHA-256 of each file; None for a file that is missing or whose include folder is missing."""
         return [
             self._hashes.of(path_of(place, job)) if -place[0] <= len(job.include_dirs) else None for place in places
         ]
@@ -447,7 +450,7 @@ def _parse_folders(entry: bytes) -> list[list[str]]:
 
 
 def _pack_module(module: ModulePlan, built: BuiltModule, warnings: Sequence[str], files: KeptFiles) -> bytes:
-    """Return the bytes of a built module, whose manifest and fatbin are files of their own."""
+    """Return the bytes of a cache entry for a built module; its manifest and fatbin are separate files."""
     document = {
         "manifest": files.put(built.text),
         "fatbin": files.put(built.fatbin),

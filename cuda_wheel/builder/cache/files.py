@@ -40,13 +40,14 @@ __all__ = [
 
 
 FORMAT = "hashes 1"
-"""Part of every key: entries of another layout have other keys."""
+"""Version of the entries' layout, which is part of every cache key."""
 
 State = tuple[int, ...]
-"""The size, the times of change of content and inode (ns since 1970), and the number of the inode."""
+"""A file's size in bytes, its times of last change of content and of inode (ns since 1970), and its inode number."""
 
 _SETTLED_AFTER = 3 * 10**9
-"""Nanoseconds after which no further change can have the same time: the coarsest clocks of file systems take 2 s."""
+"""Age in nanoseconds from which a file's time of change is reliable: the coarsest clocks of file systems advance every
+2 s, so that two changes within that time can have the same time."""
 
 
 class FileHashes:
@@ -57,7 +58,7 @@ class FileHashes:
 
     def __init__(self, memory: Cache | None = None) -> None:
         self.of = cache(self._of)
-        """Return the SHA-256 of a file (hexadecimal); None if there is no file."""
+        """Function of a path that returns the SHA-256 of the file in hexadecimal; None if there is no file."""
         self._is_folder = cache(os.path.isdir)
         # Windows does not tell when an inode was changed. A read-only cache knows other installations.
         self._memory = Cache(memory.folder) if memory and sys.platform != "win32" else None
@@ -71,7 +72,7 @@ class FileHashes:
         return _read(path) if folder is None else self._remembered(path, folder)
 
     def _remembered(self, path: str, folder: str) -> str | None:
-        """Return the hash of a file in a folder whose hashes are remembered."""
+        """Return the SHA-256 of a file in a folder whose hashes are kept in the cache."""
         began = time.time_ns()
         try:
             status = os.stat(path)
@@ -147,7 +148,8 @@ def _read(path: str) -> str | None:
 
 
 _MARKED_EVERY = 24 * 3600
-"""Seconds after which a use marks a file as used again: that changes its inode, which is then to be checked again."""
+"""Minimum number of seconds between two marks that a file is in use. A mark changes the file's inode, which has to be
+checked again."""
 
 
 class KeptFiles:
@@ -220,7 +222,7 @@ class Recorded(Generic[Files]):
     """A request, the files that a run of it read, and their present state. Files and state are JSON values."""
 
     request: str
-    """A cache key that stands for everything but the files."""
+    """Cache key of everything that decides the result except the content of files."""
     files: Files
     state: Any
 

@@ -27,10 +27,11 @@ from cuda_wheel.runtime.parts.user_cache import Cache
 __all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment", "toolchain_identity"]
 
 FORMAT = "toolchain 2"
-"""Part of every key: entries of another layout have other keys."""
+"""Version of the entries' layout, which is part of every cache key."""
 
 _VARIABLES = (*TOOLKIT_VARIABLES, "LD_LIBRARY_PATH", TOOLCHAIN_VARIABLE)
-"""Where compilers and headers are searched for besides the folders of packages, and which of several are used."""
+"""Environment variables that decide where compilers and headers are searched for outside package folders, and which of
+several toolchains is used."""
 
 
 def toolchain_environment() -> str:
@@ -86,12 +87,14 @@ def _parse(entry: bytes) -> Toolchain | None:
 
 
 def _way(known: str, location: _Location, folders: list[str]) -> str:
-    """Return how a folder of headers is found here; `known` is how it was found when it was remembered."""
+    """Return how the folder of headers at `location` was found: "site-packages", "PYTHONPATH". `known` is the
+    remembered answer, which stands for a folder outside packages."""
     return known if location[0] is None else how_found(folders[location[0]])
 
 
 def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
-    """Return the absolute paths in a toolchain, by the kind of what is there."""
+    """Return kind ("libraries", "include_dirs", "folders", "sources") -> the absolute paths of that kind in a
+    toolchain."""
     return {
         "libraries": toolchain.libraries,
         "include_dirs": toolchain.include_dirs,
@@ -101,7 +104,7 @@ def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
 
 
 def _looks(paths: dict[str, tuple[str, ...]], locations: dict[str, list[_Location]]) -> list[list[int] | None]:
-    """Return what distinguishes the libraries, and the files that name the headers' releases, from others."""
+    """Return the state of each library, and of each file that names a release of headers; see `_state`."""
     pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))
     return [_state(path, location) for path, location in pairs]
 
@@ -111,7 +114,7 @@ def _key(environment: str) -> str:
 
 
 _Location = list[Any]
-"""A path: the number of its package folder and the path in there, or None and the absolute path."""
+"""A path: [index of a package folder, path in that folder] or [None, absolute path]."""
 
 
 def _location(path: str, folders: list[str]) -> _Location:
@@ -129,8 +132,8 @@ def _path(location: _Location, folders: list[str]) -> str:
 
 
 def _state(path: str, location: _Location) -> list[Any] | None:
-    """Return what distinguishes a library from another at its path: its size and build ID, and outside of packages also
-    its time of change. None if it does not exist."""
+    """Return the size in bytes and the build ID of a library, with its time of change if it is outside packages; None
+    if the library does not exist."""
     try:
         with open(path, "rb") as file:
             status, build = os.fstat(file.fileno()), build_id(file)

@@ -21,10 +21,11 @@ __all__ = ["LONGEST_WAIT", "found_or_made"]
 T = TypeVar("T")
 
 LONGEST_WAIT = 300.0
-"""Seconds that a process waits for another one, which may be stopped. Then it works for itself."""
+"""Maximum number of seconds to wait for another process, which may be suspended; after that, this process does the work
+itself."""
 
 _PAUSES = (0.005, 0.1)
-"""The first and the longest pause between two looks at the lock, in seconds."""
+"""Shortest and longest pause in seconds between two attempts to get the lock."""
 
 
 def found_or_made(cache: Cache, key: str, find: Callable[[], T | None], make: Callable[[], T]) -> T:
@@ -137,7 +138,7 @@ else:
     import fcntl
 
     def _try_to_lock(file: int) -> bool | None:
-        """Return whether the file is locked now; None if it cannot be."""
+        """Return whether the file was locked by this call; None if files cannot be locked here."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike lockf, this holds off other threads too
         except BlockingIOError:

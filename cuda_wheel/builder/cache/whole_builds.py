@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 __all__ = ["Shown", "WholeBuild", "WholeBuilds"]
 
 FORMAT = "builds 1"
-"""Part of every key: entries of another layout have other keys."""
+"""Version of the entries' layout, which is part of every cache key."""
 
 _OTHER_MACHINES = "CUDA_WHEEL_EXECUTOR"
-"""How the variables begin that name a cluster. Its workers may have other files than this machine."""
+"""Prefix of the environment variables that choose a cluster, whose workers may have other files than this machine."""
 
 _CACHE_VARIABLES = ("CUDA_WHEEL_CACHE_DIR", "CUDA_WHEEL_CACHE_READONLY", "CUDA_WHEEL_CACHE_SIZE")
-"""The variables that decide where results are kept, and not which."""
+"""Environment variables that set the cache's place and size, and do not affect the results of a build."""
 
 _OWN = 0
-"""The number of the project's folder, as in `Place`."""
+"""Index of the project's folder in a `Place`."""
 
 
 class Shown(NamedTuple):
@@ -55,7 +55,7 @@ class WholeBuild(NamedTuple):
     """The outputs of a build."""
 
     files: dict[str, str]
-    """The absolute path in the cache of each file, by its path in the wheel."""
+    """Path in the wheel -> absolute path of the file in the cache."""
     shown: Shown
 
 
@@ -78,11 +78,11 @@ class WholeBuilds:
         self._began = time.time_ns()
         self._cache = cache
         self.toolchain = recall_toolchain(cache, toolchain_environment())
-        """The toolchain of this environment, if it is known."""
+        """Toolchain of this environment; None if it is not in the cache."""
         self._root = str(root)
         self._facts = _facts(root, config, files)
         self._read = [str(file.source) for file in files if _is_read(file.destination, config)]
-        """The absolute paths of the files beside the sources that decide what goes into the wheel."""
+        """Absolute paths of the files other than sources that decide what goes into the wheel."""
         self._builds: DependencyCache[list[_ListedFolder]] = DependencyCache(cache, _parse_folders)
         self._files = KeptFiles(cache)
 
@@ -107,7 +107,7 @@ class WholeBuilds:
     def _restored(
         self, recorded: Recorded[list[_ListedFolder]], outputs: Mapping[str, str], shown: Shown
     ) -> WholeBuild | None:
-        """Return a build whose files are all intact, else None; remember the state of these files."""
+        """Return the recorded build if all its files are intact, and remember the state of these files; else None."""
         key = Cache.key(FORMAT, self._cache.folder, recorded.result_key())
         memory = Cache(self._cache.folder)  # a read-only cache knows other inodes
         remembered = memory.read(key, _parse_states) or {}
@@ -166,7 +166,7 @@ class WholeBuilds:
         self._builds.put(Recorded(self._request(toolchain), listed, state), json.dumps(build).encode())
 
     def _is_repeatable(self, toolchain: Toolchain, shown: Shown) -> bool:
-        """Return whether this build's outputs and lines are those of the next one, if no file changes."""
+        """Return whether the next build will have the same outputs and messages as this one if no file changes."""
         if self._facts is None or self._cache.took_from_second:  # what the second cache has is not copied
             return False
         folders = (self._root, *toolchain.header_folders, *toolchain.libraries)
@@ -178,7 +178,8 @@ class WholeBuilds:
     def _is_unchanged(
         self, inputs: Mapping[Place, str | None], known: Mapping[Place, str | None], reader: _StateReader
     ) -> bool:
-        """Return whether files are as the jobs read them; `inputs` are their hashes then, and `known` those now."""
+        """Return whether files have the content that the jobs read; `inputs` are the hashes of that content, and
+        `known` the present hashes."""
         if None in known.values() or any(known.get(place) != digest for place, digest in inputs.items()):
             return False
         return unchanged_since(self._began, [reader.path_of(place) for place in known if place[0] == _OWN])
@@ -193,7 +194,7 @@ class WholeBuilds:
 
 
 def _decides_more(root: Path, config: Config) -> bool:
-    """Return whether something decides a build that is neither in its settings nor in the files that it reads."""
+    """Return whether anything but the settings and the files that a build reads affects its result."""
     tables = (config, *config.module)
     return (
         any("native" in table.architectures.entries for table in tables)
@@ -204,7 +205,7 @@ def _decides_more(root: Path, config: Config) -> bool:
 
 
 def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] | None:
-    """Return what decides a build besides the toolchain and the content of files; None if that is unknown."""
+    """Return what affects a build besides the toolchain and the content of files; None if that is unknown."""
     variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}
     if any(name.startswith(_OTHER_MACHINES) for name in variables) or _decides_more(root, config):
         return None
@@ -223,7 +224,7 @@ def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] 
 
 
 def _matches(root: Path, pattern: str) -> tuple[str, list[str]]:
-    """Return which files a pattern names now."""
+    """Return a pattern, and the project-relative paths that match it now."""
     positive = pattern.removeprefix("!")
     names = [positive] if os.path.exists(os.path.join(root, positive)) else []
     if any(character in positive for character in "*?["):
@@ -232,7 +233,7 @@ def _matches(root: Path, pattern: str) -> tuple[str, list[str]]:
 
 
 def _loader(config: Config) -> str:
-    """Return what identifies the loader that goes into the wheel; "" if none does."""
+    """Return an identifier of the loader that goes into the wheel; "" if none does."""
     if config.loader != "vendor":
         return ""
     from cuda_wheel.builder.wheel.loader_copy import copied_files  # few wheels contain it
@@ -241,8 +242,8 @@ def _loader(config: Config) -> str:
 
 
 def _is_read(path: str, config: Config) -> bool:
-    """Return whether a build reads a file that is not a source: a package that may attach its kernels, a table, or what
-    may use a part of a vendored loader."""
+    """Return whether a build reads the file at this path in the wheel, which is not a source: a package that may attach
+    kernels, a tuned table, or Python code that may use a part of a vendored loader."""
     if config.loader == "vendor" and path.endswith(".py"):
         return True
     return os.path.basename(path) in ("__init__.py", "__init__.pyi") or path.endswith(".tuned.json")
@@ -298,7 +299,7 @@ class _StateReader:
 
 
 def _grouped(places: Iterable[Place], reader: _StateReader) -> list[_ListedFolder]:
-    """Return places by folder."""
+    """Return places grouped by folder."""
     names: dict[Place, list[str]] = defaultdict(list)
     for number, path in sorted(places):
         folder, name = os.path.split(path)
@@ -313,7 +314,8 @@ def _grouped(places: Iterable[Place], reader: _StateReader) -> list[_ListedFolde
 
 
 def _read(path: str) -> str | None:
-    """Return the SHA-256 of a file of the project; None if it is a link, which may lead out of the project."""
+    """Return the SHA-256 of a file of the project; None if the file is a symbolic link, which may point outside the
+    project."""
     # Without waiting for the other end of a pipe.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if sys.platform == "win32" and os.path.islink(path):

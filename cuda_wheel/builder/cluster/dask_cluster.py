@@ -36,7 +36,7 @@ __all__ = ["DaskCluster", "files_to_send"]
 
 
 _COMPUTED_NAME = re.compile(rb"__has_include|^[ \t]*#[ \t]*include(?:_next)?[ \t]+[A-Za-z_]", re.MULTILINE)
-"""What may look for files that no `#include "x"` names."""
+"""Matches directives whose header names are not in the text: `__has_include`, and `#include MACRO`."""
 
 _FILE_OPTION = re.compile(r"--?(?:I|include|pre-include|pch|use-pch|create-pch)")
 """NVRTC's options that name files or folders. Source: NVRTC, "Supported Compile Options"."""
@@ -68,19 +68,19 @@ def files_to_send(
 
 
 CONNECT_SECONDS = 5.0
-"""How long to wait for the cluster's scheduler."""
+"""Maximum number of seconds to wait for the cluster's scheduler."""
 
 MIN_TASKS, MAX_TASKS = 32, 512
-"""Bounds on the number of tasks at once. Between them it is twice what the cluster's workers run at once: a cluster
-that adapts to its load sees enough work, and the inputs of a large build are not all in memory at once."""
+"""Minimum and maximum number of Dask tasks in flight. Between them, the number is twice what the cluster's workers run
+at once: enough for a cluster that adapts to its load, without holding the inputs of a large build in memory."""
 
 TASK_SECONDS = 1.0
-"""The expected duration up to which a task gets further calls. A task costs the scheduler, its worker and this process
-some milliseconds each, as much as a tenth of a small kernel's compilation."""
+"""Expected duration in seconds up to which a task takes further calls. A task costs the scheduler, its worker and this
+process some milliseconds each, which is a tenth of the time to compile a small kernel."""
 
 
 _Reply = tuple[bytes, str] | Exception
-"""The reply to a call as `answer` returns it, or why there is none."""
+"""The reply to a call as `answer` returns it, or the error because of which there is no reply."""
 
 
 class _UnsentCall(NamedTuple):
@@ -123,17 +123,17 @@ class DaskCluster(Executor):
         self._fallback = fallback
         self._client: Client | None = None
         self._threads: ThreadPoolExecutor | None = None
-        """One thread waits for each task."""
+        """Threads that each wait for one Dask task; None before the connection."""
         self._queue: Queue[_UnsentCall] = Queue()
         self._most_tasks = 0
         self._width = 0
-        """How many calls the cluster runs at once; 0 before the connection."""
+        """Number of calls that the cluster runs at once; 0 before the connection."""
         self._linker: Future[str] | None = None
-        """The exact release of nvJitLink, after the connection."""
+        """Exact release of this machine's nvJitLink; None before the connection."""
         self._own_versions: Versions | None = None
         self._given_up = False
         self._said: set[str] = set()
-        """The warnings about jobs that this machine runs."""
+        """Warnings already given about jobs that run on this machine instead of the cluster."""
         self._lock = threading.Lock()
         self._files = lru_cache(maxsize=64)(files_to_send)  # the jobs of one source need the same files
         self._hash_file = cache(_hash_file)
@@ -216,7 +216,7 @@ class DaskCluster(Executor):
             self._warn(f"The {text}: this machine runs its jobs ({FALLBACK}=local).")
 
     def _serve(self) -> None:
-        """Run some of the waiting calls, if there are any, in one task."""
+        """Send some of the waiting calls, if any, in one Dask task."""
         calls = [each for each in self._take() if each.future.set_running_or_notify_cancel()]
         replies = self._send(calls)
         # Those that this machine runs come last: the others need not wait for them.
@@ -230,7 +230,8 @@ class DaskCluster(Executor):
                 future.set_result(result)
 
     def _take(self) -> list[_UnsentCall]:
-        """Remove and return the calls for one task: several if they are short and enough wait for further tasks."""
+        """Remove from the queue and return the calls for one Dask task: several if they are short and enough other
+        calls wait."""
         calls: list[_UnsentCall] = []
         seconds = 0.0
         with self._lock:
@@ -241,7 +242,7 @@ class DaskCluster(Executor):
         return calls
 
     def _send(self, calls: Sequence[_UnsentCall]) -> list[_Reply]:
-        """Return the cluster's reply to each call, or the NotPortableError or _ClusterError why there is none."""
+        """Return the cluster's reply to each call, or the NotPortableError or _ClusterError that prevented it."""
         assert self._client is not None
         replies: dict[int, _Reply] = {}
         parcels: dict[int, bytes] = {}
@@ -266,14 +267,15 @@ class DaskCluster(Executor):
         return [replies[number] for number in range(len(calls))]
 
     def _versions(self) -> Versions:
-        """Return the versions of this machine."""
+        """Return descriptions of what decides the images on this machine."""
         if self._own_versions is None:
             assert self._linker is not None
             self._own_versions = versions_of(self._toolchain, self._linker.result(), None)
         return self._own_versions
 
     def _result(self, waiting: _UnsentCall, reply: _Reply) -> Any:
-        """Return the result of a call from its reply if possible, or else from this machine."""
+        """Return the result of a call: from the cluster's reply if it has one, else by running the call on this
+        machine."""
         remote_error = None
         try:
             return self._result_of(waiting.remote, reply)
@@ -302,7 +304,8 @@ class DaskCluster(Executor):
             self._warn(text)
 
     def _result_of(self, remote: RemoteCall, reply: _Reply) -> Any:
-        """Return the result of a call from its reply. Raises as `RemoteCall.result`, and _ClusterError without one."""
+        """Return the result in a reply. Raises what `RemoteCall.result` raises, and _ClusterError if the reply has no
+        result."""
         if isinstance(reply, Exception):
             raise reply
         try:
@@ -324,7 +327,7 @@ class _CallsWhenUnpickled:
 
 
 def _answers_on_worker(parcels: list[bytes]) -> list[tuple[bytes, str]]:
-    """Return the replies to parcels. Runs in a Dask worker."""
+    """Return the replies to pickled calls. Runs in a Dask worker."""
     worker = get_worker()
     where = f"the Dask worker {worker.address}", worker.local_directory, worker.state.nthreads
     if len(parcels) == 1:

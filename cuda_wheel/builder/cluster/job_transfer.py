@@ -53,7 +53,7 @@ class Versions(NamedTuple):
     nvjitlink: str
     headers: str
     nvvm: str
-    """Empty for jobs that do not need libNVVM."""
+    """Release of libNVVM; "" for jobs that do not need it."""
 
     def differences(self, there: Versions) -> str:
         """Return a description of what differs on another machine; empty if nothing does."""
@@ -103,36 +103,37 @@ class Parcel:
     """A call as it is sent."""
 
     text: bytes
-    """The pickled function and argument, without the job."""
+    """Pickled function and argument of the call, without the job."""
     job: Job | LinkJob
-    """Without paths of the sender."""
+    """The job, with paths on the sender's machine removed."""
     files: Mapping[str, bytes]
-    """Files of the project by project-relative path with "/"."""
+    """Project-relative path with "/" -> content of the file."""
     versions: Versions
     options: tuple[str, ...] | None
-    """As in `Call`."""
+    """Compiler options of the call; see `Call.options`."""
     timed: bool
-    """As in `Call`."""
+    """Whether to return the phases' times; see `Call.timed`."""
     timeout: float
-    """In seconds."""
+    """Time limit of the call, in seconds."""
     memory: int | None
-    """In bytes."""
+    """Memory limit of the worker, in bytes; None without a limit."""
 
 
 class Reply(NamedTuple):
     """The result of a call as it is sent back."""
 
     where: str
-    """The name of the other machine, for messages."""
+    """Name of the machine that ran the call, for messages."""
     error: Exception | None
     text: bytes = b""
-    """The pickled result of the function, without its `Compiled` records."""
+    """Pickled result of the function, without its `Compiled` records."""
     compiled: tuple[bytes, ...] = ()
-    """These records."""
+    """Packed `Compiled` records that were taken out of `text`, in order."""
     headers: Mapping[Place, str] = {}
-    """The SHA-256 of each header of the toolchain that the compiler read."""
+    """Place of each toolchain header that the compiler read -> SHA-256 of the header."""
     folders: tuple[str, ...] = ()
-    """The other machine's folders of the toolchain's headers, for jobs that have such folders."""
+    """Absolute paths of the toolchain's header folders on the machine that ran the call; empty for jobs without such
+    folders."""
 
 
 class RemoteCall:
@@ -202,7 +203,7 @@ class RemoteCall:
 
 
 def _with_local_folders(compiled: Compiled, reply: Reply, job: Job | None) -> Compiled:
-    """Return a result with the toolchain's folders of this machine in its log."""
+    """Return a result whose log names this machine's toolchain folders instead of the compiling machine's."""
     log = compiled.log
     for there, here in zip(reply.folders, () if job is None else absolute_folders(job), strict=True):
         log = log.replace(there + os.sep, here + os.sep)

@@ -58,7 +58,7 @@ def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, s
 
 
 def _for_sender(error: Exception, where: str) -> Exception:
-    """Return an error as the sender raises it: what is wrong with this machine's toolchain names this machine."""
+    """Return the error to raise on the sender's machine; an error about this machine's toolchain names this machine."""
     if isinstance(error, TimedError):
         if not isinstance(error.error, CudaWheelError):
             raise error.error
@@ -101,7 +101,7 @@ def _run(parcel: Parcel, where: str, folder: str, count: int) -> Reply:
 
 
 def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm: Nvvm | None) -> Job | LinkJob:
-    """Return a job that was sent without paths, with those of this machine."""
+    """Return a job that was sent without paths, completed with the paths of this machine."""
     if isinstance(job, LinkJob):
         return replace(job, include_dirs=toolchain.header_folders)
     for folder in job.include_dirs:  # create those without files too, for includes such as "folder/../x.h"
@@ -116,7 +116,7 @@ def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm:
 def _call_function(call: tuple[bytes, Job | LinkJob]) -> Any:
     """Return the result of the function that was sent. Runs in workers only.
 
-    It changes to a folder that outlives the project's, which will be removed before the worker's next call.
+    The worker changes to a folder that outlives the project's folder, which is removed before the worker's next call.
     """
     text, job = call
     function, argument = join(text, [job])
@@ -129,7 +129,7 @@ def _call_function(call: tuple[bytes, Job | LinkJob]) -> Any:
 def _places(compiled: Compiled, job: Job) -> list[Place]:
     """Return the places of the headers that the compiler read.
 
-    Raises NotPortableError if one has no place, or if the images contain the path of the project's folder.
+    Raises NotPortableError if a header has no place, or if the images contain the path of the project's folder.
     """
     if compiled.headers is None or contains_project_path(job, compiled):
         raise NotPortableError
@@ -140,11 +140,12 @@ def _places(compiled: Compiled, job: Job) -> list[Place]:
 
 
 _setup_lock = threading.Lock()
-"""Held around the cached functions below, so that simultaneous calls do not run them twice."""
+"""Lock that the cached functions below run under, so that simultaneous calls do not run one of them twice."""
 
 
 _pool = cache(Workers)
-"""Pools by their limits. None is ever closed: its workers end when this process ends."""
+"""Function of a pool's limits that returns the one pool with these limits. No pool is closed: its workers end with this
+process."""
 
 
 @cache

@@ -92,8 +92,8 @@ def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] |
 
 
 def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool:
-    """Return whether texts may declare a C++ name, given the namespaces of libraries that they open, "" for any, and
-    whether they declare names that look like the compiler's."""
+    """Return whether texts may declare the C++ name of a variable. `opened` are the library namespaces that the texts
+    open, with "" for an unknown one; `reserves` is whether the texts declare names that begin with "__" or "_Z"."""
     scope, colons, _ = name.partition("::")
     if colons and (scope in opened or "" in opened):
         return True
@@ -101,7 +101,7 @@ def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool
 
 
 def _named_in(texts: Collection[bytes], names: Sequence[str]) -> frozenset[str]:
-    """Return the C++ names whose last part is a word in texts, or may be pasted together there."""
+    """Return the C++ names whose last part is a word of the texts, or may be formed there by token pasting."""
     joined = [each for text in texts for each in spliced(text)]
     words = {word for text in joined for word in re.findall(rb"[\w$]+", text)}
     pasted = pasted_tokens(joined)
@@ -170,7 +170,7 @@ def declarations_in(references: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 _last: list[_Mentions] = []
-"""The last request and its answer: several functions above ask for the same source, one after the other."""
+"""The last request with its result: several functions above ask about the same source, one after the other."""
 
 
 def remember_references(request: NvrtcRequest, references: bytes | None) -> None:
@@ -186,7 +186,7 @@ def _mentions_of(request: NvrtcRequest) -> _Mentions:
 
 
 _ATTRIBUTES = frozenset({"device", "constant", "managed", "shared"})
-"""What the markers are, as arguments of `__attribute__`."""
+"""Arguments of `__attribute__` by which macros such as `__device__` mark variables."""
 
 _PLAIN_WORDS = (
     "static extern inline thread_local const constexpr constinit volatile mutable typename auto void bool char short "
@@ -194,16 +194,16 @@ _PLAIN_WORDS = (
     "int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t string alignas"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
-"""Words of a declaration that are no macros."""
+"""Words that may precede the name in a declaration and are not macros."""
 
 
 class HostConstants(NamedTuple):
     """Names of constants."""
 
     names: frozenset[str]
-    """Those of which no definition has a marker for variables."""
+    """Names of constants none of whose definitions has a marker for device variables."""
     doubtful: frozenset[str]
-    """Those of them with a word in the definition that may be a macro which is a marker."""
+    """Names among `names` with a definition that contains a word which may be a macro for such a marker."""
 
 
 _MARKERS = frozenset({"__device__", "__constant__", "__managed__", "__shared__"})
@@ -237,9 +237,9 @@ class _Named(NamedTuple):
 
     names: frozenset[str]
     words: frozenset[str]
-    """All words in it."""
+    """All words in the definition."""
     first_words: frozenset[str]
-    """Of a constant, those before its name."""
+    """Words before the name in the definition of a constant; empty for other definitions."""
     is_macro: bool
 
     @property
@@ -262,7 +262,7 @@ def _named_words(text: bytes) -> tuple[_Named, ...]:
 
 
 def _words_before(definition: CodeBlock, name: str) -> Iterator[str]:
-    """Yield the words of a definition before its name."""
+    """Yield the words that precede the name in a definition."""
     for token in definition.heading:
         if token.text == name or token.text in ("=", "{"):
             return
@@ -271,7 +271,7 @@ def _words_before(definition: CodeBlock, name: str) -> Iterator[str]:
 
 
 DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
-"""Returns the names that these files declare, as `declared_names` does."""
+"""Function of absolute file paths that returns the names that these files declare; see `declared_names`."""
 
 
 def with_own_variables(
@@ -301,7 +301,7 @@ def with_own_variables(
 
 
 _FOREIGN_NAME = re.compile(rf"__|_Z|(?:{LIBRARY_NAMESPACES})::")
-"""Matches, by `identity`, all names that may look foreign."""
+"""Matches the result of `identity` for a name that may belong to a library or to the compiler."""
 
 
 class _OwnCode:
@@ -313,7 +313,7 @@ class _OwnCode:
     ) -> None:
         self._job = job
         self._texts = dict(own_texts(job, compiled.headers or ()))
-        """Absolute path -> content."""
+        """Absolute path of a file of the project -> its content."""
         self._library_headers = [path for path in compiled.headers or () if path not in self._texts]
         self._declared_names = declared_names
         self._preprocessed = preprocessed
@@ -366,7 +366,7 @@ class _OwnCode:
 
 
 def _lines_of(files: Collection[str], text: bytes, folder: str) -> bytes:
-    """Return those lines of a preprocessed text that come from some files, given by their absolute paths."""
+    """Return the lines of a preprocessed text that come from these files, which are absolute paths."""
     own = (part for part in segments(text) if os.path.normpath(os.path.join(folder, part.file)) in files)
     return b"".join(text[part.start : part.end] for part in own)
 

@@ -34,7 +34,7 @@ __all__ = ["LEFT_OUT_OPTIONS", "EditedSource", "read_project"]
 
 
 _SECONDS_FOR_ALL_ERRORS = 3
-"""How long the compiler may look for the errors after the first."""
+"""Maximum number of seconds of a compilation that finds all errors after the first."""
 
 _EDITED_OPTIONS = (
     "--diag-suppress=177",  # "declared but never referenced": the reference may be in what is left out
@@ -44,14 +44,14 @@ _EDITED_OPTIONS = (
 )
 
 LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
-"""The options for a source without bodies. The errors are those about a function that another declaration marks as
-device code."""
+"""NVRTC options for a source whose host function bodies are left out. They turn into errors the warnings about a
+function that only some of its declarations mark as device code."""
 
 _ALL_ERRORS = ("-Xcudafe", "--error_limit=100000")
-"""The options with which one compilation finds all that is to be changed."""
+"""NVRTC options that make one compilation report all errors."""
 
 _SYNTAX_ONLY = "--fdevice-syntax-only"
-"""The option that ends a compilation before code is generated."""
+"""NVRTC option that stops after the front end, before code is generated."""
 
 
 class EditedSource:
@@ -74,9 +74,9 @@ class EditedSource:
         leaves_out = job.host_code == "leave-out" or trial_of is not None
         self._options: tuple[str, ...] = LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS
         self.request = request
-        """The request with the unchanged text."""
+        """Request with the unchanged text."""
         self._is_complete = True
-        """Whether `first` has all errors."""
+        """Whether `first` reports all errors."""
         if trial_of is not None:
             self._options = (*self._options, _SYNTAX_ONLY)
         else:
@@ -86,7 +86,7 @@ class EditedSource:
             self._is_complete = whole is not None
             first = whole or first
         self.first = first
-        """The result for the unchanged text: all errors, or only the first one."""
+        """Result of NVRTC for the unchanged text, with all errors or only the first one; see `_is_complete`."""
         self._done: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
         self._edits = Edits(lambda: read_project(job), _errors(job, first))
 
@@ -181,7 +181,8 @@ class EditedSource:
         return replace(failure, notes=tuple(notes))
 
     def _advice(self) -> list[str]:
-        """Return a note if leaving out host code would help, found by trying."""
+        """Return a note that `host-code = "leave-out"` would help, if a trial compilation shows it; else an empty
+        list."""
         trial = EditedSource(self._job, self._calls, self.request, self.first, trial_of=self)
         result = self.first
         while result["error"] and not self._calls.is_spent:
@@ -198,7 +199,7 @@ class EditedSource:
 
 
 def _may_be_left_out(code: Sequence[LeftOutCode]) -> str:
-    """Return a note about an error in host code that no device code can see."""
+    """Return a note that host code with an error could be left out, because no device code can see it."""
     return (
         "note: only host code does not compile, and no kernel, type or template argument depends on it: "
         f'{"; ".join(map(str, code))}. {_CURES}, or set host-code = "leave-out" for this module.'
@@ -215,14 +216,14 @@ _ONLY_FIRST = (
 
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
-    """Return the errors that are neither overcome nor in the same line as one that is."""
+    """Return the errors without those that rewriting removes and those in the same line as such an error."""
     overcome = {error.key[:2] for error in errors if PragmaMacros.is_about(error.message)}
     return [error for error in errors if error.key[:2] not in overcome]
 
 
 def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return errors without those at lines that are right: after a syntax error, and where a name is used whose
-    declaration is an error."""
+    """Return the errors without those that only follow from an earlier error: a syntax error, or a declaration that
+    failed."""
     found: list[LocatedError] = []
     declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
     for error in _until_syntax_error(errors, files):
@@ -238,9 +239,10 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
 
 
 def _until_syntax_error(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return errors without those that follow from the first syntax error.
+    """Return the errors without those that follow from the first syntax error.
 
-    After it the compiler reads on at a place of its choice. Before it, it may misread the same declaration.
+    After a syntax error, the compiler continues at a place of its choice. Errors before it may be a wrong reading of
+    the same declaration.
     """
     syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
     if syntax is None or not errors[syntax].places:
@@ -264,7 +266,7 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 _Key = tuple[object, ...]
-"""The file, the line, the column and the message of an error."""
+"""File, line, column and message of an error."""
 
 
 def _key(diagnostic: Diagnostic) -> _Key:
@@ -288,8 +290,8 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
 
 
 _REWRITTEN_LIMIT = 4 << 20
-"""The size in bytes of a job's headers, the project's and its libraries' together, above which headers of libraries are
-not rewritten: reading them takes 0.6 s per megabyte."""
+"""Maximum size in bytes of a job's headers, the project's and the libraries' together, for which headers of libraries
+are rewritten: reading them takes 0.6 s per megabyte."""
 
 
 def read_project(job: Job, libraries: tuple[str, ...] = ()) -> Project:

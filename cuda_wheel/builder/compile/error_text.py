@@ -13,7 +13,7 @@ from cuda_wheel.builder.sources.header_search import missing_headers
 __all__ = ["error_text", "lines_of", "missing_headers_error", "read_job_log"]
 
 _NOT_SEARCHED = ("build", "dist", "node_modules", "site-packages", "__pycache__")
-"""Folders of a project that contain no headers of its own."""
+"""Names of folders that contain no headers of the project itself."""
 
 
 def read_job_log(job: Job, log: str, original_lines: OriginalLines = no_original_lines) -> Log:
@@ -90,7 +90,7 @@ _BUILD_FILES = ("setup.py", "CMakeLists.txt", "pyproject.toml", "meson.build", "
 
 
 def _passed_macros(name: str, root: str) -> list[tuple[str, str]]:
-    """Return the values that the project's own build passes for a macro, each with the file that says so."""
+    """Return the values that the project's own build scripts pass for a macro, each with the file that contains it."""
     option = re.compile(rf"""-D\s*{name}(?:=\\?["']?([\w.+-]*))?(?![\w])|["']{name}["']\s*,\s*["']?([\w.+-]*)""")
     found = []
     for file in _BUILD_FILES:
@@ -100,7 +100,7 @@ def _passed_macros(name: str, root: str) -> list[tuple[str, str]]:
 
 
 def _files_named(name: str, root: str) -> list[str]:
-    """Return the project-relative paths of all files of a name, except in hidden and generated folders."""
+    """Return the project-relative paths of all files with this name, except in hidden and generated folders."""
     found = []
     for folder, subfolders, files in os.walk(root):
         subfolders[:] = sorted(each for each in subfolders if not each.startswith(".") and each not in _NOT_SEARCHED)

@@ -54,10 +54,10 @@ class _Attempts:
     def __init__(self, job: Job, calls: NvrtcCalls) -> None:
         self.calls = calls
         self.absent = optional_headers(job)
-        """The missing headers that may be missing: those that a scan of the project's texts finds, and those that the
-        compiler's errors name, such as those that macros or headers of libraries include."""
+        """Names of missing headers that are allowed to be missing: found by scanning the project's texts, and by the
+        compiler's errors (for headers that macros or library headers include)."""
         self.unsafe: set[str] = set()
-        """Those of them that cannot be empty files in memory."""
+        """Names in `absent` that cannot be replaced by empty files in memory."""
         self.restart(replace(job, absent_headers=tuple(sorted(self.absent))))
 
     def restart(self, job: Job, relaxed_constexpr: bool | None = None) -> None:
@@ -67,12 +67,12 @@ class _Attempts:
         self.request: NvrtcRequest | None = None
         self.result: NvrtcResult | None = None
         self.edited: EditedSource | None = None
-        """The last request's source with changes, once a strategy asks for them."""
+        """Source with changes for the last request; None before a strategy asks for it."""
         self.with_macro: EditedSource | None = None
-        """The source with changes that did not compile with NVRTC's macro."""
+        """Source with changes whose compilation with NVRTC's macro defined failed; None if there was none."""
         self._failure: NvrtcOutcome | None = None
         self._reported: EditedSource | None = None
-        """The source with changes that `_failure` is about."""
+        """Source with changes that the error in `_failure` is about; None if it is about the unchanged source."""
 
     @property
     def is_new(self) -> bool:
@@ -144,9 +144,9 @@ class Strategy(NamedTuple):
 
     name: str
     applies: Callable[[_Attempts], bool]
-    """The precondition."""
+    """Precondition: whether to try the strategy."""
     request: Callable[[_Attempts], NvrtcRequest | None]
-    """Returns the request; None if there is nothing to change after all."""
+    """Function that returns the request to try; None if the strategy would change nothing."""
     changes_text: bool = False
 
 
@@ -174,7 +174,7 @@ def _first_request(attempts: _Attempts) -> NvrtcRequest:
 
 
 def _with_preamble(attempts: _Attempts) -> NvrtcRequest:
-    """Return the request with the whole preamble."""
+    """Return the request with the whole host-code preamble."""
     request = nvrtc_request(attempts.job, attempts.relaxed_constexpr)
     if PREAMBLE_OPTION in request["options"]:
         return request
@@ -205,8 +205,8 @@ def _with_permission(attempts: _Attempts) -> NvrtcRequest | None:
 
 
 def _with_empty_headers(attempts: _Attempts) -> NvrtcRequest | None:
-    """Return the request with empty files for headers that the compiler missed, or without those that it must not
-    find."""
+    """Return the request with empty files in place of missing headers, or with the headers in `unsafe` made
+    unavailable; None if it would be the same request."""
     assert attempts.result is not None
     job, headers = attempts.job, attempts.result["headers"] or ()
     if attempts.result["error"]:
@@ -278,7 +278,7 @@ STRATEGIES = (
         _with_empty_headers,
     ),
 )
-"""The strategies in the order in which they are tried."""
+"""Strategies in the order in which they are tried."""
 
 
 def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
@@ -307,7 +307,7 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:
-    """Raise CompileError for host code in the project's files, which the compiler warns about."""
+    """Raise CompileError if the compiler warns about host code in the project's files."""
     found = [each for each in read_job_log(job, result["log"]).diagnostics if is_about_host_code(each.message)]
     if found:
         reason = 'this is host code (host-code = "reject")'
@@ -317,7 +317,7 @@ def _reject_host_code(job: Job, result: NvrtcResult) -> None:
 
 
 _LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]*>\s*)?<<<")
-"""Matches the name before a launch, in most cases."""
+"""Matches a function name that is followed by `<<<`."""
 
 
 def check_launches(job: Job, compiled: Compiled) -> None:
@@ -333,20 +333,21 @@ def check_launches(job: Job, compiled: Compiled) -> None:
 
 
 _FIRST_CAPABILITY = 100
-"""The first compute capability, times 10, for which NVRTC crashes on such code."""
+"""First compute capability, times 10, for which NVRTC may crash on capturing lambdas with `--relaxed_constexpr`."""
 
 _MENDED = (13, 5)
-"""The first release of NVRTC that does not crash."""
+"""First NVRTC release (major, minor) without the crash."""
 
 _BROKEN = "Broken module found"
-"""What NVRTC 13.0 reports of such calls in some sources, such as those that use GLM."""
+"""NVRTC 13.0's message for some sources with calls of `constexpr` host functions from device code, such as sources that
+use GLM."""
 
 _LAMBDA = re.compile(rb"\[\s*[&=]")
 """Matches the beginning of a lambda that captures variables."""
 
 
 def _may_crash(job: Job) -> bool:
-    """Return whether NVRTC may crash on a job's host code."""
+    """Return whether NVRTC may crash on a job's host code with `--relaxed_constexpr`."""
     architecture = re.match(r"\d+", job.arch)
     if job.kind != "cuda" or job.form != "whole" or job.host_code == "reject" or architecture is None:
         return False
@@ -359,10 +360,10 @@ def _may_crash(job: Job) -> bool:
 
 
 def _with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
-    """Return a result, which becomes an error if device code calls `constexpr` host functions.
+    """Return the result as an error if device code calls `constexpr` host functions, else unchanged.
 
-    Without `--relaxed_constexpr`, NVRTC 12.9 and 13.0 mostly declare them in the PTX, with neither a definition nor a
-    message.
+    Without `--relaxed_constexpr`, NVRTC 12.9 and 13.0 usually declare such functions in the PTX, with neither a
+    definition nor a message.
     """
     if result["error"] or not result["ptx"]:
         return result

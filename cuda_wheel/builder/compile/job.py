@@ -115,7 +115,7 @@ def compile_cuda(job: Job) -> Compiled:
 
 
 def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
-    """Return the record of a missing header that was empty."""
+    """Return the record of a header that was missing, for which the compiler read an empty file."""
     file, line = including_line(job, compiled.headers or (), name)
     return AbsentHeader(file, line, name, is_listed(name, job.missing_headers) or "")
 
@@ -131,7 +131,7 @@ def compile_job(job: Job) -> Compiled:
 
 
 def _finished(job: Job, compiled: Compiled) -> Compiled:
-    """Return the images of a job, given the result of its front end."""
+    """Return the result of a job with its images, from the result of the job's front end."""
     if job.instances and compiled.ptx is not None:
         compiled = _narrowed(compiled, job)
     if job.form == "lto":
@@ -157,7 +157,8 @@ def _finished(job: Job, compiled: Compiled) -> Compiled:
 
 
 def _check_paths(job: Job, compiled: Compiled) -> None:
-    """Raise CompileError if an image contains where a library outside the project is: builds elsewhere would differ."""
+    """Raise CompileError if an image contains the path of a library outside the project: builds on other machines would
+    differ."""
     for folder in job.system_dirs:
         path = os.fsencode(folder + os.sep)
         # In PTX a string is a list of numbers. What follows the folder in it is the header's name.
@@ -173,7 +174,7 @@ def _check_paths(job: Job, compiled: Compiled) -> None:
 
 
 def _narrowed(compiled: Compiled, job: Job) -> Compiled:
-    """Return a result without the kernels that `instances` leaves out."""
+    """Return the result of a job without the kernels that `instances` excludes."""
     if compiled.cubin is not None:
         raise ConfigError(f"{job.source}: instances cannot leave out kernels of code for a debugger: leave out -G.")
     named = [symbol for symbol in compiled.names.values() if symbol]
@@ -194,7 +195,7 @@ def _narrowed(compiled: Compiled, job: Job) -> Compiled:
 
 
 def _with_machine_code(job: Job, compiled: Compiled, ptx: str) -> Compiled:
-    """Return a job's result with the cubin of its PTX, and the resources of each kernel."""
+    """Return the result of a job with the cubin assembled from `ptx`, and each kernel's resource use."""
     if is_whole_program(job):
         with nowhere() if job.lineinfo else nullcontext():
             return with_machine_code(job, compiled, compile_text(assembly_request(job, ptx, os.getcwd())))

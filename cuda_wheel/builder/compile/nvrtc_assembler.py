@@ -32,13 +32,13 @@ __all__ = ["assembly_request", "check_symbols", "with_machine_code"]
 _FUNCTION = "__cuda_wheel_assembly"
 
 _MODULE_DIRECTIVE = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*\n", re.MULTILINE)
-"""Matches the directives that begin each PTX text, and that may occur only once."""
+"""Matches the directives at the start of every PTX text, each of which may occur only once in a text."""
 
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("?", "\\?"))
-"""What a string literal of C++ has in place of these characters, in the order of replacement."""
+"""Character -> its escape in a C++ string literal, in the order of replacement."""
 
 _OF_THE_SOURCE = re.compile(r"-D|--?(?:define-macro|undefine-macro|pre-include|include)(?:=|$)|-U")
-"""Matches NVRTC's options that insert text before a source, or change the meaning of words in it."""
+"""Matches NVRTC options that prepend text to a source or define macros in it."""
 
 
 def assembly_request(job: Job, ptx: str, folder: str) -> NvrtcRequest:

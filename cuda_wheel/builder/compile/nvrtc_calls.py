@@ -35,7 +35,7 @@ __all__ = ["BUDGET", "NvrtcCalls", "may_change_layouts", "remember_duration", "w
 
 
 BUDGET = 48
-"""The number of NVRTC calls for one target after which no further way to compile its source is tried."""
+"""Maximum number of NVRTC calls for one target before no further strategy is tried."""
 
 _COMPILATION_ERROR = "NVRTC_ERROR_COMPILATION"
 
@@ -47,7 +47,7 @@ class NvrtcCalls:
         self._job = job
         self._writes_names = _writes_names(job)
         self.made = 0
-        """The number of programs that NVRTC compiled or preprocessed."""
+        """Number of programs that NVRTC has compiled or preprocessed for the job."""
 
     @property
     def is_spent(self) -> bool:
@@ -90,11 +90,12 @@ class NvrtcCalls:
         return uses_build_time(request)
 
     def _with_layouts(self, request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
-        """Return a result with an error for each attribute that NVRTC ignored and that changes the layout of a type.
+        """Return the result with an error for each attribute that NVRTC ignored although it changes the layout of a
+        type.
 
-        Only if the project's texts, or those of libraries but for the toolchain's own, may have such an attribute, the
-        text is preprocessed to find them. Other errors may follow from the layout, such as a static assertion about a
-        size.
+        The text is preprocessed to find them only if the project's texts, or those of libraries other than the
+        toolchain, may contain such an attribute. Other errors, such as a failed static assertion about a size, may be
+        consequences.
         """
         if result["error"] not in ("", _COMPILATION_ERROR) or not may_change_layouts(self._job, request, result):
             return result
@@ -113,7 +114,8 @@ class NvrtcCalls:
         return {**result, "error": _COMPILATION_ERROR, "log": shown + result["log"]}
 
     def _lowered_alignments(self, request: NvrtcRequest, code: PreprocessedCode) -> Iterator[LayoutError]:
-        """Yield an error for each attribute that lowers an alignment: the compiler refuses `alignas` in its place."""
+        """Yield an error for each attribute that lowers an alignment, found by compiling with `alignas` in its place:
+        the compiler refuses a lower alignment there."""
         text, places = code.with_alignas()
         if not places:
             return
@@ -130,21 +132,22 @@ class NvrtcCalls:
 
 
 _NOT_PREPROCESSED = ("--pre-include", "--define-macro", "-D", "--include-path", "-I", "--undefine-macro", "-U")
-"""The beginnings of options that a preprocessed text needs no more."""
+"""Prefixes of NVRTC options that have no effect on preprocessed text."""
 
 _DIAGNOSED = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.*)", re.MULTILINE)
 
 _LESS_ALIGNED = "alignment cannot be set to less than the default alignment"
-"""NVRTC's error about `alignas`."""
+"""NVRTC's error for an `alignas` below the type's own alignment."""
 
 
 _names_at_once: dict[tuple[str, int], bool] = {}
-"""Whether the last job of a source asked for the names that files declare and took less than `_LONG`, by the source's
-name and the hash of its text."""
+"""Source name and hash of the source text -> whether the source's last job asked for the names that files declare and
+took less than `_LONG`."""
 
 _LONG = 10.0
-"""Seconds of a compilation after which a second call, of `cross_references`, takes less time than to write the names
-with the first: the second instantiates no templates. Measured for flash-attention: 1.6 s and 10 s."""
+"""Duration of a compilation, in seconds, above which declared names come from a second call (`cross_references`)
+instead of the compilation itself, because the second call instantiates no templates. Measured for flash-attention: 1.6
+s against 10 s."""
 
 
 def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
@@ -153,8 +156,8 @@ def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
 
 
 def _writes_names(job: Job) -> bool:
-    """Return whether a job will probably ask for the names that files declare, and the compilation that writes them
-    takes less time than a second call. Only time depends on it."""
+    """Return whether to write declared names during the compilation: whether the job will probably ask for them, and
+    this is probably faster than a second call. The choice affects only time."""
     known = _names_at_once.get((job.source, hash(job.text)))  # for another target
     if known is not None:
         return known

@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 __all__ = ["in_memory", "is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
 
 _UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
-"""The macro that limits how far CCCL unrolls operations on type lists: 10 for nvcc, and 16 for compilers that CCCL does
-not know, such as NVRTC. The time to compile <cuda/std/utility>, which most of CCCL includes, grows with 2 to this
-power: half of the time to compile a source that uses CUB. The images do not change. Source:
+"""Macro that limits how far CCCL unrolls operations on type lists: 10 for nvcc, and 16 for compilers unknown to CCCL,
+such as NVRTC. The time to compile <cuda/std/utility>, which most of CCCL includes, grows with 2 to this power, and is
+half of the time to compile a source that uses CUB. The images do not depend on it. Source:
 cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
-"""The front end's option, which this package's options have after `-Xcudafe`, and a project's as one word with it."""
+"""Front-end option that this package passes as the argument after `-Xcudafe`, and projects as `-Xcudafe=OPTION`."""
 
 
 _COMMAND_LINE = "cuda_wheel_detail/command_line.h"
-"""A header in memory, which is included before each source. It has what nvcc's command line gives the preprocessor and
-NVRTC's cannot: options define macros before NVRTC's own headers, which define some of them again."""
+"""In-memory header that is included before each source. It contains what nvcc's command line passes to the preprocessor
+and NVRTC's options cannot: macros that options define precede NVRTC's own headers, which define some of them again."""
 
 
 def _command_line(job: Job, undefined: Iterable[str]) -> bytes:
-    """Return the text of `_COMMAND_LINE` for a job: what GCC predefines, the module's architectures, and which macros
-    the project's options undefine."""
+    """Return the text of the header `_COMMAND_LINE` for a job: GCC's predefined macros, the module's architectures, and
+    an `#undef` for each macro in `undefined`."""
     lines = (
         "#undef __CUDA_ARCH_LIST__",
         f"#define __CUDA_ARCH_LIST__ {job.arch_list or job.arch.rstrip('af') + '0'}",

@@ -38,7 +38,7 @@ class NvrtcOutcome:
     left_out: tuple[LeftOutCode, ...] = ()
     notes: tuple[str, ...] = ()
     unnamed_instances: tuple[str, ...] = ()
-    """See CompileError."""
+    """Name expressions of instances to add to `instantiate`; see CompileError."""
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
 
 
@@ -70,7 +70,7 @@ def read_nvrtc_result(job: Job, outcome: NvrtcOutcome) -> Compiled:
 
 
 def _invalid_option(job: Job, log: str) -> ConfigError:
-    """Return the error about an option that NVRTC does not have."""
+    """Return the error for an option that NVRTC does not know."""
     reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
     if "--std" not in reason:
         return ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
@@ -86,7 +86,7 @@ _ARCH_LIST = b"__CUDA_ARCH_LIST__"
 
 
 def _names_arch_list(job: Job, headers: Sequence[str]) -> bool:
-    """Return whether a job's source, one of its options or one of these headers names the macro."""
+    """Return whether a job's source, options or any of these headers mention `__CUDA_ARCH_LIST__`."""
     if _ARCH_LIST in job.text or any(_ARCH_LIST.decode() in option for option in job.options):
         return True
     return any(_version_names_arch_list(path, (found := os.stat(path)).st_mtime_ns, found.st_size) for path in headers)

@@ -59,14 +59,15 @@ __all__ = [
 T = TypeVar("T")
 
 HEAP_BYTES = 1 << 30
-"""Address space for precompiled headers. Half of it is enough for all headers of CCCL that NVRTC accepts."""
+"""Size in bytes of the address space for precompiled headers. All headers of CCCL that NVRTC accepts need half of
+it."""
 
 HEAVY_BYTES = 1 << 20
-"""From this size on, headers are worth precompiling for MIN_JOBS jobs."""
+"""Minimum size in bytes of headers that are worth precompiling for MIN_JOBS jobs."""
 
 MIN_JOBS = 3
-"""The least number of jobs that are worth any precompilation. It costs up to 1.5 times as much as compiling a source
-without it, and saves at least two thirds of each later compilation."""
+"""Minimum number of jobs for which headers are precompiled. Precompiling costs up to 1.5 times a compilation without
+it, and saves at least two thirds of each later compilation."""
 
 
 class HeaderGroup(NamedTuple):
@@ -75,7 +76,8 @@ class HeaderGroup(NamedTuple):
     key: str
     """Group identifier."""
     text: bytes
-    """The common beginning as this job's source has it. Those of the others may differ in comments and white space."""
+    """Text of this job's source up to the last common include. In other jobs of the group, comments and white space may
+    differ."""
     jobs: int
 
 
@@ -84,9 +86,9 @@ class Precompilation(NamedTuple):
 
     group: HeaderGroup
     jobs: int
-    """How many jobs of the group this process will probably do, this one included."""
+    """Number of jobs of the group that this process will probably do, including this one."""
     folder: str | None
-    """For the file while it is written; None to precompile nothing."""
+    """Folder for the precompiled header while it is written; None to precompile nothing."""
 
 
 _current: ContextVar[Precompilation | None] = ContextVar("precompilation", default=None)
@@ -124,10 +126,10 @@ class _HeaderFile(NamedTuple):
     """A file of precompiled headers. It has no name any more, so it disappears with this process."""
 
     key: tuple[object, ...]
-    """What a request must have in common with the one that the headers were precompiled for."""
+    """Properties of a request that must be equal for the precompiled headers to be used."""
     file: IO[bytes]
     stamps: dict[str, tuple[int, int]]
-    """The headers in it, with their modification times in nanoseconds and their sizes in bytes."""
+    """Path of each precompiled header -> its modification time in nanoseconds and its size in bytes."""
 
     @property
     def path(self) -> str:
@@ -165,7 +167,7 @@ class PrecompiledHeaders:
         return plain
 
     def _try(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult | None:
-        """Return NVRTC's answer with precompiled headers; None without them."""
+        """Return NVRTC's result with precompiled headers; None if none can be used."""
         # Which parts are used differs between the sources of a group.
         if USED_PARTS_OPTION in request["options"]:
             return None
@@ -191,7 +193,7 @@ class PrecompiledHeaders:
             self._file = None
 
     def _file_for(self, request: NvrtcRequest, precompilation: Precompilation) -> _HeaderFile | None:
-        """Return the precompiled headers for a source, which are made now if that is worthwhile."""
+        """Return the precompiled headers for a source, after making them if that is worthwhile; else None."""
         group, jobs, folder = precompilation
         # The seed is the name of the source. It affects only what comes after the headers.
         options = tuple(option for option in request["options"] if not option.startswith("--frandom-seed="))
@@ -216,7 +218,7 @@ class PrecompiledHeaders:
         return self._file
 
     def _compile_with(self, request: NvrtcRequest, headers: _HeaderFile) -> NvrtcResult | None:
-        """Return NVRTC's answer with precompiled headers; None if NVRTC did not use them."""
+        """Return NVRTC's result with precompiled headers; None if NVRTC did not use them."""
         answer = nvrtc.compile_text({**request, "options": [*request["options"], f"--use-pch={headers.path}"]})
         first, _, log = answer["log"].partition("\n")
         if first != f'"{request["name"]}": using precompiled header file "{headers.path}"' or answer["headers"] is None:
@@ -229,7 +231,7 @@ _PATH = "--include-path="
 
 
 def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[object, ...]) -> _HeaderFile | None:
-    """Precompile the headers that a text includes; return None if that fails or would change a later answer."""
+    """Precompile the headers that a text includes; return None if that fails or would change a later result."""
     if not _reserve_memory(request["library"]):
         return None
     path = os.path.join(folder, "headers.pch")
@@ -256,7 +258,7 @@ def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[obje
 
 @cache
 def _reserve_memory(library: str) -> bool:
-    """Reserve address space for precompiled headers, beyond this process's memory limit; return whether it worked."""
+    """Reserve address space for precompiled headers, above this process's memory limit; return whether it succeeded."""
     if sys.platform == "win32":
         return False
     import resource  # Windows does not have it
@@ -270,7 +272,7 @@ def _reserve_memory(library: str) -> bool:
 
 
 def _stamps(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the modification time in nanoseconds and the size in bytes of each file."""
+    """Return path -> modification time in nanoseconds and size in bytes."""
     found = {path: os.stat(path) for path in paths}
     return {path: (status.st_mtime_ns, status.st_size) for path, status in found.items()}
 
@@ -281,7 +283,7 @@ def _content(path: str) -> bytes:
 
 
 _LEAN = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda|cuda_runtime(?:_api)?)\.h[^\n]*", re.MULTILINE)
-"""Matches includes of headers of which NVRTC reads little, since it has their guards built in."""
+"""Matches includes of headers of which NVRTC reads little, since their include guards are predefined."""
 
 
 def precompiles(request: NvrtcRequest) -> bool:
@@ -387,7 +389,8 @@ def _is_candidate(job: Job) -> bool:
 
 
 def _hash_of_settings(job: Job) -> str:
-    """Return a hash of all that must be equal for NVRTC to use the same precompiled headers, but the source."""
+    """Return a hash of everything except the source that must be equal for NVRTC to use the same precompiled
+    headers."""
     preamble = looks_like_host_code(job.text)
     settings = (job.library, job.root, job.arch, job.cubin, job.options, job.include_dirs, job.lineinfo, job.form)
     return sha256(

@@ -45,15 +45,15 @@ _SECTION = re.compile(r"^[ \t]*\.section[ \t]+(\.debug_\w+)\s*\{([^}]*)\}", re.M
 _DATA = re.compile(
     r"^((?:[ \t]*\.b8[ \t]+\d+(?:,[ \t]*\d+)*[ \t]*\n)+)|^[ \t]*\.b(8|16|32|64)[ \t]+(.+)$", re.MULTILINE
 )
-"""Matches lines of bytes, which are almost all, or another line of data."""
+"""Matches consecutive `.b8` lines, the most frequent data, or one other line of data."""
 
 _NUMBER = re.compile(r"-?(?:\d+|0[xX][0-9a-fA-F]+)")
 
 _HEADER_SIZE = 11
-"""The bytes before the first entry: length, version, offset of the abbreviations, and size of an address."""
+"""Size in bytes of a unit's header: length, version, offset of the abbreviations, and size of an address."""
 
 _FIXED_SIZES = {0x0B: 1, 0x0C: 1, 0x11: 1, 0x05: 2, 0x12: 2, 0x06: 4, 0x13: 4, 0x01: 8, 0x07: 8, 0x14: 8, 0x0E: 4}
-"""The bytes of an attribute's value by its form: data, flags, references and addresses."""
+"""DWARF form -> size in bytes of an attribute's value, for data, flags, references and addresses."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ def debug_entries(ptx: str) -> dict[int, DebugEntry] | None:
 
 
 def _content(text: str) -> bytes:
-    """Return the bytes of a section; labels, which a linker resolves, are zero."""
+    """Return the bytes of a section; labels, which a linker resolves, become zeros."""
     content = bytearray()
     for lines, bits, values in _DATA.findall(text):
         if lines:
@@ -97,7 +97,7 @@ def _content(text: str) -> bytes:
 
 
 _Abbreviation = tuple[int, bool, list[tuple[int, int]]]
-"""A tag, whether children follow, and the number and form of each attribute."""
+"""Tag, whether an entry has children, and the (number, form) of each attribute."""
 
 
 def _abbreviations(content: bytes) -> dict[int, _Abbreviation]:
@@ -175,25 +175,25 @@ _CLASS, _STRUCT, _TYPEDEF, _UNION, _INHERITANCE, _BASE = 0x02, 0x13, 0x16, 0x17,
 _CONST, _FUNCTION, _VOLATILE, _RESTRICT, _UNSPECIFIED = 0x26, 0x2E, 0x35, 0x37, 0x3B
 _STRUCTS = (_CLASS, _STRUCT, _UNION)
 _QUALIFIERS = {_CONST: "const", _VOLATILE: "volatile", _RESTRICT: "__restrict__"}
-"""Tags of entries. Source: DWARF 2.0.0, figure 14."""
+"""Tag -> the C++ qualifier. Source: DWARF 2.0.0, figure 14."""
 
 _NAME, _SIZE, _BIT_SIZE, _CONSTANT, _COUNT, _LOCATION = 0x03, 0x0B, 0x0D, 0x1C, 0x37, 0x38
 _ENCODING, _VIRTUALITY, _TYPE, _SYMBOL = 0x3E, 0x4C, 0x49, 0x2007
-"""Attributes. Source: DWARF 2.0.0, figure 15; _SYMBOL is the mangled name, which many compilers write."""
+"""Numbers of DWARF attributes. Source: DWARF 2.0.0, figure 15; _SYMBOL, the mangled name, is a common extension."""
 
 _ENCODINGS = {2: "?", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u"}
-"""The kind of a NumPy type by the encoding of a base type. Source: DWARF 2.0.0, figure 23."""
+"""Encoding of a base type -> the kind character of a NumPy type. Source: DWARF 2.0.0, figure 23."""
 
 _NUMBERS = frozenset({"?1", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))})
 
 _MOST_DIMENSIONS = 32
-"""NumPy's limit."""
+"""Maximum number of array dimensions in NumPy."""
 
 _BASE_MEMBER = "__b_"
-"""How the members begin that are base classes, in CUDA 12's debugging information."""
+"""Prefix of the names that CUDA 12's debugging information gives to base classes."""
 
 _TABLE_MEMBER = "__v"
-"""How the members begin that are tables of virtual functions or bases."""
+"""Prefix of the names of members that are tables of virtual functions or bases."""
 
 
 def declared_parameters(ptx: str) -> dict[str, tuple[Declared, ...]]:
@@ -238,7 +238,7 @@ class _Types:
     # --- C++ types ----------------------------------------------------------------------------------
 
     def _spelling(self, entry: DebugEntry) -> str:
-        """Return the C++ type of a parameter, as symbols spell it; "" for a type that they spell in another way."""
+        """Return a parameter's C++ type as demangled symbols spell it; "" for a type whose spelling differs there."""
         type_ = self._unqualified(self._type_of(entry))
         stars = []
         while type_ is not None and type_.tag == _POINTER:
@@ -253,7 +253,7 @@ class _Types:
         return " ".join([*stars[-1], name]) + inner + "*" if name else "void*"
 
     def _qualifiers(self, entry: DebugEntry | None) -> tuple[list[str], DebugEntry | None]:
-        """Return the qualifiers of a type in the order of symbols, and the type without them."""
+        """Return a type's qualifiers in the order of mangled names, and the type without them."""
         found = set()
         while entry is not None and (entry.tag == _TYPEDEF or entry.tag in _QUALIFIERS):
             found.add(_QUALIFIERS.get(entry.tag, ""))
@@ -263,7 +263,7 @@ class _Types:
     # --- structs ------------------------------------------------------------------------------------
 
     def _struct(self, entry: DebugEntry) -> Struct | None:
-        """Return a struct with its fields; None if fields cannot describe all of it, or if it has none."""
+        """Return a struct with its fields; None if it has none, or if fields cannot describe all of it."""
         if id(entry) not in self._structs:
             size = entry.attributes.get(_SIZE)
             try:
@@ -278,7 +278,8 @@ class _Types:
         return self._structs[id(entry)]
 
     def _fields(self, entry: DebugEntry, start: int) -> Iterator[Field]:
-        """Yield the fields of a struct at the offset `start`, with those of its bases and unnamed members."""
+        """Yield the fields of a struct that starts at byte offset `start`, including the fields of its bases and
+        unnamed members."""
         end = 0
         for member in entry.children:
             if member.tag not in (_MEMBER, _INHERITANCE) or _LOCATION not in member.attributes:
@@ -296,7 +297,7 @@ class _Types:
                 yield self._field(name, type_, offset)
 
     def _name_and_type(self, member: DebugEntry) -> tuple[str, DebugEntry]:
-        """Return the name and the type of a member or base; raises _NoFieldsError for bit-fields, virtual bases and
+        """Return the name and the type of a member or base. Raises _NoFieldsError for bit-fields, virtual bases, and
         tables of virtual functions."""
         name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
         if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
@@ -306,7 +307,7 @@ class _Types:
         return name, type_
 
     def _size(self, type_: DebugEntry | None) -> int:
-        """Return the bytes of a type; 1 if that is not known."""
+        """Return the size of a type in bytes; 1 if it is unknown."""
         size = type_.attributes.get(_SIZE) if type_ is not None else None
         if type_ is not None and type_.tag == _ARRAY:
             return prod(map(_count, type_.children)) * self._size(self._unqualified(self._type_of(type_)))
@@ -327,7 +328,7 @@ class _Types:
         return Field(name, number or (struct.name if struct else ""), offset, tuple(shape), struct)
 
     def _is_empty(self, type_: DebugEntry) -> bool:
-        """Return whether a type is a struct without members, which takes part in no layout."""
+        """Return whether a type is a struct without members, which takes no space in a layout."""
         if type_.tag not in _STRUCTS:
             return False
         members = [each for each in type_.children if each.tag in (_MEMBER, _INHERITANCE)]
@@ -336,7 +337,7 @@ class _Types:
 
 
 def _count_fields(fields: tuple[Field, ...]) -> int:
-    """Return the number of fields with those of their structs, which a manifest limits."""
+    """Return the number of fields, including the fields of nested structs; a manifest limits it."""
     return sum(_count_fields(field.struct.fields) if field.struct else 1 for field in fields)
 
 
@@ -352,7 +353,7 @@ def _type_name(entry: DebugEntry) -> str:
 
 
 def _number(entry: DebugEntry) -> str:
-    """Return the NumPy type of a number, an enumeration or a pointer, without its byte order; "" if it is no number."""
+    """Return the NumPy type of a number, enumeration or pointer, without byte order; "" for other types."""
     size = entry.attributes.get(_SIZE)
     if not isinstance(size, int):
         size = 0
@@ -372,14 +373,14 @@ def _number(entry: DebugEntry) -> str:
 
 
 def _member_offset(location: int | str | bytes) -> int:
-    """Return a member's offset. Its location is the operation "add a constant" (DW_OP_plus_uconst) in a block."""
+    """Return a member's byte offset. A DWARF block encodes it as the operation "add a constant" (DW_OP_plus_uconst)."""
     if not isinstance(location, bytes) or location[:1] != b"\x23":
         raise _NoFieldsError
     return sum((byte & 0x7F) << 7 * index for index, byte in enumerate(location[1:]))
 
 
 def _count(entry: DebugEntry) -> int:
-    """Return the number of elements of one dimension of an array."""
+    """Return the number of elements in one dimension of an array."""
     count = entry.attributes.get(_COUNT)
     if not isinstance(count, int) or count < 1:
         raise _NoFieldsError
@@ -387,19 +388,19 @@ def _count(entry: DebugEntry) -> int:
 
 
 _LARGEST = 1 << 18
-"""The size in bytes of PTX above which the compiler is not asked: writing and reading the debugging information of
-hundreds of instances takes many seconds."""
+"""Maximum size in bytes of the PTX of a source for which the compiler writes debugging information: for hundreds of
+instances, writing and reading it takes many seconds."""
 
 _NAMES_TARGET = re.compile(rb"(?<![A-Z])ARCH|(?<!\w)_?NV_|nv::target|nv/target|arch_id|arch_traits|_CG_HAS_")
-"""Matches all macros and functions by which a text may depend on the architecture, such as `__CUDA_ARCH_FEAT_SM90_ALL`,
-`CUB_PTX_ARCH` and `NV_IF_TARGET`. The headers of libraries are not searched: their structs are the same for every
-architecture, because nvcc's host compiler, which defines none of these macros, fills them."""
+"""Matches the names of all macros and functions that make a text depend on the architecture, such as
+`__CUDA_ARCH_FEAT_SM90_ALL`, `CUB_PTX_ARCH` and `NV_IF_TARGET`. Headers of libraries are not searched: their structs are
+the same for every architecture, because nvcc's host compiler, which defines none of these macros, fills them."""
 
 _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
     r"-arch=|--ptxas-options|-Xptxas|-G$|--device-debug$"
 )
-"""Matches the options of a request that decide what the compiler writes."""
+"""Matches NVRTC options that decide what the compiler writes."""
 
 
 def with_parameters(
@@ -426,7 +427,7 @@ def with_parameters(
 
 
 def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
-    """Return whether the project's texts may declare other structs for other architectures."""
+    """Return whether the project's texts may declare different structs for different architectures."""
     if compiled.headers is None:
         return True
     texts = [*(text for _, text in own_texts(job, compiled.headers)), *map(os.fsencode, job.options)]
@@ -434,7 +435,7 @@ def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
 
 
 def _needs_fields(job: Job, compiled: Compiled) -> bool:
-    """Return whether a kernel has a parameter that neither its symbol nor the text describes."""
+    """Return whether a kernel has a parameter whose type neither the symbol nor the source text describes."""
     text = job.text.decode(errors="surrogateescape")
     declared = cache(lambda: parameter_types(text, defined_macros(job.options)))  # few symbols need it
     if job.form == "lto":  # no symbols: the text alone decides

@@ -25,7 +25,7 @@ __all__ = [
 
 
 VERSION = __version__
-"""The loader refuses the build side of another version."""
+"""Version of the build side; the loader refuses a different one."""
 
 
 def __getattr__(name: str) -> Any:

@@ -33,13 +33,13 @@ __all__ = ["Opened", "Work", "kept_module"]
 
 
 FORMAT = "6"
-"""Part of every key: entries of another layout have other keys."""
+"""Version of the entries' layout, which is part of every cache key."""
 
 States = dict[str, str | None]
-"""What identifies the content of each file, by absolute path; None for a missing file."""
+"""Absolute path of a file -> identifier of its content; None for a missing file."""
 
 Opened = tuple[Path, "Config", "SourceModule"]
-"""A folder with the files of a module, the settings and the module."""
+"""Folder with the files of a module, the settings, and the module."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,12 @@ class Work:
     """A module to compile, and what decides the result besides the toolchain, the GPU and the files that are read."""
 
     identity: str
-    """All of that in one string."""
+    """Identifier of all that is compiled, as one string."""
     edited: tuple[str, ...]
-    """Absolute paths of folders with files that people edit: their content counts, not size and time alone."""
+    """Absolute paths of folders with files that people edit. A file there is identified by its content, and any other
+    by its size and times."""
     opened: Callable[[], AbstractContextManager[Opened]]
-    """Makes the files available, for a compilation."""
+    """Function that returns a context in which the files are available for compilation."""
     is_temporary: bool = False
     """Whether `opened` writes the files into a new folder; then `identity` has their content."""
 
@@ -98,7 +99,8 @@ def _compile(
     environment: str,
     ask_capability: Callable[[], Version | None],
 ) -> tuple[BuiltModule, list[str] | None, Version | None]:
-    """Return the compiled module, the paths that decide the result (None if unknown), and the compute capability."""
+    """Return the compiled module, the paths of the files that decide it (None if unknown), and the GPU's compute
+    capability."""
     # Imported only when something must be compiled: this takes longer than loading a cached module.
     from cuda_wheel.builder.workers.worker import Worker
 
@@ -123,12 +125,13 @@ def _compile(
 
 
 def _machine(capability: Version | None) -> str:
-    """Return what decides the target: the GPU; without one, the variable that replaces the project's architectures."""
+    """Return what decides the target of a compilation: the GPU's compute capability, or without a GPU the environment
+    variable that replaces the project's architectures."""
     return f"no GPU, {os.environ.get(VARIABLE)!r}" if capability is None else repr(capability)
 
 
 def _parse(entry: bytes) -> tuple[bytes, bytes]:
-    """Return the manifest and the fatbin of a cache entry."""
+    """Return the manifest and the fatbin in a cache entry."""
     size = 8 + int.from_bytes(entry[:8], "big")
     manifest, fatbin = entry[8:size], entry[size:]
     all_manifests(manifest, "the cache")
@@ -136,8 +139,8 @@ def _parse(entry: bytes) -> tuple[bytes, bytes]:
 
 
 def _states(paths: Iterable[str], edited: tuple[str, ...]) -> States:
-    """Return the state of each file: the hash for a file in a folder that people edit; size and times of change for
-    other files."""
+    """Return the state of each file: its SHA-256 in a folder that people edit; its size and times of change
+    elsewhere."""
     inside = tuple(f"{folder}{os.sep}" for folder in edited)
     return {path: _hash(path) if path.startswith(inside) else _size_and_times(path) for path in sorted(set(paths))}
 

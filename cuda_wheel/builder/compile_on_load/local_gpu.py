@@ -62,8 +62,8 @@ def compile_for_gpu(
 def _deciding_paths(
     jobs: Sequence[Job], built: BuiltModule, toolchain: Toolchain, nvvm: Nvvm | None
 ) -> list[str] | None:
-    """Return the absolute paths of the files that decide a module, which may not exist; None if they are unknown, or if
-    the time of the build decides it too."""
+    """Return the absolute paths of the files that decide a module, some of which may not exist; None if they are
+    unknown, or if the time of the build affects the module."""
     if built.headers is None or built.uses_build_time:
         return None
     paths = [*built.headers, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
@@ -78,9 +78,9 @@ def _deciding_paths(
 def _compile_cubin(
     module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float
 ) -> BuiltModule | None:
-    """Return a module that is a single cubin. It needs NVRTC only, and no fatbin around the cubin.
+    """Return a module that is a single cubin without a fatbin, for which NVRTC is enough.
 
-    None if the source may have to be compiled more than once, as for host code, without headers or for layouts.
+    None if the source may need several compilations, as for host code, missing headers or struct layouts.
     """
     if job.host_code == "reject" or job.missing_headers:
         return None
@@ -148,7 +148,7 @@ def _plan(
 
 
 def _without_gpu(config: Config, module: SourceModule) -> Architectures:
-    """Return the architectures that a build of the module has on a machine without a GPU; "default" for "native"."""
+    """Return the architectures that a build of the module uses on a machine without a GPU; "default" for "native"."""
     own, override = module.settings.architectures, os.environ.get(VARIABLE, "").strip()
     if override:
         own = override_project(own, override) if own == config.architectures else override_module(own, override)
@@ -157,10 +157,10 @@ def _without_gpu(config: Config, module: SourceModule) -> Architectures:
 
 
 def _target(named: tuple[Target, ...], toolchain: Toolchain, capability: Version) -> str:
-    """Return the target to compile for, as in `architectures`.
+    """Return the target to compile for, as spelled in `architectures`.
 
-    In this order: the most specific "a" or "f" target that the project names and the GPU supports; the GPU's own
-    target; the newest PTX, if the compiler is older than the GPU.
+    The first of: the most specific "a" or "f" target that the project names and the GPU supports; the GPU's own target;
+    the newest PTX, if the compiler is older than the GPU.
     """
     specific = [target for target in named if target.real and target.suffix and unsupported(target, capability) is None]
     if specific:

@@ -60,7 +60,7 @@ def compile_on_load(
 
 
 def _variant(module: SourceModule, macros: Mapping[str, Any]) -> SourceModule:
-    """Return the variant of a module that has these macros; a module without variants itself."""
+    """Return the variant of a module with exactly these macros; for a module without variants, the module itself."""
     if not module.settings.variants and not macros:
         return module
     wanted = same_macros(macros)

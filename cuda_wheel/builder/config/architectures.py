@@ -17,14 +17,15 @@ _PREFIXED = re.compile(r"(?P<prefix>sm|compute)_(?P<number>\d{2,3})(?P<suffix>[a
 _DOTTED = re.compile(r"(?P<major>\d{1,2})\.(?P<minor>\d)(?P<suffix>[af]?)(?P<ptx>\+PTX)?", re.IGNORECASE)
 
 DEFAULT = "default"
-"""The word for the architectures of a project that names none."""
+"""Word in `architectures` that a project without architectures gets."""
 
 _DEFAULT_REAL = (75, 80, 90, 100, 120)
-"""The first architecture of each major generation since 7.5, without 11.0 (Jetson), for which CUDA 12 has no name."""
+"""First architecture of each major generation since 7.5, compiled to machine code; without 11.0 (Jetson), which CUDA 12
+has no name for."""
 
 _DEFAULT_VIRTUAL = (75, 100)
-"""compute_75 reaches every GPU without machine code here, and every driver that is older than the machine code.
-compute_100 gives later GPUs code with today's features; it runs on 11.0, and compute_120 would not."""
+"""Architectures compiled to PTX. compute_75 serves GPUs without machine code in the fatbin, and drivers older than the
+machine code. compute_100 gives later GPUs code with newer features; unlike compute_120, it also runs on 11.0."""
 
 _WORDS = (DEFAULT, "all", "all-major", "native")
 
@@ -82,10 +83,10 @@ def named_targets(entries: Iterable[str], where: str) -> set[Target]:
 
 
 def _expand(word: str, known: Sequence[int]) -> set[Target]:
-    """Return the targets of a word for this compiler's architectures.
+    """Return the targets that a word of `architectures` stands for; `known` are the architectures of this compiler.
 
-    "default" is the same for all compilers that support its targets. "all" and "all-major" are as nvcc and CMake define
-    them: machine code for every (major) compute capability and for the earliest one, and PTX for the latest major one.
+    "default" is the same for all compilers that support its targets. "all" and "all-major" are as in nvcc and CMake:
+    machine code for every (major) compute capability and for the earliest one, and PTX for the latest major one.
     """
     if word == DEFAULT:
         return {

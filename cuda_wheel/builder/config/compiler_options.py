@@ -60,52 +60,54 @@ _TABLE = read_table(
 
 
 def _by_option(rows: str, options: str, value: str = "reason") -> dict[str, Any]:
-    """Return option -> value, from some rows of the table that each list options."""
+    """Return option -> value, from table rows that each list several options."""
     return {option: row[value] for row in _TABLE[rows] for option in row.get(options, ())}
 
 
 VALUE: tuple[str, ...] = _TABLE["value"]
-"""NVRTC's options whose value may be the next option. What is not listed anywhere goes to NVRTC as it is."""
+"""NVRTC options that may take the next argument as their value. Options that no table lists are passed to NVRTC
+unchanged."""
 
 TRANSLATED: dict[str, tuple[str, ...]] = _by_option("translated", "options", "arguments")
-"""nvcc's option -> the arguments that NVRTC has for it; "{}" is the value."""
+"""nvcc option -> the NVRTC arguments for it, in which "{}" stands for the option's value."""
 
 IGNORED: dict[str, str] = _by_option("ignored", "options")
-"""Option without an effect on the images -> why."""
+"""Option without effect on the images -> the reason."""
 
 IGNORED_PATTERNS: dict[str, str] = _by_option("ignored", "patterns")
-"""Pattern of further such options, with their dashes -> why."""
+"""Regular expression for such options, including their dashes -> the reason."""
 
 IGNORED_WITH_VALUE: tuple[str, ...] = _TABLE["ignored with value"]
-"""The options of IGNORED whose value may be the next option."""
+"""Options of IGNORED that may take the next argument as their value."""
 
 REFUSED: dict[str, str] = _by_option("refused", "options")
-"""Option that would change the result unseen, or contradict what cuda-wheel sets -> what to do."""
+"""Option that would change the result unnoticed, or contradict what cuda-wheel sets -> what to do instead."""
 
 PTXAS_IGNORED: dict[str, str] = _by_option("ignored", "ptxas")
-"""Option of the assembler without an effect on the images -> why."""
+"""Assembler option without effect on the images -> the reason."""
 
 PTXAS_REFUSED: dict[str, str] = _by_option("refused", "ptxas")
-"""Option of the assembler that is not passed on -> what to do."""
+"""Assembler option that is refused -> what to do instead."""
 
 FRONT_END: tuple[str, ...] = _TABLE["front end"]
-"""Options of the front end that need no value and do no harm."""
+"""Front-end options that are allowed and take no value."""
 
 GNU_STANDARD: tuple[str, ...] = _TABLE["gnu standard"]
-"""The macros by which -std=gnu++17 differs from -std=c++17 with GCC, as NVRTC's arguments."""
+"""NVRTC arguments for the macros that GCC defines with -std=gnu++17 and not with -std=c++17."""
 
 HOST_MACROS: dict[str, tuple[str, ...]] = _TABLE["host macros"]
-"""Pattern of GCC's options that decide what device code sees -> NVRTC's arguments that do the same.
+"""Regular expression for GCC options that change device code -> NVRTC arguments with the same effect.
 
-nvcc has GCC preprocess device code too, so that the macros of these options are defined there; the options have no
-other effect on it.
+nvcc preprocesses device code with GCC, so that these options define macros there; they have no other effect on device
+code.
 """
 
 HOST_REFUSED: dict[str, str] = _by_option("host refused", "patterns")
-"""Pattern of GCC's options that change what device code sees in a way that is not supported -> what to do."""
+"""Regular expression for GCC options whose effect on device code is not supported -> what to do instead."""
 
 _NAMED = {row["name"]: row for row in _TABLE["ignored"] if "name" in row}
-"""The rows of ignored options "host" and "processor": for the host compiler, and those that name its processor."""
+"""Row name -> row of the ignored options: "host" for options of the host compiler, "processor" for options that select
+its processor."""
 
 RELOCATABLE = ("rdc", "relocatable-device-code")
 TARGETS = ("gencode", "generate-code", "arch", "gpu-architecture", "code", "gpu-code")
@@ -115,11 +117,12 @@ class CompilerOptions(NamedTuple):
     """What a list of options means."""
 
     arguments: tuple[str, ...]
-    """What NVRTC gets."""
+    """Arguments for NVRTC."""
     keys: Mapping[str, object]
-    """Values of keys of the same table: "std", "lineinfo", "warnings-as-errors", and the entries of "architectures"."""
+    """Settings key ("std", "lineinfo", "warnings-as-errors" or "architectures") -> the value that the options set for
+    it."""
     ignored: Mapping[str, tuple[str, ...]]
-    """The options that have no effect, by the reason."""
+    """Reason -> the options that have no effect for that reason."""
 
 
 # --- reading a list -----------------------------------------------------------------------------------
@@ -127,7 +130,7 @@ class CompilerOptions(NamedTuple):
 
 class _ReadOption(NamedTuple):
     name: str
-    """Without dashes."""
+    """Name without dashes."""
     value: str | None
     written: tuple[str, ...]
 
@@ -150,7 +153,7 @@ class _Reader:
         self._ignored: dict[str, tuple[str, ...]] = {}
         self._targets = _Targets()
         self._unfinished: tuple[str, ...] = ()
-        """The last option for the host compiler, if it has no value yet."""
+        """The last host-compiler option, while its value has not been read; else empty."""
 
     def result(self) -> CompilerOptions:
         for option in self._unfinished:
@@ -202,7 +205,8 @@ class _Reader:
     def _host_compiler(self, value: str, written: Sequence[str]) -> None:
         """Read the options that nvcc passes to the host compiler.
 
-        It also preprocesses device code, so that macros, include folders and included files count.
+        The host compiler also preprocesses device code, so that macros, include folders and included files have an
+        effect.
         """
         words = [*self._unfinished, *re.findall(r"""[^\s,"']+""", value)]
         self._unfinished = ()
@@ -224,7 +228,7 @@ class _Reader:
                 self._arguments.append(f"{name}={given}")
 
     def _host_option(self, word: str, written: Sequence[str]) -> None:
-        """Read one option of the host compiler that is not about macros or include folders by itself."""
+        """Read one option of the host compiler that is not about macros or include folders."""
         where = f"{self._where}: {' '.join(written)!r}"
         for pattern, reason in HOST_REFUSED.items():
             if re.fullmatch(pattern, word):
@@ -237,7 +241,7 @@ class _Reader:
             self._ignore(written, _NAMED["processor" if is_processor else "host"]["reason"])
 
     def _front_end(self, value: str, where: str) -> None:
-        """Read options of the compiler's front end, of which few are known."""
+        """Read options for the compiler's front end, few of which are supported."""
         for each in re.split(r"\s+|,(?=--)", value.replace('"', " ").replace("'", " ").strip()):
             match = re.fullmatch(r"--diag[_-](suppress|error|warning|warn)=([\w,]+)", each)
             if match is not None and re.fullmatch(r"[\d,]+", match[2]):
@@ -251,7 +255,7 @@ class _Reader:
 
 
 def _split(options: Sequence[str]) -> Iterator[_ReadOption]:
-    """Yield the options with their values, which follow "=" or a space, or are the next entry."""
+    """Yield each option with its value, which may follow "=", a space, or be the next argument."""
     entries = iter([each for option in options for each in _separated(option)])
     while (entry := next(entries, None)) is not None:
         first, space, rest = entry.partition(" ")
@@ -271,7 +275,7 @@ def _split(options: Sequence[str]) -> Iterator[_ReadOption]:
 
 
 def _separated(entry: str) -> list[str]:
-    """Return the options in an entry such as "-O3 --use_fast_math", which nvcc's users write as one string."""
+    """Return the options in an argument such as "-O3 --use_fast_math", which nvcc users write as one string."""
     first = entry.split(" ", 1)[0]
     if " -" not in entry or "=" in first or takes_value(first) or re.match(r"-[DUIlL]", first):
         return [entry]
@@ -294,7 +298,7 @@ def takes_value(entry: str) -> bool:
 
 
 def _reason_to_ignore(option: _ReadOption) -> str | None:
-    """Return why an option has no effect; None if NVRTC gets it."""
+    """Return why an option has no effect; None if it is passed to NVRTC."""
     written = option.written[0]
     if not written.startswith("-"):
         return None
@@ -306,7 +310,7 @@ def _reason_to_ignore(option: _ReadOption) -> str | None:
 
 
 def _ptxas(value: str, shown: str, ignore: Callable[[Iterable[str], str], None]) -> Iterator[str]:
-    """Yield NVRTC's options for the assembler's, which nvcc separates by commas."""
+    """Yield the NVRTC options for assembler options, which nvcc separates by commas."""
     for each in filter(None, re.split(r"[,\s]+", value)):
         name = _bare(each.partition("=")[0])
         if name in PTXAS_REFUSED:
@@ -326,9 +330,9 @@ class _Targets:
     def __init__(self) -> None:
         self._entries: dict[str, None] = {}
         self._architecture = ""
-        """The value of -arch if -code may say more."""
+        """Value of -arch while a later -code may add to it; else ""."""
         self._codes: list[tuple[str, str]] = []
-        """The values of -code, and where each stands."""
+        """Values of -code, each with the place in the settings where it is written."""
 
     def add(self, name: str, value: str, where: str) -> None:
         words = re.sub(r"[\s'\"]", "", value)
@@ -359,7 +363,8 @@ class _Targets:
 
 
 def _codes(architecture: str, codes: str, where: str) -> Iterator[str]:
-    """Yield the entries for code such as "[sm_80,compute_80]" of a virtual architecture such as "80"."""
+    """Yield the `architectures` entries for a virtual architecture such as "80" and its code such as
+    "[sm_80,compute_80]"."""
     for code in filter(None, codes.strip("[]").split(",")):
         match = re.fullmatch(r"(sm|compute|lto)_(\d+[af]?)", code)
         if match is None:
@@ -379,9 +384,9 @@ class MacroOption(NamedTuple):
     """An option that defines a macro, or undefines it."""
 
     arguments: tuple[str, ...]
-    """One or two: the value may be the argument after the option."""
+    """Arguments of the option: one, or two if the value is a separate argument."""
     text: str
-    """What is defined or undefined: "NAME", "NAME=VALUE" or "NAME(X)=VALUE"."""
+    """What the option defines or undefines: "NAME", "NAME=VALUE" or "NAME(X)=VALUE"."""
     is_definition: bool
 
     @property
@@ -425,7 +430,7 @@ def split_undefinitions(arguments: Sequence[str]) -> tuple[list[str], list[str]]
 
 
 def _options(arguments: Sequence[str]) -> Iterator[str | MacroOption]:
-    """Yield arguments, of which one or two are an option about a macro."""
+    """Yield the arguments; an option about a macro, which may be two arguments, as a MacroOption."""
     remaining = iter(arguments)
     for first in remaining:
         match = _MACRO.fullmatch(first)

@@ -73,7 +73,7 @@ _PLACES = _ARGUMENTS | {"architectures": "ARCHITECTURES (or CMAKE_CUDA_ARCHITECT
 _KEY = "(" + "|".join(sorted(_KEYS, key=len, reverse=True)) + r")\b"
 
 _DIAGNOSTIC = re.compile(r"  |.*: (?:error|warning): ")
-"""Matches the compiler's lines and those that show code."""
+"""Matches output lines of the compiler: diagnostics and source lines."""
 
 
 class CMakeCall(NamedTuple):
@@ -130,7 +130,7 @@ class CMakeCall(NamedTuple):
 
 
 def _assigned(match: re.Match[str]) -> str:
-    """Return a key and its value in TOML as an argument and its values in CMake."""
+    """Return a `key = value` in TOML as the CMake argument with its values."""
     values = re.findall(r'"([^"]*)"', match[2])
     quoted = (f'"{value}"' if re.search(r"[\s;<>()]", value) else value for value in values)
     return " ".join([_ARGUMENTS[match[1]], *quoted])

@@ -95,7 +95,7 @@ def override_module(own: Architectures, value: str) -> Architectures:
 
 
 _listed = ";".join
-"""Writes a list of architectures as CMake does."""
+"""Function that joins a list of architectures as CMake does."""
 
 
 def _replaced(entries: Iterable[str], plain: Iterable[str], where: str) -> str:
@@ -103,10 +103,10 @@ def _replaced(entries: Iterable[str], plain: Iterable[str], where: str) -> str:
 
 
 MOST_VARIANTS = 10_000
-"""The most variants that a module may have. Each takes a compile job for each architecture."""
+"""Maximum number of variants of a module. Each needs a compile job per architecture."""
 
 _KEYS = ("exclude", "rows")
-"""The keys of the table that are no macros."""
+"""Keys of a variants table that are not macro names."""
 
 _VALUE: dict[str, Any] = {"type": ["string", "number", "boolean"]}
 
@@ -125,7 +125,7 @@ _SCHEMA: dict[str, Any] = {
 
 
 def _variants(value: Any, where: str) -> tuple[Variant, ...]:
-    """Return the variants that a table describes, in its order. Raises ConfigError."""
+    """Return the variants that a table describes, in the table's order. Raises ConfigError."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of macros and lists of their values, not {value!r}.")
     lists = {name: _values(name, found, where) for name, found in value.items() if name not in _KEYS}
@@ -187,7 +187,7 @@ def _check_value(value: Any, where: str) -> None:
 def _without(
     variants: Sequence[Variant], excluded: Sequence[Variant], lists: Mapping[str, object], where: str
 ) -> list[Variant]:
-    """Return the variants that have not all macros of one of `excluded`."""
+    """Return the variants without those that have all macros of an entry of `excluded`."""
     kept = list(variants)
     for macros in excluded:
         unknown = next((name for name, _ in macros if name not in lists), None)
@@ -222,10 +222,10 @@ TABLE = "tool.cuda-wheel"
 
 
 def _key(kind: Kind[T], default: T, doc: str, shown: str | None = None) -> T:
-    """Return a dataclass field that is a key of the table.
+    """Return a dataclass field for a key of the settings table.
 
-    Its metadata are the parser, the JSON schema, the description, and the default as TOML: `shown`, or `default`
-    itself.
+    The field's metadata are the parser, the JSON schema, the description, and the default as TOML: `shown`, or else
+    `default`.
     """
     metadata = {
         "parse": kind.parse,
@@ -422,9 +422,9 @@ class Config(Settings):
 
 
 def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> None:
-    """Raise ConfigError if options of the compiler change a macro that `variants` or `defines` sets.
+    """Raise ConfigError if compiler options change a macro that `variants` or `defines` sets.
 
-    `own` is the module's table, and `where` its name; the other keys are those of all modules.
+    `own` is the module's own table, called `where`; keys not in it come from the table of all modules.
     """
     defines = dict(module.defines)
     in_variants = {name for variant in module.variants for name, _ in variant}
@@ -440,7 +440,7 @@ def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> N
 
 
 def _with_override(config: Config, value: str) -> Config:
-    """Return the settings with CUDAARCHS of this value applied."""
+    """Return the settings after applying the value of CUDAARCHS."""
     shared = config.architectures
     replaced = override_project(shared, value)
     owns = (module.architectures for module in config.module)
@@ -450,7 +450,7 @@ def _with_override(config: Config, value: str) -> Config:
 
 
 def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the values of a table by field; raises ConfigError for an unknown key or an invalid value."""
+    """Return field name -> value of a table. Raises ConfigError for an unknown key or an invalid value."""
     known = {item.name.replace("_", "-"): item for item in fields(cls)}
     parsed = {}
     for key, value in table.items():
@@ -464,9 +464,9 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
 
 
 def _keys_in_options(parsed: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the values, by field, of the keys that a table's `options` set: "-std=c++20" is `std`.
+    """Return field name -> value that a table's `options` set: "-std=c++20" sets `std`.
 
-    Raises ConfigError if the table sets such a key to another value.
+    Raises ConfigError if the table itself sets the field to another value.
     """
     where_options, found = f"{where}.options", {}
     for key, value in read_options(parsed.get("options", ()), where_options).keys.items():
@@ -493,7 +493,7 @@ def ignored_options(tables: Iterable[Settings]) -> list[str]:
 
 
 def _suggestion(key: str, known: Mapping[str, Any]) -> str:
-    """Return what to write instead of an unknown key."""
+    """Return what to write instead of an unknown key: the most similar known key, or the list of known keys."""
     if key in {item.name.replace("_", "-") for item in fields(ModuleConfig)}:
         return f"it is a key of modules: put it into a [[{TABLE}.module]]."
     from difflib import get_close_matches  # start-up time: 1 ms, only for an error

@@ -82,7 +82,7 @@ def check_macro_value(text: str, where: str) -> None:
 
 
 def _reason_against(text: str) -> str | None:
-    """Return what a text has that would reach beyond its own line; None if it has nothing."""
+    """Return which part of a text would have an effect beyond its own line; None if no part has."""
     if not text.isprintable():
         return "a line break or another character that is not printable"
     if "??" in text:
@@ -98,7 +98,7 @@ def _reason_against(text: str) -> str | None:
 
 
 def _without_literals(text: str) -> str:
-    """Return a text with a 0 for each number, string and character."""
+    """Return a text with each number, string and character replaced by 0."""
     return "".join(token["other"] or "0" for token in _TOKEN.finditer(text))
 
 
@@ -193,7 +193,7 @@ def _listed(choices: tuple[str, ...]) -> str:
 
 
 STANDARDS = ("c++03", "c++11", "c++14", "c++17", "c++20", "c++23", "c++26")
-"""The C++ standards that releases of NVRTC compile, or may; each compiles some of them."""
+"""C++ standards that releases of NVRTC compile or may compile; each release compiles some of them."""
 
 STANDARD = one_of(*STANDARDS)
 
@@ -273,7 +273,7 @@ class Architectures:
     entries: tuple[str, ...]
     where: str
     note: str = ""
-    """What CUDAARCHS replaces and keeps of those that the project writes; empty if nothing."""
+    """Which of the project's architectures CUDAARCHS replaces, and which it keeps; "" if it has no effect."""
 
 
 def _architectures(value: Any, where: str) -> Architectures:
@@ -294,4 +294,4 @@ def _tables(value: Any, where: str) -> Any:
 
 
 TABLES: Kind[Any] = Kind(_tables, {"type": "array", "items": {"type": "object"}})
-"""An array of tables; `Config.from_table` parses each."""
+"""Parser of an array of tables; `Config.from_table` parses each table."""

@@ -16,7 +16,8 @@ __all__ = ["Signature", "Writer", "signature"]
 
 
 _MAX_WORK = 20_000
-"""Maximum number of nodes to write, and of characters in one: substitutions let a short symbol encode a long text."""
+"""Maximum number of nodes to write, and of characters in a node: with substitutions, a short symbol encodes a long
+text."""
 
 
 class Writer:
@@ -52,7 +53,7 @@ class Writer:
                 yield self.text(node, element)
 
     def _packs(self, node: Node) -> Iterator[Node]:
-        """Yield the packs that an expansion of `node` expands."""
+        """Yield the parameter packs that an expansion of `node` expands."""
         self._count_work()
         if node.kind == "pack":
             yield node
@@ -68,7 +69,7 @@ class Writer:
             raise DemanglingError
 
     def _resolved(self, node: Node, element: int | None) -> Node:
-        """Return the current element of a pack in an expansion; any other node as it is."""
+        """Return the current element of a pack that is being expanded; any other node unchanged."""
         if node.kind != "pack" or element is None:
             return node
         if element >= len(node.parts):
@@ -78,7 +79,7 @@ class Writer:
     # --- types and names --------------------------------------------------------------------------------
 
     def _halves(self, node: Node, element: int | None) -> tuple[str, str]:
-        """Return what stands before and after a declared name."""
+        """Return the parts of a declaration's type before and after the declared name."""
         self._count_work()
         self._depth += 1
         if node.kind == "pointer":
@@ -100,7 +101,7 @@ class Writer:
         return halves
 
     def _pointer(self, sign: str, target: Node, element: int | None) -> tuple[str, str]:
-        """Return the halves of a pointer or reference."""
+        """Return the parts of a pointer or reference type before and after the declared name."""
         target = self._resolved(target, element)
         unqualified = self._resolved(target.parts[0], element) if target.kind == "qualified" else target
         if unqualified.kind == "pointer" and "&" in unqualified.text and "&" in sign:  # reference collapsing
@@ -114,7 +115,7 @@ class Writer:
         return left + sign, right
 
     def _qualified(self, qualifiers: str, type_: Node, element: int | None) -> tuple[str, str]:
-        """Return the halves of a type with qualifiers."""
+        """Return the parts of a qualified type before and after the declared name."""
         type_ = self._resolved(type_, element)
         while type_.kind == "qualified":  # const twice, once from a template argument
             qualifiers = "".join(f" {word}" for word in dict.fromkeys((qualifiers + type_.text).split()))
@@ -167,7 +168,7 @@ class Writer:
         raise DemanglingError
 
     def _pack(self, node: Node, element: int | None) -> str:
-        """Return a pack, an expansion, or the number of elements of a pack as text."""
+        """Return the text of a pack, of an expansion, or of the number of elements in a pack."""
         if node.kind == "expansion":
             return ", ".join(self.list((node,), element))
         if node.kind == "count":
@@ -180,7 +181,7 @@ class Writer:
 
 
 _BRACKETS = {"template": ("<", ">"), "call": ("(", ")"), "braces": ("{", "}")}
-"""The brackets of nodes that are a name or type with a list."""
+"""Node kind -> the brackets around its list, for a name or type with a list."""
 
 
 class Signature(NamedTuple):

@@ -28,23 +28,25 @@ class ScannedKernel(NamedTuple):
     """The definition of a kernel in a text."""
 
     name: str
-    """Without scope."""
+    """Name without scope."""
     line: int
-    """That of `__global__`, from 1."""
+    """1-based line of `__global__`."""
     template: bool
-    """Whether it is a template, which has to be instantiated."""
+    """Whether the kernel is a template, which has to be instantiated."""
     parameters: tuple[str, ...] | None
-    """The tokens between its parentheses; None where macros of the text or a directive may change them."""
+    """Tokens between the parentheses of its parameter list; None if macros of the text or a directive may change
+    them."""
 
 
 _NOT_PARAMETER_LISTS = frozenset(
     {"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"}
     | {"__align__", "alignas", "decltype", "noexcept", "explicit", "requires"}
 )
-"""Words that may precede parentheses which are not a parameter list."""
+"""Words whose parentheses, in a kernel's heading, are not its parameter list."""
 
 _MAX_HEAD_TOKENS = 400
-"""Maximum number of tokens in the head of a declaration; longer ones are ignored, to keep the scan linear in time."""
+"""Maximum number of tokens in the heading of a declaration. Longer ones are ignored, so that the scan takes linear
+time."""
 
 
 def kernels_in(text: str) -> list[ScannedKernel]:
@@ -73,7 +75,7 @@ def _cached_kernels_in(text: str) -> tuple[ScannedKernel, ...]:
 
 
 def _definitions(tokens: Sequence[Token], directives: Sequence[Directive]) -> Iterator[tuple[int, ScannedKernel]]:
-    """Yield the definitions of kernels, each with its offset and without its line."""
+    """Yield the offset of each kernel definition and the kernel, whose line is not set yet."""
     macros = {_macro_name(directive) for directive in directives if directive.word == "define"}
     directive_offsets = [directive.start for directive in directives]
     for index, token in enumerate(tokens):
@@ -103,7 +105,7 @@ class _Head(NamedTuple):
 
 
 def _head(tokens: Sequence[Token], index: int) -> _Head | None:
-    """Return the head of the function that continues at `index`; None if it has no body."""
+    """Return the heading of the function whose tokens continue at `index`; None if it has no body."""
     end = min(index + _MAX_HEAD_TOKENS, len(tokens))
     name = ""
     while index < end:
@@ -189,7 +191,7 @@ _OTHERS = frozenset(
     | {"requires", "defined", "do", "else", "throw", "new", "__launch_bounds__", "__cluster_dims__", "__block_size__"}
     | {"__maxnreg__", "__attribute__", "__declspec", "__align__"}
 )
-"""Words that parentheses may follow and that name no function."""
+"""Words that may precede parentheses and are not function names."""
 
 _NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 
@@ -200,9 +202,9 @@ class FunctionDefinition(NamedTuple):
     head: str
     name: str
     line: int
-    """That of the name, from 1."""
+    """1-based line of the name."""
     body: int
-    """The offset after the opening brace."""
+    """Offset in the text after the opening brace."""
 
 
 def masked(text: str) -> str:
@@ -223,7 +225,8 @@ def function_definitions(plain: str) -> Iterator[FunctionDefinition]:
 
 
 def _declarator(part: str) -> tuple[str, str, int] | None:
-    """Return the head, the name and the offset of the name in the text before a body; None if it is no function."""
+    """Return the text before a function's name, the name, and the name's offset, from the text before a function body;
+    None if it declares no function."""
     at = 0
     while match := _NAME.search(part, at):
         if match[1] not in _OTHERS and _closes(part, match.end()):
@@ -233,7 +236,8 @@ def _declarator(part: str) -> tuple[str, str, int] | None:
 
 
 def _closes(text: str, start: int) -> bool:
-    """Return whether a parenthesis is closed: `f(Pair{` is a call."""
+    """Return whether the parenthesis that opens before `start` is closed in the text, as it is not in the call
+    `f(Pair{`."""
     return text[start:].count(")") > text[start:].count("(")
 
 

@@ -35,7 +35,7 @@ __all__ = [
 
 
 MAX_DEPTH = 80
-"""Maximum nesting of types and expressions. Real symbols stay below 30; Python's own recursion limit is far above."""
+"""Maximum nesting depth of types and expressions. Real symbols stay below 30; Python's recursion limit is far above."""
 
 
 class DemanglingError(Exception):
@@ -75,7 +75,8 @@ def scoped(scope: Node | None, name: Node) -> Node:
 
 
 _COMPILER_NAME = re.compile(r"_GLOBAL_[._$]N|_INTERNAL_[0-9a-f]{8}_")
-"""Prefixes of the names that compilers give to an unnamed namespace, and to all that is private to one file."""
+"""Matches the prefixes of names that compilers give to unnamed namespaces and to everything that is private to a
+file."""
 
 _INLINE_NAMESPACE = re.compile(r"__v?\d+|__cxx11|(?:CUB|THRUST)_\d+_\w+|_V_\d+_\w+|__(?:\d+_)?ABI\w*")
 """Inline namespaces of libcu++, CUB, Thrust, cooperative groups and the C++ standard libraries."""
@@ -89,7 +90,7 @@ def source_name(identifier: str) -> Node:
 
 
 _QUALIFIERS = {"K": "const", "V": "volatile", "r": "__restrict__"}
-"""<CV-qualifiers>, in the order in which people write them."""
+"""<CV-qualifiers> -> C++ keywords, in the order in which people write them."""
 
 
 class Cursor(ABC):
@@ -104,11 +105,11 @@ class Cursor(ABC):
         self._position = 2  # after "_Z"
         self._depth = 0
         self.substitutions: list[Node] = []
-        """What <substitution> refers to."""
+        """Nodes that <substitution> refers to by index."""
         self.template_arguments: tuple[Node, ...] | None = None
-        """What <template-param> refers to."""
+        """Arguments that <template-param> refers to by index; None where there are none."""
         self.in_lambda = False
-        """Whether <template-param> is an `auto` parameter of a lambda."""
+        """Whether <template-param> means an `auto` parameter of a lambda."""
 
     @abstractmethod
     def type(self) -> Node:
@@ -241,10 +242,10 @@ _CASTS: dict[str, str] = _TABLE["casts"]
 _LITERAL_SUFFIXES: dict[str, str] = _TABLE["literal suffixes"]
 
 _STANDARD_ABBREVIATIONS: dict[str, str] = _TABLE["standard abbreviations"]
-"""Substitutions with fixed meanings: "S" and this letter."""
+"""Letter after "S" -> the standard name that the substitution always means."""
 
 _BUILTIN_TYPES: dict[str, str] = _TABLE["builtin types"]
-"""<builtin-type>"""
+"""<builtin-type> code -> C++ type."""
 
 
 class NameReader(Cursor):
@@ -304,7 +305,7 @@ class NameReader(Cursor):
         return Node("member", qualifiers, (name,)) if qualifiers else name
 
     def _first_prefix(self) -> tuple[Node, bool]:
-        """Read the first part of a <prefix>; return it, and whether it becomes a candidate for <substitution>."""
+        """Read the first part of a <prefix>; return it, and whether it can be referred to by <substitution>."""
         two = self.peek(2)
         if two == "St" and not self.peek(3)[2:].isdigit():
             self.skip(2)
@@ -533,7 +534,8 @@ class TypeReader(NameReader):
         return Node("pointer", sign, (self.type(),))
 
     def _function_type(self) -> Node:
-        """Read <function-type>: its parts are the result and the parameters, its text is the qualifiers."""
+        """Read <function-type>. The node's parts are the result type and the parameter types; its text is the
+        qualifiers."""
         self.expect("F")
         self.take("Y")  # extern "C"
         result = self.type()
@@ -566,7 +568,7 @@ _RULES: dict[str, Callable[[TypeReader], Node]] = {
     "A": TypeReader._array_type,
     "M": TypeReader._pointer_to_member_type,
 }
-"""Rules by the first character of a type."""
+"""First character of a type's code -> the method that reads it."""
 
 _EXTENDED_RULES: dict[str, Callable[[TypeReader], Node]] = {
     "DF": TypeReader._sized_float,
@@ -576,7 +578,7 @@ _EXTENDED_RULES: dict[str, Callable[[TypeReader], Node]] = {
     "Dv": TypeReader._vector_type,
     "Do": TypeReader._noexcept_function,
 }
-"""Rules by the first two characters of a type."""
+"""First two characters of a type's code -> the method that reads it."""
 
 
 class SymbolReader(TypeReader):
@@ -615,7 +617,7 @@ class SymbolReader(TypeReader):
         return node
 
     def _expressions(self) -> tuple[Node, ...]:
-        """Read <expression>* E."""
+        """Read <expression>* E and return the expressions."""
         expressions = []
         while not self.take("E"):
             expressions.append(self.expression())
@@ -738,7 +740,7 @@ _RULES_BY_CODE: dict[str, Callable[[SymbolReader, str], Node]] = {
 
 
 def _literal(type_: Node, digits: str) -> Node:
-    """Return a literal of a type; `digits` are those of the symbol, with "n" as the minus sign."""
+    """Return a literal of a type; `digits` are its digits in the symbol, where "n" is the minus sign."""
     type_name = type_.text if type_.kind == "name" else ""
     if type_name in ("float", "double"):
         return name_node(_floating(digits, type_name))
@@ -755,7 +757,7 @@ def _literal(type_: Node, digits: str) -> Node:
 
 
 def _floating(digits: str, type_: str) -> str:
-    """Return a literal from the bytes of an IEEE number in hexadecimal."""
+    """Return a floating-point literal from the hexadecimal bytes of an IEEE number."""
     try:
         (value,) = struct.unpack({"float": ">f", "double": ">d"}[type_], bytes.fromhex(digits))
     except (ValueError, struct.error):

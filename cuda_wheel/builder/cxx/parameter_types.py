@@ -33,7 +33,7 @@ __all__ = [
 
 
 LONG_SIZE = struct.calcsize("l")
-"""Bytes of a `long`. NVRTC takes it from the machine that it runs on: 8, but 4 on Windows."""
+"""Size of `long` in bytes, which NVRTC takes from the machine that it runs on: 8, but 4 on Windows."""
 
 _INTEGER_SIZES = {"char": 1, "short": 2, "int": 4, "long": LONG_SIZE, "long long": 8}
 
@@ -41,7 +41,7 @@ NUMBER_SIZES = {
     **{"bool": 1, "signed char": 1, "float": 4, "double": 8},
     **{sign + name: size for name, size in _INTEGER_SIZES.items() for sign in ("", "unsigned ")},
 }
-"""Sizes in bytes of the types that are numbers in PTX too."""
+"""C++ type that is a number in PTX too -> its size in bytes."""
 
 _VECTOR_SIZES = {
     f"{name}{count}": NUMBER_SIZES[element] * count
@@ -60,7 +60,7 @@ ARRAY_SIZES = {
     **{f"{scope}::complex<float>": 8 for scope in ("std", "cuda::std")},
     **{f"{scope}::complex<double>": 16 for scope in ("std", "cuda::std")},
 }
-"""Sizes in bytes of the types that are arrays of bytes in PTX."""
+"""C++ type that is an array of bytes in PTX -> its size in bytes."""
 
 SPELLINGS = {
     **{
@@ -75,10 +75,10 @@ SPELLINGS = {
     **{name: name for name in ("bool", "char", "float", "double", "void")},
     **{"char signed": "signed char", "char unsigned": "unsigned char"},
 }
-"""The fundamental types, by the words of any of their spellings in alphabetical order: "int long" is "long"."""
+"""Words of a fundamental type, in alphabetical order ("int long") -> the type's usual spelling."""
 
 FUNDAMENTAL_WORDS = frozenset(word for spelling in SPELLINGS for word in spelling.split())
-"""The words that spell fundamental types."""
+"""Words that occur in names of fundamental types."""
 
 _LONG_64 = "long" if LONG_SIZE == 8 else "long long"
 
@@ -88,7 +88,8 @@ STANDARD_TYPES = {
     **{"uint8_t": "unsigned char", "uint16_t": "unsigned short", "uint32_t": "unsigned int"},
     **dict.fromkeys(("uint64_t", "uintptr_t", "size_t"), f"unsigned {_LONG_64}"),
 }
-"""Type names of the standard library, as cuda-wheel's own headers define them for NVRTC: as under nvcc."""
+"""Type name of the standard library -> the fundamental type that cuda-wheel's headers define it as for NVRTC, equal to
+nvcc's."""
 
 KNOWN_TYPES = {
     **{name: name for name in (*SPELLINGS.values(), *ARRAY_SIZES)},
@@ -97,11 +98,12 @@ KNOWN_TYPES = {
     **STANDARD_TYPES,
     **{f"{scope}::{name}": type_ for scope in ("std", "cuda::std") for name, type_ in STANDARD_TYPES.items()},
 }
-"""Known types, by their own names and by the aliases that headers define for them."""
+"""Name or alias of a known type -> the name of the type."""
 
 
 _HALF_HEADER = re.compile(r"""[<"](?:cuda_fp16|cuda_bf16|mma)\.h[>"]""")
-"""The headers that define CUDA's `half`. Without them it may be a type of the project's headers, which are not read."""
+"""Matches the headers that define CUDA's `half`. Without them, `half` may be a type of the project's headers, which are
+not read."""
 
 _RESTRICT = ("__restrict__", "__restrict", "restrict")
 
@@ -145,7 +147,8 @@ def parameter_names(text: str, macros: Collection[str] = ()) -> dict[str, tuple[
 
 
 def _parameter_name(words: Sequence[str]) -> str:
-    """Return the name in the tokens of a parameter's declaration, or "" if it has none or is no simple declaration."""
+    """Return the parameter's name from the tokens of its declaration; "" if it has no name or is not a simple
+    declaration."""
     words = words[: words.index("=")] if "=" in words else words
     while list(words[:2]) == ["[", "["] and "]" in words:  # an attribute
         words = words[words.index("]") + 2 :]
@@ -188,7 +191,7 @@ def _types(words: Sequence[str], ambiguous: Collection[str]) -> tuple[str, ...] 
 
 
 def _split(words: Sequence[str]) -> list[list[str]] | None:
-    """Return the tokens of each parameter of a list; None if the number of parameters is uncertain."""
+    """Return the tokens of each parameter in a list; None if the number of parameters is uncertain."""
     if list(words) in ([], ["void"]):
         return []
     parameters: list[list[str]] = [[]]
@@ -233,7 +236,8 @@ class _Declaration(NamedTuple):
 
 
 def _declaration(words: Sequence[str]) -> _Declaration | None:
-    """Return the declaration in tokens without a default argument; None if they may be more than a type and a name."""
+    """Return the type and name that tokens declare, without a default argument; None if they may declare anything
+    else."""
     is_array = "[" in words
     if is_array:
         if words.count("[") > 1 or words[-1] != "]":
@@ -250,9 +254,9 @@ def _declaration(words: Sequence[str]) -> _Declaration | None:
 
 
 def _type_name(words: list[str]) -> tuple[str, list[str]]:
-    """Return the type name at the beginning of tokens, and the tokens after it.
+    """Return the type name at the start of tokens ("" if there is none), and the tokens after it.
 
-    A fundamental type has one name for all orders of its words. The name is "" if the tokens begin with none.
+    A fundamental type has one name, whatever the order of its words.
     """
     if words and words[0] in FUNDAMENTAL_WORDS:
         count = next((index for index, word in enumerate(words) if word not in FUNDAMENTAL_WORDS), len(words))
@@ -276,7 +280,7 @@ def _type_name(words: list[str]) -> tuple[str, list[str]]:
 
 
 def _pointers(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return each "*" at the beginning of tokens with its qualifiers, and the tokens after them."""
+    """Return each "*" at the start of tokens with its qualifiers, and the tokens after them."""
     pointers: list[str] = []
     index = 0
     while index < len(words) and words[index] == "*":
@@ -296,7 +300,7 @@ def _is_name(word: str) -> bool:
 # --- known names with another meaning ---------------------------------------------------------------
 
 _MAX_ALIAS_TOKENS = 8
-"""Maximum number of tokens from `typedef` to the name, if it names a known type again."""
+"""Maximum number of tokens between `typedef` and the name in a redundant definition of a known type."""
 
 
 def redeclared(tokens: Sequence[Token]) -> frozenset[str]:
@@ -320,7 +324,8 @@ def redeclared(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def _is_redeclared(texts: Sequence[str], index: int, alias: int | None) -> bool:
-    """Return whether the name at `index` may get another meaning; `alias` is where an open typedef or using began."""
+    """Return whether the name at `index` may be redefined; `alias` is the index of an unfinished `typedef` or
+    `using`."""
     before, after = texts[index - 1], texts[index + 1]
     if before in _CLASS_KEYS or (before in (")", "]") and after in ("{", ":", ";")):  # struct __align__(4) half {
         return True
@@ -330,7 +335,8 @@ def _is_redeclared(texts: Sequence[str], index: int, alias: int | None) -> bool:
 
 
 def _is_same_alias(words: Sequence[str]) -> bool:
-    """Return whether a typedef or using, up to the token after its name, gives that name its known meaning."""
+    """Return whether a `typedef` or `using`, given up to the token after its name, defines the name as its known
+    type."""
     name = words[-2]
     if words[0] == "using":
         return words[-4:-2] == ["std", "::"] and words[-1] == ";" and name in STANDARD_TYPES

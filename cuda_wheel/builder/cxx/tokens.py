@@ -33,7 +33,7 @@ __all__ = [
 MARKERS = frozenset(
     {"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"}
 )
-"""The words with which CUDA marks a definition."""
+"""Words with which CUDA marks a definition, such as `__global__`."""
 
 DECORATION = MARKERS | {
     *("__forceinline__", "__noinline__", "__inline__", "__inline", "__restrict__", "__restrict", "restrict"),
@@ -129,7 +129,7 @@ def end_of_argument(tokens: Sequence[Token], index: int) -> int:
 
 
 ANGLES = {"<": 1, ">": -1, "<<<": 3, ">>>": -3}
-"""How much deeper in template arguments the tokens are that follow."""
+"""Token -> change of the nesting depth of template arguments after it."""
 
 
 def template_arguments_end(tokens: Sequence[Token], index: int) -> int | None:
@@ -215,7 +215,7 @@ class FalseBranches:
         return any(line in lines for lines in self._lines)
 
     def _condition(self, directive: Directive) -> bool | None:
-        """Return whether a condition is true; None if the text does not tell."""
+        """Return whether a directive's condition is true; None if the text does not decide it."""
         if directive.word in ("ifdef", "ifndef"):
             is_defined = self._is_defined(directive.rest.split()[0]) if directive.rest.split() else None
             return is_defined if directive.word == "ifdef" or is_defined is None else not is_defined

@@ -20,8 +20,8 @@ _OPTIONS = {
     "balance": ["-compress-mode=balance", "-compress-all"],
     "size": ["-compress-mode=size"],
 }
-"""nvFatbin's options for each value of `compress`. Without -compress-all, "speed" and "balance" compress only PTX. The
-mode "default" is left out: it is "speed" for nvFatbin 12.9, and "balance" for 13.5."""
+"""Value of `compress` -> options for nvFatbin. Without -compress-all, "speed" and "balance" compress only PTX.
+nvFatbin's mode "default" is not used: it means "speed" in nvFatbin 12.9, and "balance" in 13.5."""
 
 
 @phase("bundling")
@@ -78,7 +78,8 @@ def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -
 
 
 def _compression(request: BundleRequest, fatbin: bytes) -> Compression:
-    """Return how nvFatbin compressed a fatbin, which decides the drivers that read it. Raises ToolchainError."""
+    """Return which compression nvFatbin used in a fatbin, on which the drivers that can read it depend. Raises
+    ToolchainError."""
     name, images, compress = request
     try:
         compression = compression_of(fatbin)

@@ -30,10 +30,10 @@ __all__ = ["FIRST_PTX_ISA", "in_short", "lower", "proof_text"]
 
 
 _REGISTER = re.compile(r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+")
-"""Matches a register of the compiler's that is no predicate."""
+"""Matches a register of the compiler that is not a predicate."""
 
 _ANY_REGISTER = "%r0"
-"""What stands for each register before the forms of lines are looked up: most lines are then equal to others."""
+"""Text that replaces each register before the forms of lines are looked up, which makes most lines equal to others."""
 
 _VALUE = re.compile(
     _REGISTER.pattern + r"|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
@@ -43,10 +43,11 @@ _VALUE = re.compile(
 number of a predicate, of local memory, of a parameter or of a variable without a name."""
 
 _TOKEN = re.compile(r"-?[\w$%.]+|[^\w$%.-]+|-")
-"""A word with its sign, or what stands between words."""
+"""Matches a word with its sign, or the text between two words."""
 
 _PARAMETER = re.compile(r"^\.param [^\n]*", re.MULTILINE)
-"""A line that declares a parameter: the size of all together may need a version."""
+"""Matches a line that declares a parameter, because the total size of all parameters may need a newer PTX ISA
+version."""
 
 
 def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[str]]:
@@ -75,7 +76,7 @@ def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[s
 
 
 _REGISTERS = re.compile(r"\.reg \.([a-z0-9]+) ([%\w]+?)<\d+>;")
-"""A declaration of numbered registers: their type and the beginning of their names."""
+"""Matches a declaration of numbered registers; the groups are their type and the prefix of their names."""
 
 _WORD = re.compile(r"[%$\w]+")
 
@@ -88,7 +89,7 @@ _JUMP = re.compile(r"(?:@\S+ )?(?:br[ax]|ret|exit|trap)\b")
 _FIRST_OPERAND = re.compile(r"(?:@\S+ )?\S+ ((?:\{[^{}]*\}|[^,{}])*)")
 
 _ANY = "__cuda_wheel_any"
-"""The variable that registers are loaded from and stored to."""
+"""Name of the variable that registers are loaded from and stored to."""
 
 
 def in_short(ptx: str, proven: Collection[str] = ()) -> str:
@@ -111,7 +112,8 @@ def in_short(ptx: str, proven: Collection[str] = ()) -> str:
 
 
 def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
-    """Return a kernel's text with the statements that have a form that is not `known`; add theirs to it."""
+    """Return a kernel's text reduced to the statements with a form that is not in `known`; add these forms to
+    `known`."""
     head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
     kept: list[str] = []
     declared: list[str] = []
@@ -135,7 +137,7 @@ def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
 
 
 _SIZES = {"pred": ""} | {kind + size: "b" + size for kind in "bsuf" for size in ("16", "32", "64")}
-"""The types of registers, and those by which they are loaded and stored."""
+"""Type of a register -> the type by which it is loaded and stored."""
 
 _OWN_REGISTERS = (".reg .b32 %cuda_wheel_value;", ".reg .pred %cuda_wheel_condition;")
 
@@ -145,7 +147,7 @@ _STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_A
 
 
 def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
-    """Yield a statement between loads of its registers and stores of its result."""
+    """Yield a statement, between loads of all its registers and stores of its result registers."""
     first = _FIRST_OPERAND.match(statement)
     results = _registers(statement if first is None or statement.startswith("{") else first[1], sizes)
     for name, size in _registers(statement, sizes).items():
@@ -160,13 +162,13 @@ def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterat
 
 
 def _registers(text: str, sizes: Mapping[str, str]) -> dict[str, str]:
-    """Return the numbered registers that a text names, and by which type they are loaded and stored."""
+    """Return each numbered register in a text -> the type by which it is loaded and stored."""
     names = dict.fromkeys(_WORD.findall(text))
     return {name: sizes[start] for name in names if (start := name.rstrip("0123456789")) in sizes and start != name}
 
 
 def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
-    """Yield the statements, labels and blocks of a kernel's body, each with the forms of its lines."""
+    """Yield each statement, label or block of a kernel's body, with the forms of its lines."""
     lines: list[str] = []
     forms: set[str] = set()
     depth = 0
@@ -183,8 +185,8 @@ def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
 
 
 def _without_name(text: str, kernel: Item) -> str:
-    """Return a text without a kernel's name, of which the names of what the kernel contains have the part after "_Z",
-    if it is mangled."""
+    """Return a text without the kernel's name; without only the part after "_Z" if the name is mangled, because that is
+    what the names of things inside the kernel contain."""
     return text.replace(kernel.name.removeprefix("_Z"), "")
 
 
@@ -195,13 +197,14 @@ def _forms_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 18)
 def _form(line: str) -> str:
-    """Return the form of a line. Texts repeat few lines but for the numbers of registers, and lines few tokens."""
+    """Return the form of a line, cached: texts repeat few lines apart from register numbers, and lines use few
+    tokens."""
     return "".join(map(_general, _TOKEN.findall(line)))
 
 
 @lru_cache(maxsize=1 << 18)
 def _general(token: str) -> str:
-    """Return a token with "0" for a register, number, label or name."""
+    """Return "0" for a token that is a register, number, label or name; any other token unchanged."""
     return _VALUE.sub("0", token)
 
 
@@ -210,7 +213,7 @@ def _forms(ptx: str, kernel: Item) -> frozenset[str]:
 
 
 def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
-    """Return kernels that together have all forms: each time the one that adds most for its length."""
+    """Return kernels that together have all forms, chosen greedily by the number of new forms per length."""
     chosen: set[Item] = set()
     missing = {item: set(each) for item, each in forms.items() if each}
     while missing:
@@ -222,7 +225,8 @@ def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
 
 
 Assemble = Callable[[str, str], bytes]
-"""Returns the machine code of a PTX text for an architecture; raises CompileError with the assembler's log."""
+"""Function of a PTX text and an architecture that returns the machine code; raises CompileError with the assembler's
+log."""
 
 _REQUIRED = re.compile(r"requires PTX ISA \.version (\d+)\.(\d+)")
 
@@ -234,12 +238,12 @@ FIRST_PTX_ISA: dict[str, Version] = {
     "120f": (8, 8), "121f": (8, 8), "88": (9, 0), "110": (9, 0), "110a": (9, 0), "110f": (9, 0),
     "107": (9, 4), "107a": (9, 4), "107f": (9, 4),
 }  # fmt: skip
-"""The PTX ISA version that introduced each target, or OLDEST. Source: PTX ISA, "Release Notes"."""
+"""Target -> the PTX ISA version that introduced it, or OLDEST if that is later. Source: PTX ISA, "Release Notes"."""
 
 
 _PROVEN: dict[tuple[Assemble, str, Version, Version], set[str]] = {}
-"""The forms of lines that this process has proven, by assembler, architecture and both versions: files of one project
-have most of theirs in common."""
+"""(assembler, architecture, compiler's version, lowered version) -> forms of lines already proven in this process.
+Files of one project share most forms."""
 
 
 class _Proof:
@@ -262,7 +266,7 @@ class _Proof:
         return True
 
     def _in_short(self, text: str, proven: Collection[str]) -> str:
-        """Return the text in short, or as it is where the assembler refuses that."""
+        """Return the shortened text, or the whole text if the assembler refuses the shortened one."""
         short = in_short(text, proven)
         try:
             self._reference(short)
@@ -320,7 +324,7 @@ def _with_version(text: str, version: Version, proof: _Proof, arch: str, source:
 
 
 def _too_low(version: Version, arch: str, needed: PtxNeeds) -> str:
-    """Return why a version that is lower than the compiler's is not taken, or ""."""
+    """Return why a version below the compiler's is not used; "" if it may be used."""
     first = FIRST_PTX_ISA.get(arch)
     if first is None:
         return f'cuda-wheel does not know which version compute_{arch} needs; "as-compiled" keeps the compiler\'s.'

@@ -40,25 +40,25 @@ __all__ = [
 
 
 OLDEST: Version = (6, 3)
-"""PTX of CUDA 10.0, the oldest release whose driver is worth reaching."""
+"""PTX ISA version of CUDA 10.0, the oldest release whose driver is worth supporting."""
 
 
 class PtxNeeds(NamedTuple):
     """What a PTX text needs."""
 
     version: Version
-    """The lowest PTX ISA version that all known words allow."""
+    """Lowest PTX ISA version that supports all known words."""
     word: str
-    """The word that needs this version; "" where none needs more than OLDEST."""
+    """A word that needs `version`; "" if that is OLDEST."""
     unknown: str
-    """A word that the table does not know, of which nothing can be said; "" if there is none."""
+    """A word of the text that is not in the table, so that its version is unknown; "" if there is none."""
 
 
 class _Form(NamedTuple):
     pattern: re.Pattern[str]
     version: Version
     newer: Mapping[str, Version]
-    """The modifiers of the form that are newer than it."""
+    """Modifier -> PTX ISA version, for modifiers of the form that are newer than the form."""
 
 
 _COMMENT = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
@@ -76,25 +76,26 @@ _UNTERMINATED = re.compile(
 """Directives that end without a semicolon; strings are blank."""
 
 _BRACES = re.compile(r"\{([^;{}]*)\}")
-"""The elements of a vector or of an initialiser. A block contains a semicolon."""
+"""Matches the elements of a vector or of an initialiser. A block differs in that it contains a semicolon."""
 
 _MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
 """The operator mask(); its group is the first digit of a number. Source: PTX ISA, "Initializers"."""
 
 _NUMBERED = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
-"""The compiler's registers, by the kinds that the table's rules of operands tell apart, and what stands for each."""
+"""Regular expression for each kind of the compiler's registers that the table's operand rules distinguish, and the text
+that replaces it."""
 
 _STATEMENT = re.compile(
     r"\s*(?:[\w$%]+\s*:(?!:)\s*)*(?:@\s*!?\s*[\w$%]+\s*)?(?P<opcode>[A-Za-z_]\w*)?(?P<modifiers>(?:\s*\.\w+(?:::\w+)*)*)"
 )
-"""Labels, a predicate, and the word that says what the statement is. A directive has no opcode."""
+"""Matches the labels, the predicate, and the word that tells what the statement is; a directive has no opcode."""
 
 _WORD = re.compile(r"\.[A-Za-z_][\w:]*")
 
 _REGISTER = re.compile(r"%[A-Za-z_$][\w$]*")
 
 _SMALL_PARAMETERS = 4352
-"""The size in bytes that a kernel's parameters may have together before PTX ISA 8.1. Source: PTX ISA, ".entry"."""
+"""Maximum total size in bytes of a kernel's parameters before PTX ISA 8.1. Source: PTX ISA, ".entry"."""
 
 
 class _OperandRule(NamedTuple):
@@ -106,7 +107,7 @@ class _OperandRule(NamedTuple):
 
 @cache
 def _operand_rules() -> Mapping[str, Sequence[_OperandRule]]:
-    """Return opcode -> what its operands need."""
+    """Return opcode -> rules for the PTX ISA version that its operands need."""
     rules: dict[str, list[_OperandRule]] = {}
     for row in ptx_table()["operands"]:
         rule = _OperandRule(re.compile(row["instruction"]), re.compile(row["operands"]), row["version"], row["what"])
@@ -127,7 +128,7 @@ def requirement(text: str, arch: str) -> PtxNeeds:
 
 
 def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield what a text contains, each with the version that it needs; None where that is not known."""
+    """Yield each feature in a text with the PTX ISA version that it needs; None if that is unknown."""
     if "//" in text or "/*" in text:  # normalised text has no comments, and the search takes long
         text = _COMMENT.sub(lambda match: match[1] or " ", text)
     pragmas = _PRAGMA.findall(text)
@@ -147,9 +148,9 @@ def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
 
 
 def _distinct(text: str) -> str:
-    """Return a text with one of those statements that differ in the numbers of registers alone.
+    """Return a text with only one of the statements that differ in nothing but register numbers.
 
-    These are most statements of a large text. What stands between two semicolons is kept or left out as a whole;
+    These are most statements of a large text. The text between two semicolons is kept or dropped as a whole;
     declarations of registers are kept.
     """
     general = text
@@ -160,7 +161,7 @@ def _distinct(text: str) -> str:
 
 
 def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
-    """Yield what debugging directives need. Source: PTX ISA, ".loc" and ".section"."""
+    """Yield each debugging directive with the PTX ISA version that it needs. Source: PTX ISA, ".loc" and ".section"."""
     if match["inlined"]:
         yield ".loc with inlined_at", (7, 2)
     if ":" in (match["section"] or ""):
@@ -170,7 +171,8 @@ def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
 
 
 def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield what the statements of a text contain; it has no strings and no directives that end without a semicolon."""
+    """Yield the features in the statements of a text without strings and without directives that end without a
+    semicolon."""
     shorter = _BRACES.sub(_without_elements, text)
     while shorter != text:
         text, shorter = shorter, _BRACES.sub(_without_elements, shorter)
@@ -203,7 +205,7 @@ def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
 
 
 def _without_elements(match: re.Match[str]) -> str:
-    """Return what stands for elements in braces; an empty block stays one."""
+    """Return the replacement for elements in braces; an empty block stays an empty block."""
     return " 0 " if match[1].strip() else ";"
 
 
@@ -215,7 +217,7 @@ def _operand_needs(opcode: str, modifiers: str, operands: str) -> Iterator[tuple
 
 
 def _registers(text: str, directives: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield the special registers; a register that the text declares is none."""
+    """Yield the special registers in a text, without the registers that the text declares."""
     declared = set(_REGISTER.findall(directives))
     numbered = {name.rstrip("0123456789") for name in set(_REGISTER.findall(text)) - declared}
     if numbered <= declared:
@@ -265,7 +267,7 @@ def ptx_table() -> Mapping[str, Any]:
 
 @cache
 def _table_forms() -> dict[str, list[str]]:
-    """Return opcode -> its forms, as strings of the table."""
+    """Return opcode -> its forms, as the table spells them."""
     forms: dict[str, list[str]] = {}
     for form in ptx_table()["forms"]:
         for opcode in form.split(" ", 2)[1].split(","):
@@ -275,7 +277,7 @@ def _table_forms() -> dict[str, list[str]]:
 
 @cache
 def _forms(opcode: str) -> list[_Form]:
-    """Return the forms of an instruction. Those of all instructions would take half a second to compile."""
+    """Return the forms of an instruction, compiled on demand: compiling all forms takes half a second."""
     forms = []
     for text in _table_forms().get(opcode, ()):
         version, _, *slots = text.split()
@@ -299,5 +301,5 @@ def _slot_pattern(slot: str) -> str:
 
 @cache
 def _words_of(part: str) -> dict[str, Version]:
-    """Return word -> PTX ISA version, of a part of the table that lists words by version."""
+    """Return word -> PTX ISA version, from a part of the table that lists words by version."""
     return {word: parse_version(version) for version, words in ptx_table()[part].items() for word in words}

@@ -35,7 +35,7 @@ __all__ = [
 _UNSIZED = re.compile(r"\[ *\]")
 
 SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
-"""Functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
+"""Names of functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
 
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
 
@@ -48,13 +48,13 @@ _LINE_COMMENT = re.compile(r"//[^\n]*")
 _STRING = re.compile(r'"[^"\n]*"?')
 
 _UNUSUAL = re.compile(r"[^\t\n\r -~]")
-"""A character that compilers do not write; some are white space."""
+"""Matches a character that compilers do not write in PTX; some are white space."""
 
 _NOISE_IN_STRINGS = ("\t", "\r", "  ", "//", "\\")
-"""What a string may contain that is noise elsewhere, or that does not end it."""
+"""Parts of strings that are noise outside strings, or that do not end a string."""
 
 _NOISE = ("\t", "\r", "  ", "//", "/*", "\n\n", "\n ", " \n")
-"""What a normal text does not contain, but in strings."""
+"""Text that does not occur in normalised PTX outside strings."""
 
 _BOUND = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d{1,9}(?:\s*,\s*\d{1,9}){0,2})",
@@ -68,7 +68,8 @@ _BOUND_NAMES = {
     "maxclusterrank": "cluster_blocks",
     "reqnctapercluster": "cluster_blocks",
 }
-"""Source: PTX ISA, "Performance-Tuning Directives" and "Cluster Dimension Directives"."""
+"""PTX directive -> name of a launch bound. Source: PTX ISA, "Performance-Tuning Directives" and "Cluster Dimension
+Directives"."""
 
 _FILE = re.compile(r'^([ \t]*\.file\s+\d+\s+")([^"\n]*)(")', re.MULTILINE)
 
@@ -121,7 +122,7 @@ def normalise(ptx: str) -> str:
 
 
 def _is_plain(ptx: str) -> bool:
-    """Return whether only comments contain "//", and strings nothing that is noise elsewhere."""
+    """Return whether "//" occurs only in comments, and no string contains what is noise outside strings."""
     if "/*" in ptx or _UNUSUAL.search(ptx) or any('"' in comment for comment in _LINE_COMMENT.findall(ptx)):
         return False
     return not any(each in string for string in _STRING.findall(ptx) for each in _NOISE_IN_STRINGS)
@@ -135,7 +136,7 @@ def _normalised(ptx: str) -> str:
 
 
 def _quickly_normalised(ptx: str) -> str:
-    """Do the work of `_normalised` in a third of the time, for a text that `_is_plain`."""
+    """Return the same as `_normalised` in a third of the time, for a text for which `_is_plain` is true."""
     text = f"\n{_LINE_COMMENT.sub('', ptx)}\n".replace("\t", " ").replace("\r", " ")
     for noise, rest in ("  ", " "), ("\n ", "\n"), (" \n", "\n"), ("\n\n", "\n"):
         while noise in text:
@@ -188,7 +189,7 @@ _MARK = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*|[;{}]', 
 _SPACE = re.compile(r"(?:\s|/\*.*?(?:\*/|\Z)|//[^\n]*)*", re.DOTALL)
 
 _LINE = re.compile(r"\.(?:version|target|address_size|file)\b[^\n]*")
-"""A directive that ends with its line."""
+"""Matches a directive that ends at the end of its line."""
 
 _FUNCTION = re.compile(
     r"(?:\.(?:visible|extern|weak)\s+)?\.(?:entry|func)\s*(?:\.noreturn\s*)?(?:\([^()]*\)\s*)?(?:\.noreturn\s*)?([\w$%]+)"
@@ -213,7 +214,7 @@ def items(ptx: str) -> Iterator[Item]:
 
 
 def _end(ptx: str, start: int, ends_with_brace: bool) -> int:
-    """Return the end of the item that begins at `start`: a semicolon, or the brace that closes a body."""
+    """Return the offset at which the item that begins at `start` ends: a semicolon, or the brace that closes a body."""
     depth = 0
     for mark in _MARK.finditer(ptx, start):
         if mark[0] == "{":
@@ -278,7 +279,7 @@ def without_kernels(ptx: str, removed: Collection[str], kept_variables: Collecti
 
 
 def _reached(starts: Collection[str], uses: dict[str, set[str]]) -> set[str]:
-    """Return these names and all that they use, directly or not."""
+    """Return the names of `uses` that are reached from `starts`, directly or not."""
     reached: set[str] = set()
     waiting = list(starts)
     while waiting:

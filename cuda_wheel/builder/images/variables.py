@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
-"""How the symbols begin that the compiler adds: string literals, virtual function tables, guards."""
+"""Matches the prefixes of symbols that the compiler adds: string literals, virtual function tables, guards."""
 
 LIBRARY_NAMESPACES = (
     "cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|c10|at|torch|pybind11|nanobind|fmt|spdlog"
@@ -38,7 +38,7 @@ place of PyTorch's and pybind11's."""
 _LIBRARIES = re.compile(rf"(?:{LIBRARY_NAMESPACES})::")
 
 _LITERAL = re.compile(r"\$str(?:\$\d+)?")
-"""Matches the symbol of a string literal, which no program looks up."""
+"""Matches the symbol of a string literal, which no program looks up by name."""
 
 _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
@@ -129,6 +129,6 @@ def without_unused(ptx: str, is_library: Callable[[str], bool] = is_library_vari
 
 
 def _count_uses(ptx: str, symbols: Iterable[str]) -> Counter[str]:
-    """Return how often each of these symbols occurs in a text, its declaration included."""
+    """Return symbol -> number of occurrences in a text, including its declaration."""
     wanted = frozenset(symbols)
     return Counter(word for word in _WORD.findall(ptx) if word in wanted) if wanted else Counter()

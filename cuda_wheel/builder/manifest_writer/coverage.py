@@ -42,17 +42,17 @@ __all__ = [
 
 
 Cell = Literal["native", "jit", "link", "unproven", "none", "unknown"]
-"""How a module loads on a GPU with a driver: "native" from machine code, "jit" from PTX by the driver, "link" from PTX
-by nvJitLink if that is installed, "none" not at all; "unproven" if it is not known whether it loads (see
-`Resolution.doubt`), "unknown" if the driver does not support the GPU."""
+"""How a module loads on a GPU with a driver: "native" from machine code; "jit" from PTX by the driver; "link" from PTX
+by nvJitLink, if that is installed; "none" not at all; "unproven" if that is unknown (see `Resolution.doubt`); "unknown"
+if the driver does not support the GPU."""
 
 DRIVERS: tuple[Version, ...] = tuple(release.cuda for release in RELEASES if release.cuda >= OLDEST_DRIVER)
-"""The CUDA versions of all drivers that can load a module."""
+"""CUDA releases of all drivers that can load a module."""
 
 GPU_OF: dict[Version, Gpu] = {gpu.capability: gpu for gpu in GPUS}
 
 Key = tuple[Version, Version]
-"""A compute capability and a driver's CUDA version."""
+"""Compute capability, and the CUDA release of a driver."""
 
 KEYS: tuple[Key, ...] = tuple((gpu.capability, driver) for gpu in GPUS for driver in DRIVERS)
 
@@ -62,7 +62,7 @@ class Coverage(NamedTuple):
 
     names: tuple[str, ...]
     manifest: Manifest
-    """The manifest of one of them."""
+    """Manifest of one of the modules."""
     cells: Mapping[Key, Cell]
 
 
@@ -85,10 +85,11 @@ def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
 
 
 Cells = tuple[Cell, ...]
-"""Those of KEYS."""
+"""Cells of all entries of KEYS, in the same order."""
 
 KnownCells = dict[tuple[Any, ...], Cells]
-"""By what of a module's images decides them: a project may have thousands of modules, with few sets of targets."""
+"""The images' properties that decide the cells -> the cells. A project may have thousands of modules, but few sets of
+targets."""
 
 
 def distinct(manifests: Iterable[Manifest]) -> Iterable[Manifest]:
@@ -139,7 +140,7 @@ class Requirement(NamedTuple):
 
 
 LEVELS: tuple[Cell, ...] = ("none", "unproven", "link", "jit", "native")
-"""The cells of GPUs that a driver supports, worst first."""
+"""Cells of GPUs that a driver supports, worst first."""
 
 
 def missing(coverage: Coverage, requirement: Requirement) -> list[Key]:
@@ -183,11 +184,11 @@ def cells_text(keys: Sequence[Key]) -> str:
 
 
 COMMON: tuple[Version, ...] = ((12, 2), (12, 8), (13, 0))
-"""The CUDA versions of the most common drivers: branches 535, 570 and 580, which NVIDIA supports longest.
-Source: NVIDIA Data Center Drivers, "Supported Drivers and CUDA Toolkit Versions"."""
+"""CUDA releases of the most common drivers: branches 535, 570 and 580, which NVIDIA supports longest. Source: NVIDIA
+Data Center Drivers, "Supported Drivers and CUDA Toolkit Versions"."""
 
 TOOLCHAINS: dict[int, Version] = {12: (12, 9), 13: (13, 0)}
-"""The oldest compiler that each extra, `cu12` and `cu13`, installs."""
+"""CUDA's major version -> the oldest compiler that the extra `cu12` or `cu13` installs."""
 
 
 class _Plan(NamedTuple):
@@ -217,13 +218,14 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
 
 
 def _improve(plan: _Plan, least: Cell) -> _Plan:
-    """Return the plan that covers the most with the fewest changes of settings."""
+    """Return the plan that covers the most cells with the fewest changes of settings."""
     plans = [_architecture_plan(variant, least) for variant in _variants(plan, least)]
     return min(plans, key=lambda each: (len(each.left), len(each.lines)))
 
 
 def _variants(plan: _Plan, least: Cell) -> Iterable[_Plan]:
-    """Yield a plan with and without each change of how images are stored, and of their PTX version."""
+    """Yield a plan for each combination of a change of compression, or none, with a change of the PTX version, or
+    none."""
     for stored in (plan, *(_changed(plan, *change, least) for change in _compression_changes(plan.manifest))):
         yield from (_changed(stored, *change, least) for change in _lowering_changes(stored.manifest))
         yield stored
@@ -253,12 +255,13 @@ def _compression_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
 
 
 def _first_driver(image: Image, cuda: Version) -> Version:
-    """Return the first CUDA release whose driver reads an image that is not compressed."""
+    """Return the first CUDA release whose driver reads an uncompressed image."""
     return (cuda[0], 0) if image.ptx_version is None else first_reading(image.ptx_version, cuda)
 
 
 def _lowering_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
-    """Yield `ptx-version`, if some PTX was not lowered, as if each were lowered to the oldest version of its target."""
+    """Yield the advice to lower PTX, and the manifest with each PTX at the oldest version of its target, if that
+    changes any PTX."""
     lowered = [_lowered(image) for image in manifest.images]
     if lowered != list(manifest.images):
         yield (
@@ -279,7 +282,7 @@ def _ptx_isa(release: Version) -> Version:
 
 
 def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
-    """Return a plan with the targets to add: machine code, PTX, either if both do, or both."""
+    """Return a plan with the targets to add: machine code or PTX if one of them is enough, else both."""
     real = plan
     names: list[str] = []
     for gpu in sorted({gpu for gpu, _ in plan.left}):
@@ -299,7 +302,7 @@ def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
 
 
 def _both(real: _Plan, least: Cell) -> _Plan:
-    """Return a plan with machine code, and with PTX for what that leaves."""
+    """Return a plan with machine code, and PTX for the cells that machine code does not cover."""
     virtual, name = _best_virtual(real, least)
     if name is None:
         return real
@@ -308,14 +311,15 @@ def _both(real: _Plan, least: Cell) -> _Plan:
 
 
 def _best_real(gpu: Version, manifest: Manifest) -> Target | None:
-    """Return the nearest target of a GPU's machine code that the compiler knows."""
+    """Return the compiler's target for machine code that is nearest to a GPU's compute capability."""
     targets = [Target(*capability, "", True) for capability in _compilable(manifest)]
     suitable = [each for each in targets if each.major == gpu[0] and each.capability <= gpu and not doubt(each, gpu)]
     return max(suitable, default=None)
 
 
 def _best_virtual(plan: _Plan, least: Cell) -> tuple[_Plan, str | None]:
-    """Return the plan and the name of the PTX that covers the most; the highest such PTX, which is the best code."""
+    """Return the plan with the PTX that covers the most cells, and that PTX's name; of several, the highest target,
+    which gives the best code."""
     best, name = plan, None
     for capability in _compilable(plan.manifest):
         target = Target(*capability, "", False)
@@ -327,12 +331,13 @@ def _best_virtual(plan: _Plan, least: Cell) -> tuple[_Plan, str | None]:
 
 
 def _compilable(manifest: Manifest) -> list[Version]:
-    """Return the compute capabilities of GPUs that a manifest's compiler knows, in ascending order."""
+    """Return the compute capabilities of the GPUs that the manifest's compiler supports, in ascending order."""
     return [gpu.capability for gpu in GPUS if knows(manifest.cuda, gpu.capability)]
 
 
 def _with_target(manifest: Manifest, target: Target) -> Manifest:
-    """Return a manifest with one more image; PTX is as old as its target allows, unless the module's PTX is not."""
+    """Return a manifest with one more image. PTX has the oldest version that its target allows, unless the module's
+    other PTX is not lowered."""
     driver, version = (manifest.cuda[0], 0), None
     if not target.real:
         as_compiled = any(_lowered(image) != image for image in manifest.images)
@@ -345,7 +350,7 @@ def _with_target(manifest: Manifest, target: Target) -> Manifest:
 
 
 def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
-    """Return a plan that begins with the other toolchain; None for a compiler that is of neither."""
+    """Return a plan that starts with a change to the other toolchain; None if the compiler belongs to neither."""
     manifest = plan.manifest
     other = next((major for major in TOOLCHAINS if major != manifest.cuda[0]), None)
     if manifest.cuda[0] not in TOOLCHAINS or other is None:
@@ -361,7 +366,7 @@ def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
 
 
 def _compiled_by(image: Image, cuda: Version) -> Image:
-    """Return an image as another compiler would make it."""
+    """Return an image as the compiler of the CUDA release `cuda` would make it."""
     if image.ptx_version is None:
         return image._replace(driver=(cuda[0], 0))
     version = min(image.ptx_version, _ptx_isa(cuda))
@@ -369,7 +374,7 @@ def _compiled_by(image: Image, cuda: Version) -> Image:
 
 
 def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
-    """Yield why nothing covers the cells that are left."""
+    """Yield the reasons why no plan covers the remaining cells."""
     too_old = [key for key in left if key[1] < OLDEST_DRIVER]
     if too_old:
         first = dotted(OLDEST_DRIVER)

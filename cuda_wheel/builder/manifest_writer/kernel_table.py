@@ -31,13 +31,15 @@ __all__ = [
 
 
 Names = tuple[str, ...]
-"""The names of one thing, such as a kernel's C++ name and its symbol. A glob matches it if it matches one of them."""
+"""All names of one thing, such as a kernel's C++ name and its symbol. A glob matches it if the glob matches any
+name."""
 
 _EXACT_NAMES, _EXACT_GLOBS, _EXACT_CANDIDATES = 100, 3, 40
-"""Up to how many names, and from how many candidates, the fewest globs are found if these are at most three."""
+"""Limits up to which the fewest globs are searched for exactly: number of names, of globs in the result, and of
+candidates."""
 
 _MOST_PAIRS = 2_000
-"""How many pairs of a beginning and an end are tried."""
+"""Maximum number of (prefix, suffix) pairs that are tried as globs."""
 
 
 def matches(name: str, pattern: str) -> bool:
@@ -92,7 +94,7 @@ class _Glob(NamedTuple):
 
 
 def _candidates(names: Sequence[str]) -> list[_Glob]:
-    """Return globs that may match several of the names, which are sorted."""
+    """Return globs that may match several of the sorted names."""
     starts = _common_starts(names)
     ends = [text[::-1] for text in _common_starts(sorted(name[::-1] for name in names))]
     inner = dict.fromkeys(text for name in names for text in _inner_words(name))
@@ -106,8 +108,7 @@ def _candidates(names: Sequence[str]) -> list[_Glob]:
 
 
 def _common_starts(names: Sequence[str]) -> list[str]:
-    """Return the beginnings that neighbours in a sorted list share: cut to whole words, and for few names as they
-    are."""
+    """Return the prefixes that neighbours in a sorted list share, cut to whole words, and also uncut for few names."""
     found: dict[str, None] = {}
     for first, second in pairwise(names):
         length = next((index for index, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), len(first))
@@ -118,7 +119,7 @@ def _common_starts(names: Sequence[str]) -> list[str]:
 
 
 def _inner_words(name: str) -> Iterator[str]:
-    """Yield the parts of a name of up to four words, with what separates them from others."""
+    """Yield the runs of up to four words inside a name, each with the separators around it."""
     ends = [match.start() for match in re.finditer(r"[^A-Za-z0-9]", name)]
     for index, start in enumerate(ends):
         for end in ends[index + 1 : index + 5]:
@@ -128,8 +129,8 @@ def _inner_words(name: str) -> Iterator[str]:
 def _useful(
     candidates: Sequence[_Glob], names: Collection[str], forbidden: Collection[str]
 ) -> dict[_Glob, frozenset[str]]:
-    """Return the globs that match several names and nothing that is forbidden, each with the names; of those that match
-    the same names, the best."""
+    """Return glob -> matching names, for globs that match several names and nothing in `forbidden`; of globs that match
+    the same names, the best one."""
     lines = "\n".join(["", *forbidden, ""])  # one search in this text replaces one in each name
     best: dict[frozenset[str], _Glob] = {}
     for glob in dict.fromkeys(candidates):
@@ -143,7 +144,7 @@ def _useful(
 
 
 def _fewest(covered: Mapping[_Glob, frozenset[str]], names: set[str]) -> tuple[list[_Glob], set[str]]:
-    """Return globs that cover the names, and the names that are left for themselves."""
+    """Return globs that cover the names, and the names that no glob covers."""
     if len(names) <= _EXACT_NAMES:
         widest = [glob for glob in covered if not any(covered[glob] < other for other in covered.values())]
         widest = sorted(widest, key=lambda glob: (len(covered[glob]), glob.rank), reverse=True)[:_EXACT_CANDIDATES]
@@ -228,11 +229,11 @@ def variable_table(results: Mapping[str, Compiled]) -> tuple[GlobalInfo, ...]:
 # --- one kernel ------------------------------------------------------------------------------------
 
 Layout = tuple[tuple[str, int, int], ...]
-"""The PTX type, offset and size in bytes of each parameter of a kernel."""
+"""PTX type, offset in bytes and size in bytes of each parameter of a kernel."""
 
 
 def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
-    """Return the name expression of each symbol."""
+    """Return symbol -> name expression."""
     names: dict[str, str] = {}
     for expression, symbol in (pair for result in results for pair in result.names.items()):
         other = names.setdefault(symbol, expression)
@@ -242,15 +243,16 @@ def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
 
 
 def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Return the types and the names of kernels' parameters, as far as the sources show them without doubt."""
+    """Return kernel name -> types of its parameters, and kernel name -> names of its parameters, where the sources show
+    them without doubt."""
     macros = defined_macros(module.options)
     text = "\n".join(source.text for source in cuda_sources(module.module))
     return parameter_types(text, macros), parameter_names(text, macros)
 
 
 def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
-    """Return a kernel with what the compiler says of its declaration, if it says the same for each architecture that it
-    was asked for; else with the `names` of its parameters in the source, if known."""
+    """Return a kernel with its declaration as the compiler describes it, if the description is the same for all
+    architectures that it was asked for; else with `names`, the parameters' names in the source, if known."""
     answers = {result.parameters[kernel.symbol] for result in results.values() if kernel.symbol in result.parameters}
     declared = next(iter(answers)) if len(answers) == 1 else None
     if declared is None or len(declared) != len(kernel.parameters):
@@ -300,7 +302,7 @@ def _kernel(
 def _with_types(
     parameters: tuple[Parameter, ...], demangled: Sequence[str] | None, declared: tuple[str, ...] | None
 ) -> tuple[Parameter, ...]:
-    """Return the parameters with their C++ types: from the symbol, or else from the source if that agrees with the
+    """Return the parameters with their C++ types: from the symbol, or else from the source if it agrees with the
     compiled code."""
     types = demangled
     if types is None and declared is not None and agree(declared, parameters):

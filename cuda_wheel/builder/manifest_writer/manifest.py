@@ -65,7 +65,7 @@ def extern_table(module: ModulePlan, contents: Sequence[ImageContent]) -> tuple[
 
 
 def _definers(texts: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the source that defines each symbol, from the PTX of each source."""
+    """Return symbol -> the source that defines it, from the PTX of each source."""
     definers = {}
     for source, text in texts:
         known = symbols(text)
@@ -74,7 +74,8 @@ def _definers(texts: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External:
-    """Return an external symbol with its declaration in C++, as far as symbol and sources show it, else in PTX."""
+    """Return an external symbol with its declaration: in C++ as far as the symbol and the sources show it, else in
+    PTX."""
     demangled = signature(symbol)
     declaration = ptx_declaration
     if demangled.parameters is not None:
@@ -85,11 +86,12 @@ def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External
 
 
 _STATEMENT = re.compile(r"([^;{}]*)([;{}]|\Z)")
-"""A text up to a semicolon, a brace or the end of the file, and that character."""
+"""Matches text up to a semicolon, a brace or the end of the file; the second group is that character."""
 
 
 def _c_declaration(name: str, module: ModulePlan) -> str | None:
-    """Return the declaration of an `extern "C"` function in the sources, without CUDA's attributes."""
+    """Return the declaration of an `extern "C"` function in the sources, without CUDA's attributes; None if there is
+    none."""
     call = re.compile(rf"(?<![\w$]){re.escape(name)}\s*\([^()]*\)\s*$")
     statements = (match for source in cuda_sources(module.module) for match in _STATEMENT.finditer(source.text))
     for statement in statements:
@@ -104,7 +106,7 @@ def _c_declaration(name: str, module: ModulePlan) -> str | None:
 
 
 def _check_all_named(externals: Sequence[External], module: ModulePlan) -> None:
-    """Raise CompileError for symbols that `extern` does not name."""
+    """Raise CompileError for undefined symbols that `extern` does not name."""
     allowed = set(module.module.settings.extern)
     unnamed = [external for external in externals if not {external.name, external.symbol} & allowed]
     if not unnamed:
@@ -147,13 +149,14 @@ def merge_results(
 
 
 def _unlinked(units: Mapping[Job, Compiled]) -> list[Compiled]:
-    """Return the results that describe a module that is not linked: complete images, or else relocatable PTX."""
+    """Return the results that describe a module that is not linked: those with complete images, or else those with
+    relocatable PTX."""
     whole = [unit for job, unit in units.items() if job.form == "whole"]
     return whole or [unit for job, unit in units.items() if job.form == "ptx"]
 
 
 def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
-    """Return one result: kernels and variables from the images, and what the compiler reported from all units."""
+    """Return one result with the kernels and variables of `images`, and what the compiler reported for all `units`."""
     with_ptx = next((image for image in images if image.ptx), EMPTY)
     with_version = next((each for each in (with_ptx, *units) if each.ptx), EMPTY)
     return Compiled(  # complexity: a comprehension for each field, each of its own
@@ -284,9 +287,10 @@ def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Vers
 
 
 def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str]:
-    """Return what identifies the headers of libraries outside the project, by their content and names: "sha256:...".
+    """Return {"system-headers": "sha256:..."}, the hash of the names and content of all headers outside the project; {}
+    if there are none.
 
-    Where they are is not recorded, which differs from machine to machine.
+    The headers' absolute paths are not part of it, because they differ from machine to machine.
     """
     inside = {
         f"{path[len(folder) + 1 :].replace(os.sep, '/')} {sha256(Path(path).read_bytes()).hexdigest()}"
@@ -298,12 +302,12 @@ def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str
 
 
 def _long_size(module: ModulePlan) -> int | None:
-    """Return the bytes of a `long`: NVRTC takes them from this machine. Unknown where a source comes compiled."""
+    """Return the size of `long` in bytes, which NVRTC takes from this machine; None if a source is already compiled."""
     return LONG_SIZE if all(source.kind == "cuda" for source in module.module.sources) else None
 
 
 def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
-    """Return the versions of the compilers and linkers that a module was built with."""
+    """Return name -> version of the compilers and linkers that built a module."""
     nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
     return {
         "nvrtc": toolchain.nvrtc,
@@ -314,7 +318,7 @@ def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
 
 
 def _resources(result: Compiled, target: Target) -> dict[str, dict[str, int]]:
-    """Return launch bounds and, for machine code, resource use, by kernel symbol."""
+    """Return kernel symbol -> launch bounds and, for machine code, resource use."""
     reported = result.resources if target.real else {}
     return {
         symbol: {**result.bounds.get(symbol, {}), **reported.get(symbol, {})}

@@ -101,8 +101,8 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
 
 
 def _seeming_kernels(module: ModulePlan) -> tuple[list[str], list[str]]:
-    """Return the kernels that sources seem to define, with their places: templates, and those that are none or that an
-    `#if` excludes."""
+    """Return the names and places of the kernel templates in the sources, and of the other kernels there; a template
+    that an `#if` excludes counts as other."""
     templates: list[str] = []
     others: list[str] = []
     for source in cuda_sources(module.module):
@@ -114,7 +114,7 @@ def _seeming_kernels(module: ModulePlan) -> tuple[list[str], list[str]]:
 
 
 def _defined(module: ModulePlan) -> frozenset[str]:
-    """Return the macros that a module's settings define."""
+    """Return the names of macros that a module's settings define."""
     settings = module.module.settings
     options = read_options(settings.options, "options").arguments
     return defined_macros(options) | {name for name, _ in settings.defines}
@@ -165,7 +165,7 @@ def _table(module: ModulePlan) -> str:
 
 
 def _instances(module: ModulePlan) -> str:
-    """Return name expressions for a module's templates, as a list in TOML and in Python has them."""
+    """Return name expressions for a module's templates, written as a list that is valid in TOML and Python."""
     sources, defined = cuda_sources(module.module), _defined(module)
     instances = [each for source in sources for each in suggested_instances(source.text, defined)]
     return ", ".join(json.dumps(each, ensure_ascii=False) for each in instances)
@@ -189,7 +189,7 @@ def suggested_instances(text: str, defined: Collection[str]) -> list[str]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the offset of the angle bracket that closes the one before `start`."""
+    """Return the offset of the angle bracket that closes the bracket before `start`."""
     depth = 1
     for match in re.finditer(r"[<>]", text[start:]):
         depth += 1 if match[0] == "<" else -1
@@ -199,7 +199,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _arguments(parameters: str) -> Iterator[str]:
-    """Yield an argument for each parameter of a template that has no default."""
+    """Yield a sample argument for each parameter of a template without a default."""
     for parameter in re.split(r",(?![^<>]*>)", parameters):
         if "=" in parameter or "..." in parameter or not parameter.strip():
             return

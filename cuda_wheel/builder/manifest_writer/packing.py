@@ -39,17 +39,17 @@ class ModuleBuild:
     toolchain: Toolchain
     compress: str
     missing_jobs: int = 0
-    """How many of its jobs have no result yet."""
+    """Number of its jobs that have no result yet."""
     link_seconds: float = 0.0
-    """Expected duration of its links, until they are submitted."""
+    """Expected duration of its links in seconds, until the links are submitted; then 0."""
     linked: dict[Link, Compiled] = field(default_factory=dict)
-    """Results of its links."""
+    """Link -> its result."""
     is_ended: bool = False
-    """Whether its jobs and links are merged or it failed: it needs no more of their results."""
+    """Whether it has failed or its jobs and links are merged, so that it needs no more of their results."""
     results: Mapping[str, Compiled] = field(default_factory=dict)
-    """Merged results by architecture, without their images."""
+    """Architecture -> merged result without images."""
     images: Sequence[ImageContent] = ()
-    """Images of the fatbin, until they are in it."""
+    """Images for the fatbin; empty once they are in it."""
     warnings: Sequence[str] = ()
     """Warnings of the compiler and of cuda-wheel."""
     kernels: tuple[KernelInfo, ...] = ()

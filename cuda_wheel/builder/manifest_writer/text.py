@@ -33,13 +33,13 @@ from cuda_wheel.runtime.parts.many_kernels import block_number
 __all__ = ["image_to_json", "manifest_text", "manifest_to_json"]
 
 BLOCK = 1 << 13
-"""Bytes that a block usually has, where there are several."""
+"""Usual size of a block in bytes, if a manifest has several."""
 
 FEW = 2 * BLOCK
-"""Bytes of kernels that are written as one block."""
+"""Size of kernels in bytes up to which they are written as one block."""
 
 _NEVER_SHARED = ("macros", "fatbin", "kernels")
-"""Keys that each variant has, also if they are the same for all variants."""
+"""Keys that each variant writes itself, even if their values are equal in all variants."""
 
 
 def manifest_text(*manifests: Manifest) -> str:
@@ -68,14 +68,15 @@ def manifest_text(*manifests: Manifest) -> str:
 
 
 def _signed(head: str) -> str:
-    """Return the text up to the first block, from its second line."""
+    """Return the manifest's text up to the first block, with the SHA-256 of that text in it; `head` is the module's
+    JSON."""
     first = {"format": FORMAT, "cuda_wheel": __version__, "size": len(head.encode()), "sha256": ""}
     before, after = json.dumps(first)[:-2], f'", "module":\n{head}\n, "kernels": [\n'
     return before + sha256_of((before + after).encode()) + after
 
 
 def _blocks(document: Mapping[str, Any], manifest: Manifest) -> list[str]:
-    """Return the lines with the kernels of a variant, of which `document` is the JSON object."""
+    """Return the lines with a variant's kernels; `document` is the variant's JSON object."""
     resources = [image["resources"] for image in document["images"]]
     rows = [
         kernel | {"index": index, "resources": [each.get(kernel["symbol"]) for each in resources]}
@@ -91,13 +92,14 @@ def _blocks(document: Mapping[str, Any], manifest: Manifest) -> list[str]:
 
 
 def _share_names(manifest: Manifest, names: list[str]) -> bool:
-    """Return whether a kernel's symbol is the short name of another: the symbol counts, and may be in another block."""
+    """Return whether a kernel's symbol is another kernel's short name. The symbol takes precedence, and may be in
+    another block."""
     known = set(names)
     return any(info.symbol != name and info.symbol in known for info, name in zip(manifest.kernels, names, strict=True))
 
 
 def _without_kernels(images: Iterable[Mapping[str, Any]], manifest: Manifest) -> list[dict[str, Any]]:
-    """Return images whose resources are those of what is no kernel; those of kernels stand in the blocks."""
+    """Return the images without the resources of kernels, which the blocks contain."""
     symbols = {kernel.symbol for kernel in manifest.kernels}
     return [
         {**image, "resources": {key: value for key, value in image["resources"].items() if key not in symbols}}
@@ -142,7 +144,8 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def _struct_keys(structs: Iterable[Struct | None]) -> dict[Struct, str]:
-    """Return the key of each struct, and of those in its fields: its name, with a number if others have that name."""
+    """Return struct -> its key, for these structs and the structs in their fields. The key is the struct's name, with a
+    number if another struct has that name."""
     found: dict[Struct, str] = {}
     keys = set()
     stack = [struct for struct in structs if struct]

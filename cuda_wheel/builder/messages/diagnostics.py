@@ -64,8 +64,8 @@ class Log(NamedTuple):
 
 
 OriginalLines = Callable[[str], "Sequence[str] | None"]
-"""A function that returns the lines of a project-relative file as its author wrote them, if the compiler was given a
-changed copy; otherwise None."""
+"""Function of a project-relative path that returns the file's lines as its author wrote them; None if the compiler was
+given the file unchanged."""
 
 
 def no_original_lines(file: str) -> None:
@@ -112,49 +112,50 @@ _NOISE = (
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
-"""Starts of lines to ignore: resource figures, which are read elsewhere; that old targets are deprecated, which
-`report.architecture_notes` says once if the project names them; advice about an option of NVRTC; and repetitions of
-the errors before them; and that a function of the compiler's own does not match a call."""
+"""Prefixes of log lines to ignore: resource use, which is read elsewhere; deprecation of old targets, which
+`report.architecture_notes` reports once; advice about an NVRTC option; repetitions of errors; and notes that an
+internal function of the compiler does not match a call."""
 
 _COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
-"""NVRTC's count of its errors. It includes duplicates, which are reported once here."""
+"""Matches NVRTC's number of errors, which includes duplicates that are reported once here."""
 
 _HEAD = re.compile(
     r"(?P<file>\S.*?)(?:\((?P<line>[0-9]{1,9})\))?: (?P<severity>catastrophic error|[Ee]rror|warning|remark|note)"
     r"(?: #(?P<number>\d+(?:-D)?))?: (?P<message>.*)"
 )
-"""The first line of a diagnostic of NVRTC's front end, or of its code generator ("Error")."""
+"""Matches the first line of a diagnostic of NVRTC's front end or code generator ("Error")."""
 
 _PTXAS = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
-"""A line of ptxas, with or without its name. The place in the PTX is ignored: users do not see the PTX."""
+"""Matches a line of ptxas, with or without the program's name. The position in the PTX is ignored, because users do not
+see the PTX."""
 
 _BARE = re.compile(r"(?P<severity>error): (?P<message>\S.*)")
-"""A line of NVRTC's code generator, which knows no place in the source."""
+"""Matches a message of NVRTC's code generator, which has no position in the source."""
 
 _NO_MATCH = "3326-D"
-"""The number of the note that a function does not match a call."""
+"""Diagnostic number of the note that a function does not match a call."""
 
 _PTXAS_ABORTED = "Ptx assembly aborted due to errors"
 
 _NO_FILES = ("At end of source", "nvrtc", "command-line", "Command-line")
-"""What NVRTC prints in place of a file's name."""
+"""Words that NVRTC prints instead of a file's name."""
 
 _NAME_MAP = "__nv_name_map"
-"""The name of the file in which NVRTC puts name expressions."""
+"""Name of the generated file that contains the name expressions."""
 
 _GCC_PRAGMA = re.compile(r"pragma\W+(?:GCC|STDC)\b")
-"""A pragma of GCC's, which nvcc hands on to GCC; projects write it where `__GNUC__` is defined."""
+"""Matches a GCC pragma, which nvcc passes to GCC; projects write it where `__GNUC__` is defined."""
 
 _UNKNOWN_ATTRIBUTE = re.compile(r'unknown attribute "_*(\w+?)_*"')
 
 _LAYOUT_ATTRIBUTES = ("vector_size", "ms_struct", "scalar_storage_order", "no_unique_address")
-"""GCC's attributes that change the layout of a type, and that NVRTC ignores with a warning."""
+"""GCC attributes that change the layout of a type, which NVRTC ignores with a warning."""
 
 _HOST_ATTRIBUTES = (
     *("access", "assume_aligned", "designated_init", "init_priority", "no_icf", "no_sanitize", "noclone", "noipa"),
     *("optimize", "returns_nonnull", "simd", "tls_model", "transparent_union", "visibility"),
 )
-"""GCC's attributes that nvcc hands on to GCC without a word, and that say nothing about device code."""
+"""GCC attributes that nvcc passes to GCC without a warning and that do not affect device code."""
 
 _BUILTIN = "__nv_nvrtc_builtin_header.h"
 
@@ -200,7 +201,8 @@ def read_nvrtc_log(
 
 
 def _reported(diagnostics: Iterable[Diagnostic], system: tuple[str, ...]) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics to report, each once, errors first; `system` begins the paths of system headers."""
+    """Return the diagnostics to report, without duplicates, errors first; `system` are the prefixes of system headers'
+    paths."""
     unique: dict[tuple[object, ...], Diagnostic] = {}
     for each in filter(None, map(_as_gcc_means_it, diagnostics)):
         if each.severity == "error" or not (each.file.startswith(system) or each.file == _BUILTIN):
@@ -209,8 +211,8 @@ def _reported(diagnostics: Iterable[Diagnostic], system: tuple[str, ...]) -> tup
 
 
 def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:
-    """Return a diagnostic as nvcc has it: None for a warning about an extension of GCC's that says nothing about device
-    code, and an error for one that changes a layout."""
+    """Return a diagnostic as nvcc would treat it: None for a warning about a GCC extension that does not affect device
+    code; an error instead of a warning about an attribute that changes a layout."""
     if diagnostic.severity == "warning" and diagnostic.message == "unrecognized #pragma":
         # A line without the word uses a macro, whose text the log does not have: mostly _Pragma("GCC diagnostic ...").
         is_other = any("pragma" in line.lower() for line in diagnostic.details)
@@ -225,7 +227,7 @@ def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:
 
 
 def _blocks(log: str) -> list[list[str]]:
-    """Return the lines of a log in blocks, each from the start of a diagnostic to its end."""
+    """Return the lines of each diagnostic in a log."""
     blocks: list[list[str]] = []
     ended = True
     # NVRTC ends its own part of the log with a NUL. str.splitlines would split source lines at further characters.
@@ -243,7 +245,7 @@ def _blocks(log: str) -> list[list[str]]:
 
 
 def _with_slashes(path: str) -> str:
-    """Return a path with "/" only: on Windows, compilers mix both separators."""
+    """Return a path with "/" only; on Windows, compilers mix both separators."""
     return path.replace(os.sep, "/")
 
 
@@ -288,9 +290,9 @@ def caret_below(text: str) -> str:
 
 
 def _column(lines: list[str]) -> tuple[int | None, list[str]]:
-    """Return the column, in characters, to which a caret points, and the lines with the caret at that column.
+    """Return the 1-based column of the caret in characters, and the lines with the caret at that column.
 
-    NVRTC prints a source line after two spaces, with its tabs, and places the caret by counting bytes.
+    NVRTC prints a source line with its tabs after two spaces, and places the caret by counting bytes.
     """
     index = _caret_index(lines)
     if index is None:
@@ -300,7 +302,7 @@ def _column(lines: list[str]) -> tuple[int | None, list[str]]:
 
 
 def _caret_index(lines: Sequence[str]) -> int | None:
-    """Return the index of the line that is a caret below a source line."""
+    """Return the index of the line that is a caret below a source line; None if there is none."""
     pairs = enumerate(pairwise(lines), 1)
     return next(
         (i for i, (shown, below) in pairs if shown.startswith("  ") and re.fullmatch(r"  \s*\^\s*", below)), None
@@ -308,7 +310,7 @@ def _caret_index(lines: Sequence[str]) -> int | None:
 
 
 def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -> Diagnostic:
-    """Return a diagnostic that shows its source line as its author wrote it. Columns are the same in both."""
+    """Return a diagnostic whose source line is as its author wrote it; columns are the same in both."""
     lines, caret = original_lines(diagnostic.file), _caret_index(diagnostic.details)
     if lines is None or caret is None or diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
@@ -321,9 +323,9 @@ def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -
 
 
 def _without_name_map(diagnostics: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:
-    """Return diagnostics in which each wrong name expression has one error with its reason.
+    """Return the diagnostics with one error for each wrong name expression.
 
-    NVRTC reports several errors in a file that it generates.
+    NVRTC reports several errors for each, in a generated file.
     """
     result: list[Diagnostic] = []
     reasons: list[str] = []

@@ -64,20 +64,20 @@ _TABLE = read_table(
 )
 
 HINTED_HEADERS = {name: header for header, names in _TABLE["declared in"].items() for name in names}
-"""Undefined name -> the header to suggest."""
+"""Undefined name -> the header that declares it."""
 
 CONTAINERS: dict[str, str] = _TABLE["containers"]
-"""Class template of the standard library for host code -> what a kernel takes in its place."""
+"""Class template of the standard library for host code -> the kernel parameter type to use instead."""
 
 OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["overloads"]
-"""Overloads of functions that some architectures lack: patterns of the function and of its first argument, the first
-architecture, and the overload in words."""
+"""Overloads that some architectures lack: a pattern of the function, a pattern of its first argument, the first
+architecture with the overload, and its description."""
 
 NO_OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["no overloads"]
-"""Overloads that no architecture has: the same patterns, and what helps."""
+"""Overloads that no architecture has: a pattern of the function, a pattern of its first argument, and what helps."""
 
 DEVICE_LIBRARIES = tuple((each["headers"], each["hint"]) for each in _TABLE["device libraries"])
-"""Headers for device code that are not part of the toolkit: a pattern of their names, and the hint."""
+"""(regular expression for header names, hint) of libraries for device code that are not part of the toolkit."""
 
 FOREIGN_HEADERS = (
     *DEVICE_LIBRARIES,
@@ -87,7 +87,7 @@ FOREIGN_HEADERS = (
         "<{0}> is a host header: move the device code to a file that does not include it",
     ),
 )
-"""Headers that a project does not contain itself: a pattern of their names, and the hint."""
+"""(regular expression for header names, hint) of libraries that a project does not contain itself."""
 
 
 class Case(NamedTuple):
@@ -108,7 +108,7 @@ class Case(NamedTuple):
 
 
 Rule = Callable[[re.Match[str], Diagnostic, Case], "str | None"]
-"""A function that returns the hint for a message, given its match; None if there is none."""
+"""Function of a message's match, the diagnostic and the case that returns a hint; None if it has none."""
 
 # --- headers ------------------------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ def header_pattern(name: str) -> str:
 
 
 def _in_another_folder(name: str, case: Case) -> str | None:
-    """Return the hint for a header that is in the project, but in no folder that is searched."""
+    """Return the hint for a missing header that is in the project, but in no folder that is searched; else None."""
     relative = name.lstrip("./")
     paths = [path for path in case.find(posixpath.basename(name)) if f"/{path}".endswith(f"/{relative}")]
     if not paths:
@@ -156,7 +156,7 @@ def _in_another_folder(name: str, case: Case) -> str | None:
 
 
 def _listed_header(name: str, case: Case, table: Sequence[tuple[str, str]]) -> str | None:
-    """Return the hint for a header whose name a table contains."""
+    """Return the hint for a header whose name matches a pattern of `table`; None if no pattern matches."""
     hint = next((hint for pattern, hint in table if re.fullmatch(pattern, name)), None)
     curand = "nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand"
     return hint and hint.format(name, curand=curand, nvshmem=f"nvidia-nvshmem-cu{case.cuda}")

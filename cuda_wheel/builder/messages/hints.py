@@ -51,7 +51,7 @@ __all__ = [
 # --- host code that device code uses ------------------------------------------------------------------
 
 _DEVICE_RUNTIME = re.compile(r"cuda(?:GetParameterBuffer|LaunchDevice|CG|CDP|DeviceSynchronize|StreamCreateWith)\w*")
-"""Functions of the device runtime library, which launches of kernels in device code call."""
+"""Matches functions of the device runtime library, which device code calls to launch kernels."""
 
 _MARK = "mark it with __device__, or with __host__ __device__ if the host calls it too"
 
@@ -107,8 +107,8 @@ def unnamed_host_function(match: re.Match[str], diagnostic: Diagnostic, case: Ca
 
 
 def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the functions without a mark for device code whose names occur in functions with such a mark, with their
-    lines. A guess from the text."""
+    """Yield the name and 1-based line of each function without a device marker whose name occurs in a device function.
+    This is a guess from the text."""
     plain = masked(text)
     host: dict[str, int] = {}
     device_bodies = []
@@ -122,7 +122,7 @@ def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _body(text: str, start: int) -> str:
-    """Return a text from `start` to the brace that closes the one before it."""
+    """Return the text from `start` to the brace that closes the brace before it."""
     depth = 1
     for match in re.finditer(r"[{}]", text[start:]):
         depth += 1 if match[0] == "{" else -1
@@ -194,7 +194,7 @@ def missing_in_pytorch(match: re.Match[str], diagnostic: Diagnostic, case: Case)
 
 
 MAX_HINTS = 4
-"""The largest number of hints: the first errors cause the others."""
+"""Maximum number of hints, for the first errors: these cause the others."""
 
 _MARK_IT_OR_MOVE_IT = (
     "mark {0} that device code uses with {1}; move code that only the host uses to Python or to another file"
@@ -288,7 +288,7 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'", undefined_symbol),
     (r"^(.*) \(instantiate\) is not a kernel of this file: (.*)", not_a_kernel),
 )
-"""A pattern of a message, and its hint: a text with the pattern's groups in braces, or a function."""
+"""(regular expression for a message, hint): a text with the groups' names in braces, or a function."""
 
 _COMPILED_RULES = tuple((re.compile(pattern), hint) for pattern, hint in _RULES)
 
@@ -300,7 +300,7 @@ def hints(diagnostics: Iterable[Diagnostic], case: Case) -> list[str]:
 
 
 def _hint(diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint of the first rule that has one."""
+    """Return the hint of the first rule that applies; None if none does."""
     for pattern, rule in _COMPILED_RULES:
         match = pattern.search(diagnostic.message)
         if match:

@@ -17,19 +17,19 @@ __all__ = ["read_nvvm_log", "read_nvvm_result"]
 
 
 _PLACE = re.compile(r"(?: \(([0-9]{1,9}), ([0-9]{1,9})\))?: (?:parse )?")
-"""What follows the file's name: lines count from 1, and columns from 0, in bytes."""
+"""Matches what follows the file's name: the 1-based line, and the 0-based column in bytes."""
 
 _SEVERITY = re.compile(r"(?:libnvvm : )?(?:(?:[Ee]rror|([Ww]arning))?: )*(?:<unknown>:0:0: )?")
 
 _NOISE = re.compile(
     r"incompatible IR detected|Consider inserting/updating|!\w|Example valid data layout|(?:32|64)-bit: |nvgpu-\*"
 )
-"""Starts of messages that only comment on the message before; the hints contain their advice."""
+"""Prefixes of messages that only comment on the message before; the hints contain their advice."""
 
 _OPENING = re.compile(r"(?:, must be one of:|(?<=\.)Error: ?)$")
 
 _NEWER_WORDS = "ptr freeze fneg poison callbr noundef nofree nosync willreturn mustprogress memory nocallback immarg"
-"""Words that were added to LLVM's assembly language after LLVM 7."""
+"""Words of LLVM's assembly language that came after LLVM 7."""
 
 
 def read_nvvm_result(request: NvvmRequest, result: NvvmResult) -> str:
@@ -67,7 +67,7 @@ def read_nvvm_log(log: str, name: str, text: bytes) -> Log:
 
 
 def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the first line of each message, and the indented lines below it."""
+    """Yield the first line of each message, with the indented lines below it."""
     head, details = "", list[str]()
     for line in filter(str.strip, log.replace("\0", "\n").split("\n")):
         if line.startswith((" ", "\t")):
@@ -81,7 +81,7 @@ def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int) -> Diagnostic:
-    """Return a diagnostic with its source line and a caret below it; `column` counts bytes from 0."""
+    """Return a diagnostic with its source line and a caret below it; `column` is in bytes, from 0."""
     if diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
     line = lines[diagnostic.line - 1].rstrip("\r")
@@ -90,9 +90,10 @@ def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int)
 
 
 def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
-    """Return the number of the source line with an instruction that the verifier prints; None if it is not unique.
+    """Return the 1-based line of the source that contains an instruction printed by the verifier; None if it is not
+    unique.
 
-    The verifier reports no line numbers. It prints instructions in its own format.
+    The verifier reports no line numbers, and prints instructions in its own format.
     """
     code = [line.partition(";")[0].strip() for line in lines]
     unique = {line for line, count in Counter(code).items() if count == 1}
@@ -103,7 +104,7 @@ def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
 
 
 def _hints(diagnostics: Sequence[Diagnostic], request: NvvmRequest) -> list[str]:
-    """Return the hints for errors, without duplicates: "help: ..."."""
+    """Return the hints for errors as "help: ...", without duplicates."""
     found = (_hint(each, request) for each in diagnostics if each.severity == "error")
     return list(dict.fromkeys(f"help: {each}" for each in found if each is not None))
 

@@ -16,7 +16,7 @@ from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Toolchain
 __all__ = ["library_notes", "plan_notes", "unneeded_folders"]
 
 OLDEST = 75
-"""The first architecture that NVRTC 12.9 does not call deprecated, and the first that NVRTC 13 compiles for."""
+"""First architecture that NVRTC 12.9 does not report as deprecated, and that NVRTC 13 compiles for."""
 
 
 def plan_notes(plan: Plan) -> list[str]:
@@ -32,7 +32,7 @@ def plan_notes(plan: Plan) -> list[str]:
 
 
 def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
-    """Yield what it means that modules have loadable images, and none of them is machine code."""
+    """Yield the note about modules whose loadable images are all PTX."""
     alone = [each for each in modules if each.targets and not any(target.real for target in each.targets)]
     names = list(dict.fromkeys(each.module.name for each in alone))
     if names:
@@ -41,7 +41,7 @@ def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
 
 
 def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator[str]:
-    """Yield which targets that are named one by one the compiler calls deprecated."""
+    """Yield the note about individually named targets that the compiler reports as deprecated."""
     named = {target for each in lists for target in named_targets(each.entries, each.where)}
     old = sorted({f"sm_{target.arch}" for target in named if 10 * target.major + target.minor < OLDEST})
     if old:
@@ -49,7 +49,7 @@ def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator
 
 
 def _spread_note(toolchain: Toolchain) -> Iterator[str]:
-    """Yield the paths of a toolchain that is not in one place."""
+    """Yield the note with the paths of a toolchain that is spread over several folders."""
     if is_spread_out(toolchain):
         listed = "".join(f"\n  {name}: {path}" for name, path in taken_files(toolchain).items())
         yield f"the toolchain is in several places:{listed}"
@@ -59,7 +59,7 @@ _LAUNCHERS = {
     str(PurePath(STAND_INS[0], "thrust", "detail", "cuda_wheel", "algorithms.h")): "Thrust's",
     str(PurePath(STAND_INS[0], "cub", "device", "cuda_wheel_launcher.h")): "CUB's",
 }
-"""The stand-in headers of functions that launch kernels of their library, and the library."""
+"""Stand-in header of functions that launch a library's kernels -> the library's name, in the possessive."""
 
 _NAMES = tuple(os.path.basename(path) for path in _LAUNCHERS)
 

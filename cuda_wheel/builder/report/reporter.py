@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["ProgressReporter", "Reporter", "SilentReporter"]
 
 _MANY = 50
-"""From how many kernels on the build says how to keep fewer."""
+"""Number of kernels above which the build says how to keep fewer."""
 
 MINIMUM_SHOWN = 0.05
-"""The summary omits phases that took less time than this, in seconds."""
+"""Minimum time in seconds of a phase that the summary lists."""
 
 
 class Reporter(Protocol):
@@ -101,9 +101,9 @@ class ProgressReporter:
         from_environment = os.environ.get("CUDA_WHEEL_TIMINGS")
         self._timings = timings or (Path(from_environment) if from_environment else None)
         self._steps: list[Step] = []
-        """The steps so far, for the trace; left empty without one, because a large build has many."""
+        """Finished steps, for the trace; empty without a trace, because a large build has many."""
         self._phase_seconds: dict[str, float] = {}
-        """The workers' time, by phase."""
+        """Phase -> total time of the workers, in seconds."""
         self._info, self._warn = info, warn
         self._held_back: list[tuple[Callable[[str], None], str]] = []
         self._lines: list[tuple[bool, str]] = []
@@ -111,9 +111,9 @@ class ProgressReporter:
         self._jobs = 0
         self._plan: Plan | None = None
         self._variants: dict[str, list[BuiltModule]] = {}
-        """The variants of each module that are built."""
+        """Module name -> its built variants."""
         self._planned: Counter[str] = Counter()
-        """How many variants of each module the plan has."""
+        """Module name -> number of its variants in the plan."""
         self._finished: Counter[How] = Counter()
         self._bar = _make_bar()
 
@@ -141,7 +141,7 @@ class ProgressReporter:
             self._timings.write_text(json.dumps(trace), encoding="utf-8")
 
     def _open_timings(self) -> None:
-        """Check that the trace can be written: before the build, which would otherwise be wasted."""
+        """Check that the trace can be written, before the build does its work."""
         if self._timings is None:
             return
         if self._timings.is_dir():
@@ -155,7 +155,7 @@ class ProgressReporter:
             ) from None
 
     def _summary(self, seconds: float) -> str:
-        """Return the results of the jobs and links, and what the workers spent their time on."""
+        """Return the summary of jobs and links, and of the time that workers spent on each phase."""
         results: tuple[How, ...] = ("from the cache", "compiled", "linked", "failed")
         counts = [f"{self._finished[how]} {how}" for how in results if self._finished[how]]
         not_done = max(self._jobs - sum(self._finished[how] for how in results), 0)  # a failed bundle is not a job
@@ -163,7 +163,7 @@ class ProgressReporter:
         return f"{count_text(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._workers_summary()}"
 
     def _workers_summary(self) -> str:
-        """Return the workers' time by phase; an empty string if everything came from the cache, or took no time."""
+        """Return the workers' time by phase; "" if everything came from the cache, or took no time."""
         if not self._finished["compiled"] + self._finished["linked"] + self._finished["failed"]:
             return ""
         longest_first = sorted(self._phase_seconds.items(), key=lambda item: -item[1])
@@ -286,7 +286,7 @@ class ProgressReporter:
 
 
 def _make_bar() -> ProgressBar | None:
-    """Return a progress bar; None if standard error is not a terminal, or rich is not installed."""
+    """Return a progress bar; None if standard error is not a terminal, or if rich is not installed."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
     try:

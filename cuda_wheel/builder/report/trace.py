@@ -38,7 +38,7 @@ def _thread_name(worker: str, number: int) -> dict[str, Any]:
 
 
 def _spans(step: Step) -> Iterator[Span]:
-    """Yield the start of the step's worker, the step itself, and its phases."""
+    """Yield the time spans of a worker's start, of the step itself, and of its phases."""
     if step.times.start:
         yield step.times.start
     sources = ", ".join(step.sources) if step.target else step.module

@@ -32,9 +32,9 @@ class CodeBlock:
     """One definition or declaration at namespace or class scope. The offsets are in bytes."""
 
     tokens: Sequence[Token]
-    """All tokens; directives are none."""
+    """All tokens of the block, without directives."""
     body: Sequence[Token]
-    """The tokens of a function's body with its brackets; empty for a declaration."""
+    """Tokens of a function's body, including its braces; empty for a declaration."""
     in_class: bool
 
     @property
@@ -145,7 +145,7 @@ _ACCESS = ("public", "private", "protected")
 _CLASS_WORDS = ("class", "struct", "union")
 
 _ATTRIBUTES = ("alignas", "__align__", "__attribute__", "__declspec", "decltype")
-"""Words whose arguments are in parentheses and are no parameters."""
+"""Words whose parenthesised arguments are not parameters."""
 
 
 def definitions(tokens: Sequence[Token], into_classes: bool = True) -> Iterator[CodeBlock]:
@@ -172,12 +172,12 @@ def definitions(tokens: Sequence[Token], into_classes: bool = True) -> Iterator[
 
 
 def _is_access(tokens: Sequence[Token], head: int, after: int) -> bool:
-    """Return whether the tokens between two indices are `public:` or its like."""
+    """Return whether the tokens from `head` to `after` are an access specifier such as `public:`."""
     return after - head == 2 and tokens[after - 1].text == ":" and tokens[head].text in _ACCESS
 
 
 def _container(heading: Sequence[Token]) -> bool | None:
-    """Return whether a bracket after a heading opens a class (True) or a namespace (False); None for all others."""
+    """Return True if the brace after a heading opens a class, False for a namespace, and None for anything else."""
     texts = [token.text for token in heading]
     if texts[:1] == ["namespace"] or texts[:2] == ["inline", "namespace"]:
         return False
@@ -190,7 +190,7 @@ def _container(heading: Sequence[Token]) -> bool | None:
 
 
 def _is_body(tokens: Sequence[Token], head: int, index: int, after: int) -> bool:
-    """Return whether the tokens from an index to `after` are the body of a function; its heading begins at `head`."""
+    """Return whether the tokens from `index` to `after` are the body of a function whose heading begins at `head`."""
     if tokens[index].text != "{":
         return False
     plain = _without_templates(tokens[head:index])
@@ -226,7 +226,7 @@ def parameters(heading: Sequence[Token]) -> int | None:
 
 
 def _first_declarator(heading: Sequence[Token]) -> int:
-    """Return the index of the token after the name of a declaration's first variable."""
+    """Return the index of the token after the name of the first variable in a declaration."""
     depth = 0
     for index, token in enumerate(heading):
         depth += ANGLES.get(token.text, 0)
@@ -244,7 +244,7 @@ def _without_templates(tokens: Sequence[Token]) -> Sequence[Token]:
 
 
 def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[Directive]) -> Sequence[Token]:
-    """Return tokens without all but the first branch of each `#if` that has a branch with unmatched brackets."""
+    """Return the tokens without all but the first branch of each `#if` that has a branch with unmatched brackets."""
     stack: list[list[tuple[int, int]]] = []
     dropped: list[tuple[int, int]] = []
     for directive in directives:

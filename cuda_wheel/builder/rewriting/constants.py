@@ -22,17 +22,17 @@ __all__ = ["DEVICE_WORDS", "Constants", "ProjectCode", "Replacement", "is_initia
 
 
 DEVICE_WORDS = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
-"""The markers of code that device code may use."""
+"""Markers of functions and variables that device code can use."""
 
 
 class ProjectCode(NamedTuple):
     """The functions and macros of a source and of the project's headers that it includes."""
 
     device_words: frozenset[str]
-    """The markers of device code, and the macros that contain one."""
+    """Markers of device code, and macros that contain such a marker."""
     kernels: frozenset[str]
     functions: frozenset[str]
-    """The names that are only functions."""
+    """Names that are declared only as functions."""
 
     def is_host(self, definition: CodeBlock) -> bool:
         """Return whether no marker of device code is in the heading of a definition."""
@@ -51,7 +51,7 @@ class ProjectCode(NamedTuple):
 
 
 def _launched(tokens: Sequence[Token], index: int) -> str:
-    """Return the name before `<<<`, without its template arguments; empty if it is no name."""
+    """Return the name before `<<<`, without template arguments; "" if there is no name."""
     index = before_template_arguments(tokens, index)
     return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
 
@@ -75,7 +75,7 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
 
 
 Replacement = tuple[int, int, bytes]
-"""A span of a text, as offsets in bytes, and the text to put in its place."""
+"""Byte offsets of the start and end of a span of text, and the text to put in its place."""
 
 _SPECIFIERS = frozenset({"static", "inline", "extern"})
 
@@ -105,9 +105,9 @@ class Constants:
         self._constexpr: dict[CodeBlock, str] = {}
         self._references: dict[CodeBlock, str] = {}
         self._refused: set[CodeBlock] = set()
-        """Those that the compiler refused as they are."""
+        """Constants that the compiler refused unchanged."""
         self._kept: dict[CodeBlock, set[str]] = {}
-        """Those that it refused as `constexpr`, and what it said."""
+        """Constant that it refused as `constexpr` -> its messages."""
 
     def rewrite(self, file: str, line: int, column: int | None, message: str) -> bool:
         """Rewrite the constant that an error is about; return False if it is about no host constant, or if there is no
@@ -129,10 +129,11 @@ class Constants:
         return True
 
     def _is_not_constant(self, file: str, blocks: SourceBlocks, line: int, message: str) -> bool:
-        """Rewrite a constant at a line again that the compiler refuses as `constexpr`; return False if there is none.
+        """Rewrite a constant at a line again, after the compiler refused it as `constexpr`; return False if there is
+        none.
 
-        The longer word moves what follows it, so that columns tell nothing. One compilation may refuse it more than
-        once, each time with another message.
+        The longer word shifts what follows it, so columns do not identify the constant. One compilation may refuse a
+        constant several times, with different messages.
         """
         for block, where in self._constexpr.items():
             if where == file and _is_at(block, blocks, line):
@@ -157,7 +158,7 @@ class Constants:
         return found
 
     def _make_constexpr(self, file: str, block: CodeBlock) -> None:
-        """Make a constant `constexpr`, and the constants that its initializer names."""
+        """Make a constant `constexpr`, together with the constants that its initialiser names."""
         self._constexpr[block] = file
         for name in words(block.tokens) - block.names:
             for where, other in self._named.get(name, ()):
@@ -172,10 +173,11 @@ class Constants:
 
 
 def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
-    """Return the words of which `decltype` may ask for the declared type, which a reference would change.
+    """Return the words whose declared type `decltype` may ask for, which a reference would change.
 
-    These are names that are all of its operand, as in `decltype(ns::limit)`; of other expressions it tells the type and
-    value category, which stay. Where `decltype(auto)` or a macro with `decltype` stands, all words of the definition.
+    These are names that are the whole operand, as in `decltype(ns::limit)`; for other expressions, `decltype` gives the
+    type and value category, which stay the same. In a definition with `decltype(auto)` or a macro with `decltype`,
+    these are all words.
     """
     blocks = list(files)
     macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
@@ -192,7 +194,7 @@ def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
 
 
 def _operands_of_decltype(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield the last word of each operand of `decltype` that is a name alone."""
+    """Yield the last word of each `decltype` operand that is only a name."""
     for index, token in enumerate(tokens):
         if token.text != "decltype":
             continue
@@ -207,8 +209,8 @@ def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:
 
 
 def _may_be_constexpr(block: CodeBlock) -> bool:
-    """Return whether a block is `const TYPE name = VALUE;` and looks like a number: it may be one that is computed at
-    run time."""
+    """Return whether a block is `const TYPE name = VALUE;` and looks like a number; the value may be computed at run
+    time."""
     texts = [token.text for token in block.tokens]
     if block.in_class or block.body or texts.count("const") != 1 or "=" not in texts:
         return False
@@ -223,7 +225,8 @@ def _may_be_constexpr(block: CodeBlock) -> bool:
 
 
 def _is_plain(heading: Sequence[Token]) -> bool:
-    """Return whether what is before `=` is words and `::`, with `const`, and neither a template nor an alias."""
+    """Return whether the part before `=` consists of words and `::`, includes `const`, and is neither a template nor an
+    alias."""
     if not all(token.kind == "word" or token.text == "::" for token in heading):
         return False
     named = words(heading)
@@ -231,7 +234,7 @@ def _is_plain(heading: Sequence[Token]) -> bool:
 
 
 def _as_reference(block: CodeBlock) -> list[Replacement] | None:
-    """Return the replacements that make a constant a reference; None if the block is no constant."""
+    """Return the replacements that turn a constant into a reference; None if the block is not a constant."""
     tokens = block.tokens
     texts = [token.text for token in tokens]
     end = _name_end(block)
@@ -251,8 +254,8 @@ def _as_reference(block: CodeBlock) -> list[Replacement] | None:
 
 
 def _name_end(block: CodeBlock) -> int | None:
-    """Return the index after the name of the variable that a block declares, before its initializer or bounds; None if
-    there is none."""
+    """Return the token index after the name of the variable that a block declares, before its initialiser or bounds;
+    None if it declares none."""
     tokens = block.tokens
     end = next((index for index, token in enumerate(tokens) if token.text in ("=", "(", "{", "[") and index > 0), None)
     return None if end is None or tokens[end - 1].kind != "word" else end

@@ -32,10 +32,11 @@ _INITIALIZER_REFUSED = re.compile(
 _MEMBER = re.compile(
     rb"([A-Za-z_]\w*(?:\s*(?:\.|->)\s*[A-Za-z_]\w*)*?)\s*(\.|->)\s*([A-Za-z_]\w*)(?!\w|\s*(?:\.|->|::))"
 )
-"""Matches an object and the last member that is named."""
+"""Matches an object and the last member in a chain of member accesses."""
 
 _TYPE = b"::cuda_wheel_detail::without_reference<decltype(%s)>::type::%s"
-"""The preamble declares it."""
+"""Template of a member's type as C++ text, for the object and the member's name; the preamble declares
+`without_reference`."""
 
 
 class ClassConstants(Rewriter):
@@ -103,12 +104,12 @@ class ConstexprFunctions(Rewriter):
 
 
 def _plain_name(function: str) -> str:
-    """Return the last part of a function's name, as `CodeBlock.name` does: "get" of "ns::S<a::b>::get<int>"."""
+    """Return the last part of a function's name, as in `CodeBlock.name`: "get" of "ns::S<a::b>::get<int>"."""
     return "operator" if re.search(r"\boperator\b", function) else unqualified_name(function).strip()
 
 
 def _unmarked(blocks: SourceBlocks, names: set[str]) -> Iterator[Token]:
-    """Yield the tokens `constexpr` of the functions of these names that have no marker."""
+    """Yield the `constexpr` tokens of functions with these names that have no marker for device code."""
     for block in blocks.definitions:
         if block.is_function and block.name in names and not block.words & MARKERS:
             yield from (token for token in block.heading if token.text == "constexpr")
@@ -139,9 +140,9 @@ class HostMarkers(Rewriter):
                 yield error.file, [(token.start, token.end, text.encode())]
 
     def _without(self, marker: str, name: str, outer: frozenset[str]) -> str | None:
-        """Return what a macro without parameters stands for, but for the marker.
+        """Return the text of a macro without parameters, with the marker removed.
 
-        None if no definition of it has the marker, or if two that have it differ.
+        None if no definition of the macro has the marker, or if two definitions with the marker differ.
         """
         texts = set()
         for definition in definitions_of(name, self.files) if name not in outer else ():
@@ -180,7 +181,7 @@ class TemplateNames(Rewriter):
 
 
 def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[Token]:
-    """Yield the tokens of `names` in `typename ...::NAME<`."""
+    """Yield the tokens that are one of `names` in `typename ...::NAME<`."""
     for index in range(2, len(tokens) - 1):
         if tokens[index].text in names and tokens[index + 1].text == "<" and tokens[index - 1].text == "::":
             start = _start_of_name(tokens, index)
@@ -189,7 +190,7 @@ def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[To
 
 
 def _start_of_name(tokens: Sequence[Token], index: int) -> int:
-    """Return where the qualified name begins whose last part is at `index`: `a` of `a::b<c>::d`."""
+    """Return the index where a qualified name begins that ends at `index`: `a` in `a::b<c>::d`."""
     while index > 1 and tokens[index - 1].text == "::":
         index = max(0, before_template_arguments(tokens, index - 1))
     return index
@@ -231,7 +232,7 @@ class TypeAttributes(Rewriter):
                 )
 
     def _attributes_end(self, file: str, index: int) -> int:
-        """Return the index after all attributes, and macros that may stand for some, from an index on."""
+        """Return the index after all attributes, and after macros that may be attributes, from `index` on."""
         tokens = self.files[file].tokens
         while index < len(tokens) and tokens[index].kind == "word":
             definitions = list(definitions_of(tokens[index].text, self.files))
@@ -279,7 +280,7 @@ class ZeroArrays(Rewriter):
 
 
 def _as_member(tokens: Sequence[Token], content: bytes) -> list[Replacement]:
-    """Return the replacements in `TYPE name[SIZE];`; none of another declaration."""
+    """Return the replacements in `TYPE name[SIZE];`; an empty list for other declarations."""
     texts = [token.text for token in tokens]
     bracket = texts.index("[") if "[" in texts else 0
     is_plain = bracket > 1 and balanced(tokens, bracket) == len(tokens) - 1 and texts[-1] == ";"

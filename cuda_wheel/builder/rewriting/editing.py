@@ -93,12 +93,13 @@ class Rewriters:
 
 
 _QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
-"""Matches a name in a message."""
+"""Matches a name in quotes in a message."""
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Collecting takes a third of the time to read a large project's headers: millions of tokens, none is garbage."""
+    """Turn off garbage collection in the `with` block. Collecting takes a third of the time to read a large project's
+    headers, and none of their millions of tokens is garbage."""
     gc.disable()
     try:
         yield
@@ -120,8 +121,8 @@ def unmarked_kernels(project: Project) -> list[str]:
 
 
 def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
-    """Return the project extended by a library whose headers have an error that rewriting may overcome; None if none
-    has. Headers of libraries are read only then: there may be thousands."""
+    """Return the project extended by a library whose headers have an error that rewriting may remove; None if there is
+    none. Library headers are read only then, because there may be thousands."""
     for error in errors:
         if error.places and (is_initializer_error(error.message) or may_be_rewritten(error.message)):
             wider = project.with_library(error.places[0][0])
@@ -131,9 +132,9 @@ def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project |
 
 
 def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
-    """Return whether all errors are in definitions that are marked as device code, which is never left out.
+    """Return whether all errors are in definitions marked as device code, which is never left out.
 
-    Reading these files is enough to tell. A project may have megabytes of others.
+    Reading the files with the errors is enough to decide this. A project may have megabytes of other files.
     """
     files: dict[str, SourceBlocks] = {}
     for error in errors:
@@ -158,9 +159,9 @@ class Edits:
         with _without_garbage_collection():
             self._first = errors
             self.blocking: Sequence[LocatedError] = ()
-            """The errors that no change of the text overcomes."""
+            """Errors that no change of the text removes."""
             self.reason = Reason()
-            """Why a body cannot be left out, if that is asked for."""
+            """Why a requested body cannot be left out."""
             self._project = project()
             self._is_fixed = bool(errors) and (
                 any(each.is_missing_header for each in errors) or _are_in_device_code(errors, self._project)
@@ -171,7 +172,7 @@ class Edits:
                 self._read(self._project)
 
     def _read(self, project: Project) -> None:
-        """Begin anew with the files of a project."""
+        """Start again with the files of a project."""
         self._project = project
         self.files = project_files(project)
         self._own = {file: each for file, each in self.files.items() if file == project.source or project.is_own(file)}
@@ -246,13 +247,13 @@ class Edits:
         return self._changed_files(self.bodies.replacements())
 
     def _is_constant(self, error: LocatedError) -> bool:
-        """Return whether an error is about a constant that is rewritten."""
+        """Return whether an error is about a constant that has been rewritten."""
         if not error.places or self.bodies.contains(error):
             return False
         return self._constants.rewrite(*error.places[0], error.message)
 
     def _changed_files(self, bodies: Mapping[str, Sequence[Replacement]]) -> Mapping[str, bytes]:
-        """Return the texts of the files that change, by path; `bodies` says what is written in the left-out bodies."""
+        """Return path -> new text of each file that changes; `bodies` are the replacements of left-out bodies."""
         edits = {file: list(found) for file, found in bodies.items()}
         for file, found in self._rewritten().items():
             kept = (each for each in found if not self.bodies.covers(file, each[0]))
@@ -260,14 +261,14 @@ class Edits:
         return changed_files(self.files, self._project.source, edits, self._project.find)
 
     def _rewritten(self) -> dict[str, list[Replacement]]:
-        """Return the code that is written in another way, by file."""
+        """Return path -> replacements of the rewritten code."""
         found = self._constants.replacements()
         for file, edits in self._rewriters.replacements().items():
             found.setdefault(file, []).extend(edits)
         return found
 
     def _in_the_unchanged_text(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
-        """Return errors with the columns that they have in the project's files: rewritten code may be longer."""
+        """Return the errors with columns in the project's own files; rewritten code may be longer."""
         changed = self._rewritten()
 
         def column_of(file: str, line: int, column: int | None) -> int | None:

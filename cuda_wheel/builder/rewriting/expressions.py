@@ -15,13 +15,13 @@ __all__ = ["CompoundLiterals", "HostAssembly", "NarrowingArguments", "Powers", "
 
 
 _LITERAL_REFUSED = ("expected an expression", "type name is not allowed")
-"""The second is about a type that depends on a template's parameters."""
+"""NVRTC's errors for a compound literal; the second is for a type that depends on a template's parameters."""
 
 _ARRAY = (b"typename ::cuda_wheel_detail::without_reference<", b">::type")
-"""What stands for the parentheses around an array's type. The preamble declares it."""
+"""Text before and after an array type, in place of its parentheses; the preamble declares `without_reference`."""
 
 _NO_NAMES = frozenset(("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short"))
-"""Words of types that `T{...}` cannot begin with."""
+"""Words of a type with which `T{...}` cannot begin."""
 
 
 class CompoundLiterals(Rewriter):
@@ -55,7 +55,7 @@ class CompoundLiterals(Rewriter):
                         )
 
     def _types_at(self, error: RefusedCode) -> set[str]:
-        """Return the types of the literal at an error, or of those in the macro that is used there."""
+        """Return the types of the compound literal at an error, or of the literals in the macro used there."""
         place = self.token_at(error)
         if place is None:
             return set()
@@ -74,7 +74,7 @@ class CompoundLiterals(Rewriter):
 
 
 def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the indices of the parentheses of each `(T) {` that may be a compound literal."""
+    """Yield the token indices of the opening and closing parenthesis of each `(T) {` that may be a compound literal."""
     for index, token in enumerate(tokens):
         if token.text == "{" and index and tokens[index - 1].text == ")":
             start = _before_type(tokens, index - 1)
@@ -83,7 +83,8 @@ def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
-    """Return the index of the parenthesis before a type, given that behind it; None if no type is between them."""
+    """Return the index of the parenthesis before a type, from the index of the one behind it; None if no type is
+    between them."""
     start = closing - 1
     while start > 2 and tokens[start].text == "]" and tokens[start - 2].text == "[":
         start -= 3
@@ -96,13 +97,13 @@ def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
 
 
 def _may_be_called(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a function may be what is before the parenthesis at an index."""
+    """Return whether the text before the parenthesis at `index` may be a function, so that this is a call."""
     before = tokens[index - 1] if index else None
     return before is not None and before.text != "return" and (before.kind == "word" or before.text in (")", "]", ">"))
 
 
 def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a token is the first of a macro's text: after `define NAME` or `define NAME(...)`."""
+    """Return whether `index` is the first token of a macro's body, after `define NAME` or `define NAME(...)`."""
     if tokens[0].text != "define":
         return False
     has_parameters = tokens[2].text == "(" and tokens[1].end == tokens[2].start
@@ -137,9 +138,10 @@ class HostAssembly(Rewriter):
                 yield error.file, [replacement]
 
     def _replacement(self, blocks: SourceBlocks, index: int) -> Replacement | None:
-        """Return what to write in place of the assembly, or of the use of a macro with assembly, at a token.
+        """Return the replacement for the assembly at a token, or for a macro whose body is assembly; None if there is
+        none.
 
-        The compiler may point to what follows `asm`. None if there is no assembly.
+        The compiler may report the token after `asm`.
         """
         tokens = blocks.tokens
         first = next((i for i in (index, index - 1) if i >= 0 and self._is_assembly(tokens[i])), None)
@@ -165,7 +167,7 @@ class HostAssembly(Rewriter):
 
 
 def _arguments(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the arguments of a macro."""
+    """Yield the tokens of each argument of a macro call."""
     start = 0
     while start < len(tokens):
         end = end_of_argument(tokens, start)
@@ -174,7 +176,7 @@ def _arguments(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _operands(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the expression of each operand: what follows a constraint, in parentheses."""
+    """Yield the tokens of each operand's expression, which is in parentheses after its constraint."""
     for index in range(1, len(tokens)):
         if tokens[index].text == "(" and tokens[index - 1].kind == "text":
             yield tokens[index + 1 : balanced(tokens, index) - 1]
@@ -210,9 +212,9 @@ class NarrowingArguments(Rewriter):
 
 
 def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple[int, int] | None:
-    """Return the span of the argument in braces that begins at a token; None if there is none.
+    """Return the byte span of the argument in braces that begins at a token; None if there is none.
 
-    With `of_dimensions` it must be one of `dim3`, whatever the arguments of the templates around it are.
+    If `of_dimensions` is set, the argument must be inside the braces of a `dim3`.
     """
     if not index or tokens[index - 1].text not in ("{", ","):
         return None
@@ -225,7 +227,7 @@ def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple
 
 
 def _is_of_dimensions(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the braces around a token are those of `<<<{...}` or `dim3 name{...}`."""
+    """Return whether the braces around a token belong to `<<<{...}` or `dim3 name{...}`."""
     depth = 0
     while index > 2:
         index -= 1
@@ -242,7 +244,7 @@ def _is_of_dimensions(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _ends_launch(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether an opening brace begins the second argument of a launch, which the first precedes."""
+    """Return whether the brace at `index` opens an argument of a launch configuration, after `<<<`."""
     while index > 1 and tokens[index].text not in (";", "<<<", ">>>"):
         index -= 1
     return tokens[index].text == "<<<"
@@ -251,7 +253,7 @@ def _ends_launch(tokens: Sequence[Token], index: int) -> bool:
 _AMBIGUOUS_POW = re.compile(r'more than one instance of overloaded function "(?:\w+::)*pow" matches the argument list')
 
 _EXPONENT = b"::cuda_wheel_detail::exponent<decltype(%s)>("
-"""What stands before the exponent, with the base."""
+"""Text before an exponent, for `%` with the base; the preamble declares `exponent`."""
 
 
 class Powers(Rewriter):
@@ -279,7 +281,7 @@ class Powers(Rewriter):
                 yield from self._in_macro(tokens[index].text, set())
 
     def _in_macro(self, name: str, seen: set[str]) -> Iterator[FileEdit]:
-        """Yield the calls in a macro, and in the macros that it uses."""
+        """Yield the replacements of `pow` calls in a macro, and in the macros that its body uses."""
         seen.add(name)
         for definition in definitions_of(name, self.files):
             for index, token in enumerate(definition.body):
@@ -292,7 +294,7 @@ class Powers(Rewriter):
 
 
 def _call(tokens: Sequence[Token], index: int) -> list[Replacement] | None:
-    """Return the replacements around the exponent of the call of `pow` at a token; None if there is none."""
+    """Return the replacements around the exponent of the `pow` call at a token; None if there is no such call."""
     if index + 1 >= len(tokens) or tokens[index].text != "pow" or tokens[index + 1].text != "(":
         return None
     end = balanced(tokens, index + 1) - 1
@@ -304,7 +306,7 @@ def _call(tokens: Sequence[Token], index: int) -> list[Replacement] | None:
 
 
 _DEFINITION = re.compile(r"([A-Za-z_]\w*)\s+#\s*pragma\s+(.+)", re.DOTALL)
-"""Matches what follows `#define`. In a macro with parameters, "#" would make a string."""
+"""Matches the macro's name and its `#pragma` after `#define`. In a macro with parameters, "#" would make a string."""
 
 
 class PragmaMacros(Rewriter):
@@ -330,14 +332,14 @@ class PragmaMacros(Rewriter):
 
 _CAST = b"(::cuda_wheel_detail::void_pointer)"
 _VARIABLE_CAST = b"(::cuda_wheel_detail::void_variable)"
-"""The preamble declares them: of a pointer, and of a variable that the operator changes."""
+"""Casts to put before a pointer and before a variable that the operator changes; the preamble declares them."""
 
 _IN_MACRO = (b"::cuda_wheel_detail::bytes(", b")")
-"""What stands around an operand in a macro. The preamble declares it."""
+"""Text before and after an operand in a macro; the preamble declares `bytes`."""
 
 _OPERAND = re.compile(rb"[A-Za-z_(*]")
 _ASSIGNMENT = re.compile(rb"[\w.>\[\]-]*?\s*[+-]=")
-"""Matches the rest of a variable, and the operator that changes it."""
+"""Matches from an offset inside a variable to the end of `+=` or `-=`."""
 
 
 class VoidPointers(Rewriter):
@@ -369,7 +371,7 @@ class VoidPointers(Rewriter):
         yield from self._in_macros(macros)
 
     def _in_macros(self, names: list[str]) -> Iterator[FileEdit]:
-        """Yield the operands in macros, and in the macros that they use."""
+        """Yield the replacements of operands in macros, and in the macros that their bodies use."""
         waiting, seen = list(names), set()
         while waiting:
             name = waiting.pop()
@@ -381,7 +383,7 @@ class VoidPointers(Rewriter):
 
 
 def _pointer_operands(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the span of each name or expression in parentheses before a `+` or `-`, `+=`, `-=`."""
+    """Yield the byte span of each name or parenthesised expression before `+`, `-`, `+=` or `-=`."""
     for index in range(1, len(tokens)):
         before = tokens[index - 1]
         if tokens[index].text not in ("+", "-") or (tokens[index].start == before.end and before.text in ("+", "-")):

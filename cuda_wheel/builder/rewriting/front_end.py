@@ -33,19 +33,20 @@ _REFUSALS = (
     "no_host_in_jit",
     "host_closure_class_in_jit",
 )
-"""The front end's names of the errors by which NVRTC refuses host code."""
+"""The front end's names of NVRTC's errors about host code."""
 
 _UNDEFINED = ("decl_with_local_type_but_not_defined", "decl_with_no_linkage_type_but_not_defined", "never_defined")
 """The front end's names of errors about functions that only the same file could define, such as a member of
-`std::vector<T>` for a local type T: stand-ins declare what the library's headers define. They become warnings, and a
-build prints none about the stand-ins. If device code calls such a function, another error follows."""
+`std::vector<T>` for a local type T: stand-ins declare what the library's headers define. These become warnings, and a
+build prints none about stand-ins. If device code calls such a function, another error follows."""
 
 _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_address_taken_in_device")
 """The front end's names of warnings about host variables in device code. nvcc reports an error after them; NVRTC may
 not.
 
-Two errors of nvcc have no option: `typeid` and `dynamic_cast` in device code (NVRTC does not ask, and turning RTTI off
-would refuse them in host code too), and a call of a virtual host function."""
+Two errors of nvcc have no such option: `typeid` and `dynamic_cast` in device code (NVRTC does not check, and turning
+RTTI off would refuse them in host code too), and a call of a virtual host function.
+"""
 
 _LIKE_NVCC = (
     *("-Xcudafe", f"--diag_warning={','.join(_UNDEFINED)}"),
@@ -68,33 +69,34 @@ another way; statement expressions, `a ?: b`, case ranges, arrays of no length a
 initializers stay errors."""
 
 HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
-"""The options with which NVRTC accepts host code."""
+"""NVRTC options that make it accept host code."""
 
 REPORTING_OPTIONS = (*("-Xcudafe", f"--diag_warning={','.join(_REFUSALS)}"), *_LIKE_NVCC)
-"""The options with which NVRTC warns about host code, also in the headers of the standard library; see
+"""NVRTC options that make it warn about host code, including that in standard library headers; see
 `is_about_host_code`."""
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
-"""The option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
+"""NVRTC option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
 
 NOT_NVRTC_OPTIONS = (
     f"--include-path={STAND_INS[0]}/cuda_wheel_detail/not_nvrtc",
     "--define-macro=CUDA_WHEEL_NOT_NVRTC",
 )
-"""The options, before all others, by which the project's headers do not see NVRTC's macro, as with nvcc. Headers that
-ask for it may leave out their host code: CUTLASS's do. In that folder are those of the toolkit and of CCCL that ask for
-it and need it."""
+"""NVRTC options, before all others, that hide NVRTC's macro from the project's headers, as nvcc does. Headers that test
+for it may leave out their host code; CUTLASS's do. The folder contains the toolkit's and CCCL's headers that need the
+macro."""
 
 FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
-"""The options that end a compilation at its first error. Without them, the front end instantiates all templates after
-an error: 25 s for files that instantiate large kernels, and the first error is found in 2 s."""
+"""NVRTC options that stop a compilation at the first error. Otherwise, the front end instantiates all templates after
+an error: 25 s for files with large kernels whose first error is found in 2 s."""
 
 USED_PARTS_OPTION = "--define-macro=CUDA_WHEEL_USED_PARTS"
-"""The option that marks a request without the parts that `used_parts` found to be unused."""
+"""NVRTC option that marks a request without the parts that `used_parts` found to be unused."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
-"""The macro for the functions of c10::complex, which an error names where it is not defined. They need Thrust's
-headers, which take longer to compile than many kernels, so that they are included only for sources that call them."""
+"""Macro that enables the functions of c10::complex; an error names it where it is not defined. The functions need
+Thrust's headers, which take longer to compile than many kernels, so only sources that call them include these
+headers."""
 
 _HOST_CODE = re.compile(
     rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|\bpow\s*\(|"
@@ -102,8 +104,8 @@ _HOST_CODE = re.compile(
 )
 
 CONSTEXPR_CALL = "calling a constexpr __host__ function"
-"""The beginning of NVRTC's error about a call of a `constexpr` host function in device code. The function's name
-follows, in parentheses and quotes."""
+"""Start of NVRTC's error about a call of a `constexpr` host function in device code. The function's name follows, in
+parentheses and quotes."""
 
 
 def is_about_host_code(message: str) -> bool:

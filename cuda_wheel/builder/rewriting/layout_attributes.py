@@ -68,17 +68,17 @@ _BEHIND_KEYWORD = re.compile(
     rb"(?:\b(?:struct|class|union|extern\s+__shared__)|[;{]\s*__shared__)\s+"
     rb"(?:(?:__align__|__builtin_align__)\s*\(\s*(?:16|32|64|128|256|512|1024)\s*\)|__attribute__\s*\(\(\s*(?:__)?packed)"
 )
-"""Matches the most frequent places of such an attribute, where NVRTC honours it, with alignments that most types do not
+"""Matches a layout attribute in the most frequent places where NVRTC honours it, with alignments that most types do not
 exceed."""
 
 _SUSPECT = re.compile(
     rb"\}(?:\s|\#[^\n]*\n)*(?:__attribute|__declspec)[^;{}]*?(?:packed|align)|\[\s*\[[^;{}]*?\bgnu\b[^;{}]*?(?:packed|align)"
 )
-"""Matches what an ignored attribute looks like in preprocessed text, and more."""
+"""Matches what may be an ignored layout attribute in preprocessed text; it also matches other text."""
 
 
 def _text_may_have(text: bytes) -> bool:
-    """Return whether a text names an attribute about layouts elsewhere than behind `struct` and the like."""
+    """Return whether a text may contain a layout attribute anywhere but behind `struct` or a similar keyword."""
     if b"packed" not in text and b"align" not in text:
         return False
     if b"alignas" in text and _PACK.search(text):
@@ -155,7 +155,7 @@ class PreprocessedCode:
                 yield LayoutError(*self.place(tokens[last + 1].start), BEHIND_BRACKET)
 
     def _with_gnu_names(self) -> Iterator[LayoutError]:
-        """Yield an error for each `[[gnu::packed]]` and its like."""
+        """Yield an error for each attribute such as `[[gnu::packed]]`."""
         for index, (token, after) in enumerate(pairwise(self.tokens)):
             if token.text == after.text == "[":
                 words = {each.text.strip("_") for each in self.tokens[index : balanced(self.tokens, index)]}
@@ -163,7 +163,7 @@ class PreprocessedCode:
                     yield LayoutError(*self.place(token.start), _GNU_NAME)
 
     def _within_pack(self) -> Iterator[Token]:
-        """Yield the alignments of members of classes that `#pragma pack` packs."""
+        """Yield the token of each alignment of a member in a class that `#pragma pack` packs."""
         for keyword, first, last in type_brackets(self.tokens) if self._packs else ():
             depth = 0
             for at, argument in self._packs:
@@ -192,7 +192,8 @@ class PreprocessedCode:
         return b"".join([*parts, self._text[at:]]), places
 
     def _alignments(self) -> Iterator[tuple[Sequence[Token], bytes, int]]:
-        """Yield the tokens of each attribute that may lower an alignment, the `alignas` for it, and its offset."""
+        """Yield the tokens of each attribute that may lower an alignment, the `alignas` that replaces it, and the byte
+        offset for the `alignas`."""
         tokens = self.tokens
         for keyword, first, last in type_brackets(tokens):
             if tokens[keyword].text == "enum":
@@ -210,9 +211,9 @@ class PreprocessedCode:
 
 
 def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]]) -> list[Token]:
-    """Return the tokens of the files that name such an attribute, at their offsets in the preprocessed text.
+    """Return the tokens of all files that contain a match of `named`, at their offsets in the preprocessed text.
 
-    Of other files, none begins or ends within a class that has such an attribute.
+    No other file begins or ends inside a class with such an attribute.
     """
     files = {segment.file for segment, part in own if named.search(part)}
     return [
@@ -224,7 +225,7 @@ def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]])
 
 
 def _largest_alignment(text: bytes) -> int:
-    """Return an alignment that no type exceeds; a very large one if it is unknown."""
+    """Return an alignment in bytes that no type exceeds; 1 << 30 if the text does not tell."""
     numbers = [match[1].strip() for match in _ALIGNMENT.finditer(text)]
     if not all(map(bytes.isdigit, numbers)):
         return 1 << 30
@@ -232,12 +233,12 @@ def _largest_alignment(text: bytes) -> int:
 
 
 def _number(tokens: Sequence[Token]) -> int | None:
-    """Return the value of tokens that are one decimal number; None otherwise."""
+    """Return the value of tokens that are one decimal number; None for anything else."""
     return int(tokens[0].text) if len(tokens) == 1 and tokens[0].text.isdecimal() else None
 
 
 def _single_attributes(tokens: Sequence[Token], begin: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of each `__attribute__((...))` between two indices that are a run of them."""
+    """Yield the first and the end index of each `__attribute__((...))` in a sequence of them between two indices."""
     while begin < stop:
         after = balanced(tokens, begin + 1)
         yield begin, after
@@ -245,7 +246,8 @@ def _single_attributes(tokens: Sequence[Token], begin: int, stop: int) -> Iterat
 
 
 def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the bounds of each run of attributes of a class's data members, and the offset where the member begins."""
+    """Yield the first and the end index of each sequence of attributes on a data member of a class, and the byte offset
+    where the member begins."""
     index = head = first + 1
     while index < last:
         text = tokens[index].text
@@ -266,7 +268,7 @@ def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterat
 
 
 def _is_data_member(tokens: Sequence[Token], head: int, index: int) -> bool:
-    """Return whether the attributes at an index are of a data member, whose declaration begins at `head`."""
+    """Return whether the attributes at `index` belong to a data member, whose declaration begins at `head`."""
     if tokens[index - 1].text in ("class", "struct", "union", "enum", "}"):  # those of a type
         return False
     before = tokens[head:index]
@@ -277,7 +279,7 @@ _NO_MEMBERS = frozenset(("typedef", "using", "friend", "static", "operator"))
 
 
 def _alignas(attribute: Sequence[Token], largest: int) -> bytes:
-    """Return `alignas(N)` for `__attribute__((aligned(N)))`; nothing for one that lowers no alignment."""
+    """Return `alignas(N)` for `__attribute__((aligned(N)))`; b"" if it cannot lower an alignment."""
     for index, token in enumerate(attribute):
         if token.text.strip("_") == "aligned" and attribute[index + 1].text == "(":
             inside = attribute[index + 1 : balanced(attribute, index + 1)]
@@ -309,8 +311,8 @@ def type_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
 
 
 def _type_keyword(tokens: Sequence[Token], head: int, bracket: int) -> int | None:
-    """Return the index of the keyword of the type whose definition has its opening bracket at an index; None if the
-    bracket is another. The declaration begins at `head`."""
+    """Return the index of the keyword of the type whose body the brace at `bracket` opens, in the declaration that
+    begins at `head`; None if the brace opens anything else."""
     keyword = None
     index = head
     while index < bracket:
@@ -335,7 +337,7 @@ def _type_keyword(tokens: Sequence[Token], head: int, bracket: int) -> int | Non
 
 
 def _attributes_end(tokens: Sequence[Token], index: int) -> int:
-    """Return the index after all attributes from an index on."""
+    """Return the index after all attributes from `index` on."""
     while index + 1 < len(tokens) and tokens[index].text in _ATTRIBUTES and tokens[index + 1].text == "(":
         index = balanced(tokens, index + 1)
     return index

@@ -28,23 +28,23 @@ __all__ = ["BODY", "LeftOutBodies", "Refusal"]
 
 
 BODY = " volatile int cuda_wheel_zero = 0; static int cuda_wheel_host = cuda_wheel_zero;"
-"""What a function has in place of its body. In device code and in `constexpr` functions such a variable is an error, in
-NVRTC 12.9 to 13.5, whatever warnings are suppressed: marked by a macro, an attribute or another declaration alike."""
+"""Text that replaces a function's body. In device code and `constexpr` functions, such a variable is an error in NVRTC
+12.9 to 13.5, whichever warnings are suppressed, whether a macro, an attribute or another declaration marks them."""
 
 _DEVICE_CODE = "device code may call it"
 
 
 _REDECLARED = re.compile(r'function\("(?:.*::)?(\w+)[^"]*"\) redeclared with')
-"""Matches the errors about a function that a declaration marks as device code and another does not."""
+"""Matches the error about a function that one of its declarations marks as device code and another does not."""
 
 
 class Reason(NamedTuple):
     """Why a body cannot be left out."""
 
     text: str = ""
-    """Empty if that is plain."""
+    """Reason in words; "" if it is obvious."""
     instance: str = ""
-    """The name expression that would have to be in the module's `instantiate`; empty if that is not the reason."""
+    """Name expression that the module's `instantiate` would need; "" if that is not the reason."""
 
 
 class Refusal(Exception):
@@ -60,7 +60,7 @@ class _Body(NamedTuple):
     block: CodeBlock
     error: LocatedError
     launches: tuple[str, ...] = ()
-    """The kernels that it names, as C++ expressions: they stay in the function."""
+    """C++ expressions of the kernels that it names, which stay in the function."""
 
 
 class LeftOutBodies:
@@ -93,7 +93,8 @@ class LeftOutBodies:
         raise Refusal(part_of)
 
     def _definitions_at(self, error: LocatedError) -> Iterator[tuple[str, CodeBlock | None, bool]]:
-        """Yield the file of each place of an error, the definition around it, and whether it is in the body."""
+        """Yield, for each place of an error, the file, the definition around the place, and whether the place is in its
+        body."""
         for file, line, column in error.places:
             blocks = self._files.get(file)
             if blocks is not None:
@@ -173,8 +174,8 @@ class LeftOutBodies:
 
 
 def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> Iterator[str]:
-    """Yield the kernels and device variables that a function names and that only a use brings into the image, as C++
-    expressions; raises Refusal for what may instantiate others.
+    """Yield C++ expressions of the kernels and device variables in a function that are in the image only if something
+    uses them. Raises Refusal if the function may instantiate others.
 
     `instances` are the name expressions of the module's `instantiate`, without scopes.
     """
@@ -199,8 +200,8 @@ def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> I
 
 
 def _name_end(unit: TranslationUnit, body: Sequence[Token], index: int, instances: Set[str]) -> int:
-    """Return the index after the name of a kernel or a device variable with its template arguments; raises Refusal if
-    these are not those of an instance that the module names."""
+    """Return the index after the name of a kernel or device variable and its template arguments. Raises Refusal if the
+    arguments are not those of an instance that the module names."""
     text = body[index].text
     if not unit.kernels[text]:
         return index + 1
@@ -220,7 +221,7 @@ def _name_end(unit: TranslationUnit, body: Sequence[Token], index: int, instance
 
 
 def _instance(expression: str) -> str:
-    """Return a name expression without the scope of its template."""
+    """Return a name expression without its template's scope."""
     tokens = scan(expression.encode(errors="surrogateescape"))[0]
     texts = [token.text for token in tokens]
     return _spelling(tokens[max(0, texts.index("<") - 1) :] if "<" in texts else tokens[-1:])
@@ -231,14 +232,14 @@ def _spelling(tokens: Sequence[Token]) -> str:
 
 
 def _qualified_start(tokens: Sequence[Token], index: int) -> int:
-    """Return the index of the first token of the qualified name that ends at an index."""
+    """Return the index where the qualified name that ends at `index` starts."""
     while index and tokens[index - 1].text == "::":
         index -= 2 if index > 1 and tokens[index - 2].kind == "word" else 1
     return index
 
 
 def _local_names(body: Sequence[Token], kernels: Sequence[range]) -> frozenset[str]:
-    """Return the words that a body may declare, but for those in kernels' names and in launch configurations."""
+    """Return the words that a body may declare, without those in names of kernels or in launch configurations."""
     covered = {index for each in kernels for index in each}
     found: set[str] = set()
     depth = 0

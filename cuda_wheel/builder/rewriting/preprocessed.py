@@ -38,15 +38,16 @@ __all__ = [
 
 
 _DEVICE = frozenset({"device", "global", "constant", "managed", "shared"})
-"""The arguments of `__attribute__` that mark device code and device variables."""
+"""Arguments of `__attribute__` that mark device code and device variables."""
 
 NOT_HOST = frozenset({"template", "auto", "constexpr", "consteval", "try"})
-"""Words of a heading with which other code may see more of a function than its type, or by which it is more."""
+"""Words in a function's heading that make its body affect other code, such as a deduced return type, or that make it
+more than a plain function."""
 
 _EVERYTHING = "*"
 
 _IMPLICIT = frozenset({"begin", "end", "get", "tuple_size", "tuple_element", "await_transform"})
-"""Names that the language itself uses, with none in the text."""
+"""Names that the language itself uses implicitly, without naming them in the text."""
 
 _KEYWORDS = (
     "__attribute__ alignas asm __asm__ decltype noexcept throw explicit requires sizeof static_assert if void bool "
@@ -54,7 +55,7 @@ _KEYWORDS = (
     "typename class struct union enum public protected private default delete final override using typedef friend"
 )
 _NO_NAMES = frozenset(_KEYWORDS.split())
-"""Words that are no names, before brackets too."""
+"""Words that are not names, even before brackets."""
 
 _AFTER_NAMES = ("(", "[", "{", "=", ";", ",", ":", "final", "")
 
@@ -73,7 +74,7 @@ class _ScopeDeclaration:
 
     block: CodeBlock
     is_own: bool
-    """Whether it is in a file of the project."""
+    """Whether the declaration is in a file of the project."""
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -164,8 +165,8 @@ class _ScopeDeclaration:
                 yield from _declared(tokens, index, after)
 
     def _declarators(self) -> Sequence[Token]:
-        """Return the tokens that declare names: without what a function returns after its parameters, and without the
-        bases and the members of a class."""
+        """Return the tokens that declare names, without a function's trailing return type, and without a class's bases
+        and members."""
         heading = self.block.heading
         start = parameters(heading)
         if start is not None:
@@ -183,12 +184,12 @@ class Segment(NamedTuple):
     """A part of a preprocessed text that comes from one file."""
 
     start: int
-    """In bytes, as `end` is."""
+    """Byte offset of the start in the preprocessed text."""
     end: int
     file: str
-    """As the compiler names it: relative for a file of the project."""
+    """Path as the compiler prints it: relative for files of the project."""
     line: int
-    """The line of its start."""
+    """1-based line of the start in `file`."""
 
 
 _LINE = re.compile(rb'^#line (\d{1,9}) "((?:[^"\\\n]|\\.)*)"\n', re.MULTILINE)
@@ -203,7 +204,7 @@ def segments(text: bytes) -> list[Segment]:
 
 
 def _with_places(blocks: Iterable[CodeBlock], text: bytes) -> Iterator[_ScopeDeclaration]:
-    """Yield the definitions of a text as declarations that say whether a file of the project has them."""
+    """Yield the definitions of a text as declarations that say whether they are in a file of the project."""
     parts = segments(text)
     starts = [part.start for part in parts]
     for block in blocks:
@@ -220,17 +221,18 @@ class TranslationUnit:
         self._declarations = list(_with_places(definitions(tokens, into_classes=False), text))
         self._markers = Counter(token.text for token in tokens if token.text.startswith(_MARKER))
         self.kernels: dict[str, bool] = {}
-        """The kernels and device variables that only a use brings into the image, by name: whether it is a template."""
+        """Name of a kernel or device variable that is in the image only if something uses it -> whether it is a
+        template."""
         self.variables: set[str] = set()
-        """Those names that are variables."""
+        """Names in `kernels` that are device variables."""
         self._uses: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
-        """Name -> the declarations whose use may use it, each with whether that may be an unqualified call."""
+        """Name -> declarations whose use may use the name, each with whether that may be an unqualified call."""
         self._first: dict[str, int] = {}
-        """Word -> the offset of the first declaration that contains it."""
+        """Word -> byte offset of the first declaration that contains it."""
         self._first_forward: dict[str, int] = {}
-        """Name -> the offset of the first declaration that may be without its definition."""
+        """Name -> byte offset of the first declaration of it that may not be a definition."""
         self._calls_of_fixed: Counter[str] = Counter()
-        """Name -> how many templates whose first use decides what they are call it unqualified."""
+        """Name -> number of templates that call it unqualified and whose meaning is fixed by their first use."""
         for each in self._declarations:
             for index, is_call in _mentions(each.reachable):
                 self._uses.setdefault(each.reachable[index].text, []).append((each, is_call))
@@ -287,8 +289,8 @@ class TranslationUnit:
     def _dependent(
         self, block: CodeBlock, classes: Set[str], functions: Set[str]
     ) -> dict[str, list[_ScopeDeclaration]]:
-        """Return name -> the declarations before a block that depend on whether it is declared, or complete, where they
-        are used first: later classes, later functions and friends."""
+        """Return name -> the declarations before a block whose meaning depends on whether the name is declared, or
+        complete, at their first use. The names are those of later classes, functions and friends."""
         found: dict[str, list[_ScopeDeclaration]] = {}
         for each in self._declarations:
             if each.block.start < block.start:
@@ -300,18 +302,19 @@ class TranslationUnit:
         return found
 
     def _may_use(self, block: CodeBlock, declarations: Sequence[_ScopeDeclaration]) -> bool:
-        """Return whether a function may instantiate one of these declarations by what is declared before it."""
+        """Return whether a function may instantiate one of these declarations through what is declared before the
+        function."""
         names = self._names_that_reach(declarations, block.start)
         return _EVERYTHING in names or any(True for _ in self._uses_of(names, block.tokens))
 
     def _named_before(self, block: CodeBlock, declarations: Iterable[_ScopeDeclaration]) -> frozenset[str]:
-        """Return the names of declarations that the text has before a block too."""
+        """Return the names of these declarations that also occur in the text before a block."""
         names = (name for each in declarations for name in each.names)
         return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
 
     def _names_that_reach(self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize) -> dict[str, int]:
-        """Return the names by whose use one of these declarations may be instantiated, and the offset of the first
-        declaration of each; only names that are declared before `end`."""
+        """Return name -> byte offset of its first declaration, for the names whose use may instantiate one of these
+        declarations and that are declared before `end`."""
         found: dict[str, int] = {}
         waiting = list(declarations)
         while waiting:
@@ -329,24 +332,25 @@ class TranslationUnit:
         return found
 
     def _uses_of(self, names: Mapping[str, int], tokens: Sequence[Token]) -> Iterator[int]:
-        """Yield the index of each token that may mean one of these names, given the offset of its declaration."""
+        """Yield the index of each token that may mean a name; `names` maps each name to the byte offset of its
+        declaration."""
         for index, is_call in _mentions(tokens):
             declared = names.get(tokens[index].text)
             if declared is not None and self._may_mean(tokens[index].text, declared, tokens[index].start, is_call):
                 yield index
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
-        """Return whether a use of a name at an offset may mean what is declared at another.
+        """Return whether a use of a name at byte offset `used` may mean its declaration at byte offset `declared`.
 
-        What is declared later is found only by the arguments of an unqualified call in a template, and a kernel is not
-        called.
+        A later declaration is found only through the arguments of an unqualified call in a template, and a kernel is
+        not called.
         """
         return used > declared or (is_call and name not in self.kernels)
 
 
 def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token, str]]:
-    """Yield the index of each token that is in no brackets and no template arguments, the opening brackets among them,
-    the text before it, the token, and the text after it."""
+    """Yield, for each token outside brackets and template arguments, and for each opening bracket there: index, text
+    before, token, and text after."""
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -360,8 +364,7 @@ def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token
 
 
 def _mentions(tokens: Sequence[Token]) -> Iterator[tuple[int, bool]]:
-    """Yield the index of each word that is not the name of a member after an object, and whether it may be an
-    unqualified call."""
+    """Yield the index of each word that does not follow `.` or `->`, and whether it may be an unqualified call."""
     before = ""
     for index, token in enumerate(tokens):
         if token.kind == "word" and before not in (".", "->"):
@@ -376,7 +379,7 @@ def marks_device_code(tokens: Sequence[Token]) -> bool:
 
 
 def _attributes(tokens: Sequence[Token]) -> frozenset[str]:
-    """Return the arguments of all `__attribute__((...))`, without underscores around them."""
+    """Return the arguments of all `__attribute__((...))`, without the underscores around them."""
     found: set[str] = set()
     for index, token in enumerate(tokens):
         if token.text in ("__attribute__", "__declspec"):
@@ -385,7 +388,8 @@ def _attributes(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def _qualifier(tokens: Sequence[Token], index: int) -> str:
-    """Return the class or namespace in `class::name` or `class<...>::name` for the index of the name; else empty."""
+    """Return the class or namespace before the name at `index`, in `class::name` or `class<...>::name`; "" if there is
+    none."""
     index -= 1
     if index >= 0 and tokens[index].text == "~":
         index -= 1
@@ -396,8 +400,8 @@ def _qualifier(tokens: Sequence[Token], index: int) -> str:
 
 
 def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
-    """Yield what a token that is in no brackets declares, given the text after it: its name, and the class of a member
-    that is defined out of its class."""
+    """Yield the names that a token outside brackets declares, given the text after it: its own name, and the class of a
+    member that is defined outside its class."""
     kind, text, _ = tokens[index]
     if kind == "word" and text not in _NO_NAMES and (after in _AFTER_NAMES or _is_specialised(tokens, index + 1)):
         yield _EVERYTHING if text in _IMPLICIT else text
@@ -405,7 +409,7 @@ def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
 
 
 def _is_specialised(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether template arguments from an index on are those of a specialisation: `name<...>(`."""
+    """Return whether the template arguments from `index` on belong to a specialisation such as `name<...>(`."""
     if index >= len(tokens) or tokens[index].text != "<":
         return False
     end = template_arguments_end(tokens, index)

@@ -89,7 +89,7 @@ def _header(directive: Directive, name: str, find: Callable[[str, bool, str], st
 
 
 def _replaced(content: bytes, edits: Sequence[Replacement]) -> bytes:
-    """Return a text with new texts in place of spans. A span without a new one becomes blank; all lines stay."""
+    """Return the text with spans replaced. A span with an empty replacement becomes blank; line breaks stay."""
     pieces: list[bytes] = []
     position = 0
     for start, end, new in sorted(edits):
@@ -116,7 +116,7 @@ _NAMED_ELSEWHERE = (
     "to",
     "where",
 )
-"""Operators that have declarations of their own, and so are not in the lists of names."""
+"""Operators that have declarations of their own and so are not in the lists of names."""
 
 
 _LISTED = re.compile(rb"\bX\((\w+)\)")
@@ -146,7 +146,7 @@ class LocatedError(NamedTuple):
     places: tuple[tuple[str, int, int | None], ...]
     message: str
     key: tuple[object, ...] = ()
-    """Equal for the same error of different results."""
+    """Key that is equal for the same error in different results."""
 
     @property
     def is_missing_header(self) -> bool:
@@ -160,10 +160,10 @@ class RefusedCode(NamedTuple):
     file: str
     line: int
     column: int | None
-    """In characters, from 1."""
+    """1-based column in characters; None if unknown."""
     message: str
     in_instance: bool = False
-    """Whether it is about one instance of a template: another instance may compile."""
+    """Whether the error is about one instance of a template, so that another instance may compile."""
 
 
 class Project(NamedTuple):
@@ -172,14 +172,16 @@ class Project(NamedTuple):
     source: str
     text: bytes
     read: Callable[[str], bytes]
-    """Returns the content of one of the project's files."""
+    """Function of a path that returns the content of a file of the project."""
     find: Callable[[str, bool, str], str | None]
-    """Returns the path of the header of `#include "name"` (True) or `<name>` in a file; None if it is not its own."""
+    """Function of a header name, whether it is quoted, and the including file, that returns the header's path; None if
+    it is not the project's own."""
     is_own: Callable[[str], bool]
-    """Returns whether a path is that of a file of the project, and not of a library in its folder."""
+    """Function of a path that returns whether the file is the project's own, and not that of a library in its
+    folder."""
     with_library: Callable[[str], Project | None]
-    """Returns this project extended by the headers of the library that contains a path. None if the project has them
-    already, if no library contains the path, or if the headers of that library are not rewritten."""
+    """Function of a path that returns this project extended by the headers of the library that contains the path. None
+    if they are in it already, if no library contains the path, or if that library's headers are not rewritten."""
     instantiate: tuple[str, ...]
 
     def content(self, file: str) -> bytes:
@@ -213,7 +215,8 @@ def definition_at(files: Mapping[str, SourceBlocks], file: str, line: int, colum
 _INCLUDED_NAME = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(?:[<"]([^>"\n]+)[>"])?', re.MULTILINE)
 
 _LIMIT = 1 << 20
-"""The size in bytes of texts above which compiling them takes longer than what the names in them could save."""
+"""Maximum size in bytes of texts that are searched for names: compiling larger ones takes longer than the search could
+save."""
 
 
 def project_texts(
@@ -236,7 +239,7 @@ def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[st
 
 
 def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: int) -> tuple[list[bytes], bool]:
-    """Return texts, and whether they are all."""
+    """Return the texts of a source and of the files that it includes, and whether they are complete."""
     texts: list[bytes] = []
     is_known = True
     own = [folder for folder in folders if not holds_toolkit(os.path.join(root, folder))]

@@ -15,7 +15,7 @@ __all__ = ["FileEdit", "MacroDefinition", "Rewriter", "around", "definitions_of"
 
 
 FileEdit = tuple[str, Sequence[Replacement]]
-"""A file, and what is replaced in it together."""
+"""Path of a file, and the replacements in it that belong together."""
 
 
 class Rewriter(ABC):
@@ -24,7 +24,7 @@ class Rewriter(ABC):
     def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
         self.files = files
         self.found: dict[tuple[str, int], Sequence[Replacement]] = {}
-        """What is replaced together, by the file and the offset of the first replacement."""
+        """(path, byte offset of the first replacement) -> replacements that belong together."""
 
     @staticmethod
     @abstractmethod

@@ -27,37 +27,37 @@ _C_FUNCTIONS = "|".join(_TABLE["c functions"])
 
 PARTS = {name: "|".join(row["names"]) for name, row in _TABLE["parts"].items()}
 PARTS["MATH"] = f"{_C_FUNCTIONS}|{PARTS['MATH']}"
-"""The parts: the names that each declares, as a regular expression. The headers ask for the macro
-`CUDA_WHEEL_WITHOUT_` and the part's name. Names that a project may define itself are there too: a part too many costs
-time only. A missing name costs a second compilation, unless a function of that name is built in or the project's own;
-so all functions that others may overload are there, such as those of <math.h>."""
+"""Part of the preamble -> regular expression for the names that it declares. Headers test the macro
+`CUDA_WHEEL_WITHOUT_` followed by the part's name. Names that a project may define itself are included: a needless part
+costs only time. A missing name costs a second compilation, unless a function of that name is built in or belongs to the
+project; so every function that others may overload is included, such as those of <math.h>."""
 
 _PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}
 
 _IN_STD = frozenset(name for name, row in _TABLE["parts"].items() if row.get("in std"))
-"""Parts whose names are all in namespace std."""
+"""Parts all of whose names are in namespace std."""
 
 _NAMED = {part: re.compile(rf"^(?:{names})$".encode(), re.MULTILINE) for part, names in PARTS.items()}
 
 _IN_STD_NAMED = re.compile(rb"\bstd\s*::\s*(\w+)")
 
 _STD = re.compile(rb"\bstd\b(?!\s*::)")
-"""Matches where namespace std is named by itself, such as `using namespace std`."""
+"""Matches namespace std where it is named by itself, as in `using namespace std`."""
 
 _REAL = re.compile(rf"^(?:{_C_FUNCTIONS})[fl]$".encode(), re.MULTILINE)
-"""Matches a function of namespace std for one type, such as std::sinf; NVRTC predeclares ::sinf."""
+"""Matches functions of namespace std for a single type, such as std::sinf; NVRTC predeclares ::sinf."""
 
 _RUNTIME_CALL = re.compile(rb"\b((?:make_)?cuda[A-Z]\w*)\s*[(<]")
-"""Matches what may be a call of the runtime API, and a call of the project's own functions with such a name."""
+"""Matches a call that may be of the CUDA runtime API; a function of the project may have such a name too."""
 
 COMMON_RUNTIME_API = frozenset(map(str.encode, _TABLE["common runtime api"]))
-"""What <cuda_wheel_detail/common_runtime_api.h> declares, and types that NVRTC has built in."""
+"""Names that <cuda_wheel_detail/common_runtime_api.h> declares, and types that NVRTC has built in."""
 
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 
 _PASTED = re.compile(rb"(?<!#)(?<!\w_t_)##(?!#|\s*__VA_ARGS__)")
-"""Matches where a macro pastes a name together, which is in no text, but for `, ##__VA_ARGS__` and for names such as
-`scalar_t_##LEVEL`: no part has one that goes on after `_t_`."""
+"""Matches where a macro pastes a name together, so that the name is in no text. Exceptions are `, ##__VA_ARGS__`, and
+`scalar_t_##LEVEL` and similar names, because no part has a name that continues after `_t_`."""
 
 _STRING_OR_COMMENT = re.compile(
     rb"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)""", re.DOTALL
@@ -69,9 +69,9 @@ class Names(NamedTuple):
 
     all: frozenset[bytes]
     in_std: frozenset[bytes]
-    """Those that may be of namespace std."""
+    """Names that may be in namespace std."""
     calls: frozenset[bytes]
-    """Those that may be functions of the runtime API."""
+    """Names that may be functions of the CUDA runtime API."""
 
 
 def names_in(texts: Iterable[bytes]) -> Names | None:

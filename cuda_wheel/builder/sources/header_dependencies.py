@@ -60,7 +60,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*|[^A-Za-z_]+")
 _PARAMETER = re.compile(r"(?<!#)#\s*(\w+)|\b([A-Za-z_]\w*)")
 
 _MAX_WORK = 500_000
-"""Maximum number of characters to write while one spelling is expanded; beyond it, the result is unknown."""
+"""Maximum number of characters to write while a spelling is expanded; beyond it, the result is unknown."""
 
 _MAX_SPELLING = 4096
 """Maximum number of characters of a spelling; the expansion of a longer one is unknown."""
@@ -145,7 +145,7 @@ class _Expansion:
         return results
 
     def _call(self, name: str, text: str, position: int, active: frozenset[str]) -> tuple[set[str], int]:
-        """Return the possible expansions of the macro whose name ends at `position`, and where its arguments end."""
+        """Return the possible expansions of the macro whose name ends at `position`, and the end of its arguments."""
         arguments, end = _arguments(text, position)
         written = text[position:end]
         alternatives = {name}
@@ -176,7 +176,8 @@ class _Expansion:
 
 
 def _arguments(text: str, position: int) -> tuple[list[str], int]:
-    """Return the arguments in the parentheses at a position of a text, and where they end; `position` without any."""
+    """Return the arguments in the parentheses at a position in a text, and the end of the parentheses; `position` if
+    there are none."""
     opening = re.compile(r"\s*\(").match(text, position)
     if opening is None:
         return [], position
@@ -217,11 +218,11 @@ class IncludedFile(NamedTuple):
     """A file that a source may include."""
 
     path: str
-    """Absolute."""
+    """Absolute path of the file."""
     included_at: str
-    """Where it is included: "file:line"."""
+    """Where the file is included: "file:line"."""
     conditional: bool
-    """Whether the compiler may skip that include."""
+    """Whether the compiler may skip the include."""
 
 
 class Reach(NamedTuple):
@@ -229,7 +230,7 @@ class Reach(NamedTuple):
 
     headers: list[IncludedFile]
     certain: bool
-    """Whether there can be no others, because all names that macros give are known."""
+    """Whether the list is complete, because every name that macros give is known."""
 
 
 def search_folders(root: str, source: str, folders: Iterable[str]) -> list[str]:
@@ -301,7 +302,7 @@ class _HeaderSearch:
                 yield from self._new(current, include, self._find(name, current, quoted))
 
     def _new(self, current: IncludedFile, include: Include, paths: Iterable[str]) -> Iterator[IncludedFile]:
-        """Yield those of the paths that were not found yet, or only conditionally."""
+        """Yield the included files that were not found yet, or found only in conditional includes."""
         conditional = current.conditional or include.conditional
         for path in paths:
             known = self.found.get(path)
@@ -311,7 +312,7 @@ class _HeaderSearch:
                 yield self.found[path]
 
     def _find(self, name: str, current: IncludedFile, quoted: bool) -> list[str]:
-        """Return the files of a name in all folders that the compiler may search."""
+        """Return the paths of files with a name in all folders that the compiler may search."""
         own = os.path.dirname(current.path) if quoted else ""
         if (name, own) not in self._paths:
             places = [own, *self._folders] if own else self._folders
@@ -344,12 +345,12 @@ _PRE_INCLUDE_OPTION = re.compile(r"(?:--pre-include|-include)=?(.*)")
 _FILE_OPTION = re.compile(r"--?(?:include|pre-include|pch|use-pch|create-pch)(?!-path)")
 
 _OPAQUE_OPTION = re.compile(r"--?(?:[\w-]*pch[\w-]*|X?cudafe[\w-]*|X?cicc[\w-]*)(?:=(.*))?", re.IGNORECASE)
-"""Options that read precompiled headers, or pass options to a compiler inside NVRTC, which may be any."""
+"""Matches options that read precompiled headers, or that pass any option to a compiler inside NVRTC."""
 
 _HARMLESS_VALUE = re.compile(
     r"--?(?:diag_\w+|display_error_number|no_warnings|extended-lambda|relaxed_constexpr)(?:=.*)?"
 )
-"""Options of NVRTC's front end that read no files: those that `config.compiler_options` lets through."""
+"""Matches options of NVRTC's front end that read no files: those that `config.compiler_options` accepts."""
 
 
 def option_folders(options: Sequence[str]) -> list[str]:
@@ -389,7 +390,7 @@ def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) ->
 
 
 def _option_values(option: re.Pattern[str], options: Sequence[str]) -> list[str]:
-    """Return the values of an option, whether in the same argument or in the following one."""
+    """Return the values of an option, each in the same argument or in the next one."""
     values = []
     for index, argument in enumerate(options):
         if match := option.fullmatch(argument):

@@ -50,14 +50,14 @@ __all__ = [
 
 
 Name = tuple[str, bool]
-"""The name of a header as it is written, and whether it is quoted."""
+"""Name of a header as written, and whether it is quoted."""
 
 _Sought = tuple[str, bool, bool]
-"""The name of a header as it is written, whether it is quoted, and whether it is only tested for."""
+"""Name of a header as written, whether it is quoted, and whether it is in a `__has_include` only."""
 
 Lookup = tuple[str | None, str, bool]
-"""What a compiler looks for: the folder of the including file if the name is quoted, the name, and whether it is only
-tested for."""
+"""What the compiler looks for: the folder of the including file if the name is quoted (else None), the name, and
+whether it is in a `__has_include` only."""
 
 
 def own_texts(job: Job, headers: Iterable[str]) -> list[tuple[str, bytes]]:
@@ -118,13 +118,13 @@ def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
 
 
 def _names_below(headers: Iterable[str], folders: Iterable[str]) -> set[str]:
-    """Return the names by which headers may have been found in these folders; all are absolute."""
+    """Return the names by which headers may have been found in these folders; all paths are absolute."""
     prefixes = [folder + os.sep for folder in folders]
     return {header[len(prefix) :] for header in headers for prefix in prefixes if header.startswith(prefix)}
 
 
 def _changed(own: Sequence[str], others: Sequence[str]) -> set[str]:
-    """Return the folders in one of two lists only; all of them, if those in both have another order."""
+    """Return the folders that are in only one of the lists; all folders, if those in both are in a different order."""
     is_same_order = [each for each in own if each in others] == [each for each in others if each in own]
     return {*own} ^ {*others} if is_same_order else {*own, *others}
 
@@ -140,11 +140,11 @@ def tested_names(job: Job, headers: Sequence[str]) -> set[str] | None:
 
 
 _TRIGRAPH = re.compile(rb"\?\?[/=]")
-"""Matches the trigraphs that may change which headers a text names; only C++14 and earlier has them."""
+"""Matches trigraphs that may change which headers a text names; only C++14 and earlier have trigraphs."""
 
 
 def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
-    """Return what the texts that a job read include or test for, by name; None if it is unknown."""
+    """Return what the texts of a job include or test for; None if a name is unknown."""
     if opaque_options(job.options):
         return None
     texts = own_texts(job, headers)
@@ -167,13 +167,13 @@ def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
 
 
 def _first_folders(job: Job) -> list[str]:
-    """Return the absolute folders that are searched first: which of them comes first depends on how a header is
+    """Return the absolute folders that are searched first; which of them is first depends on how a header is
     included."""
     return _absolute(job, [os.path.dirname(job.source), *option_folders(job.options)])
 
 
 def _folders(job: Job) -> list[str]:
-    """Return the absolute folders that are searched, in their order."""
+    """Return the absolute folders in search order."""
     return list(dict.fromkeys([*_first_folders(job), *_absolute(job, job.include_dirs)]))
 
 
@@ -182,7 +182,8 @@ def _absolute(job: Job, folders: Iterable[str]) -> list[str]:
 
 
 def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-    """Yield the paths of headers in the folders that are searched before those that they were found in.
+    """Yield the paths where headers could be found in folders that are searched before the folder where they were
+    found.
 
     A header below two folders may have been found in either.
     """
@@ -195,14 +196,14 @@ def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str
 
 
 def _pre_include(name: str) -> Include:
-    """Return the include that an option such as `--pre-include=NAME` stands for."""
+    """Return the include that an option such as `--pre-include=NAME` performs."""
     return Include(name, True, 1, False)
 
 
 def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]) -> Sequence[_Sought] | None:
     """Return the headers that a text includes or tests for; None if a name is unknown.
 
-    `libraries` are the other headers that were read.
+    `libraries` are the paths of the other headers that were read.
     """
     found: list[_Sought] = []
     for include in scan.includes:
@@ -225,7 +226,7 @@ def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]
 
 
 def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[Name] | None:
-    """Return the headers that the macros in a condition test for; None if they are unknown."""
+    """Return the headers that macros in a condition test for; None if they are unknown."""
     words = re.findall(r"[A-Za-z_]\w*", condition)
     found = tested_headers(condition, definitions) if testers.intersection(words) else set()
     for call in re.finditer(r"\b([A-Za-z_]\w*HAS_INCLUDE\w*)[ \t]*\(", condition):  # as libraries name such macros
@@ -237,7 +238,7 @@ def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[N
 
 
 def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[str]) -> bool:
-    """Return whether a spelling begins with a name that neither a text nor the compiler has defined as a macro."""
+    """Return whether a spelling begins with a name that neither a text nor the compiler defines as a macro."""
     word = re.match(r"[A-Za-z]\w*", spelling)
     if word is None or word[0] in definitions:
         return False
@@ -245,7 +246,7 @@ def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[s
 
 
 def _testers(definitions: Definitions) -> set[str]:
-    """Return the names of the macros that may test for a header, by themselves or by other macros."""
+    """Return the names of macros that may test for a header, directly or through other macros."""
     bodies = {name: " ".join(each.body for each in alternatives) for name, alternatives in definitions.items()}
     testers = {name for name, body in bodies.items() if re.search("has_include", body, re.IGNORECASE)}
     while more := {
@@ -256,7 +257,7 @@ def _testers(definitions: Definitions) -> set[str]:
 
 
 _scanned = lru_cache(maxsize=4096)(scan_includes)
-"""`scan_includes`; jobs have most of their texts in common."""
+"""`scan_includes` with a cache, because jobs share most texts."""
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -266,7 +267,7 @@ def _stamp(path: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=16384)
 def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | None:
-    """Return the headers that a library's header tests for; None if a macro names one."""
+    """Return the headers that a library's header tests for; None if a macro gives a name."""
     text = Path(path).read_bytes()
     if b"has_include" not in text and b"HAS_INCLUDE" not in text:
         return ()
@@ -277,7 +278,7 @@ def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | 
 
 
 MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"')
-"""NVRTC's error about a header that it does not find."""
+"""Matches NVRTC's error about a header that it does not find."""
 
 
 class MissingHeader(NamedTuple):
@@ -346,8 +347,8 @@ def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, in
 
 
 def _includes(job: Job, headers: Iterable[str]) -> Iterator[tuple[str, bool, Include]]:
-    """Yield the includes of a job's source and of these headers, each with the file and whether that is the
-    project's."""
+    """Yield the file, whether it is the project's, and the include, for each include in a job's source and in these
+    headers."""
     libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
     for path, scan in [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]:
         folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
@@ -365,14 +366,14 @@ class _Search:
         self._text = scan_includes(job.text)
         self._macros = defined_macros(job.options)
         self.folders = search_folders(job.root, job.source, (*option_folders(job.options), *job.include_dirs))
-        """The absolute folders that are searched."""
+        """Absolute folders that are searched, in order."""
         self._libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
         self._is_library = cache(self._is_in_library)
         self._found = cache(self._first_file)
         self._skipped: set[str] = set()
-        """The macros of guards by which the compiler may skip a file."""
+        """Macros of include guards that the compiler may have defined, so that it skips the file."""
         self._further: list[str] = []
-        """Folders in which names in quotes may be found too."""
+        """Additional folders in which quoted names may be found."""
 
     def included_names(self) -> set[str]:
         """Return the names that the project's files include, whether or not a condition is around the include."""
@@ -412,14 +413,14 @@ class _Search:
         return self._text if path == self._source else scanned_file(path)
 
     def _possibly_included(self, path: str) -> Iterator[str]:
-        """Yield the project's files that a file includes, whether or not a condition is around the include."""
+        """Yield the files of the project that a file includes, conditionally or not."""
         return self._own(path, ((each.name, each) for each in self._scan(path).includes if each.name))
 
     def _certainly_included(self, path: str) -> Iterator[str]:
         return self._own(path, self._certain(path))
 
     def _certain(self, path: str) -> list[tuple[str, Include]]:
-        """Return the includes of a file that have no condition, by name; none if the compiler may skip the file."""
+        """Return the (name, include) of a file's unconditional includes; empty if the compiler may skip the file."""
         scan = self._scan(path)
         if scan.guard in self._skipped:
             return []
@@ -438,7 +439,7 @@ class _Search:
         return self._found(name, os.path.dirname(path) if include.quoted else None)
 
     def _first_file(self, name: str, beside: str | None) -> str | None:
-        """Return the path of a header; `beside` is the folder of the file that includes it in quotes."""
+        """Return the path of a header; `beside` is the including file's folder if the name is quoted, else None."""
         places = self.folders if beside is None else [beside, *self.folders, *self._further]
         paths = (os.path.normpath(os.path.join(place, name)) for place in places)
         return next(filter(os.path.isfile, paths), None)

@@ -28,15 +28,15 @@ class Include(NamedTuple):
     """One `#include` of a text, or one `__has_include` that tests for a header."""
 
     name: str | None
-    """None if macros give it."""
+    """Name of the header as written; None if macros give it."""
     quoted: bool
-    """Whether it is written "name" and not <name>."""
+    """Whether the name is written "name" and not <name>."""
     line: int
-    """From 1."""
+    """1-based line of the directive."""
     conditional: bool
-    """Whether it stands between `#if` and `#endif`, so that the compiler may skip it."""
+    """Whether the directive is between `#if` and `#endif`, so that the compiler may skip it."""
     spelling: str = ""
-    """The text that macros turn into a name."""
+    """Text that macros expand to a name."""
     is_test: bool = False
     """Whether it is a `__has_include`."""
 
@@ -54,13 +54,14 @@ class IncludeScan(NamedTuple):
     includes: tuple[Include, ...]
     definitions: tuple[tuple[str, Definition], ...]
     conditions: tuple[str, ...] = ()
-    """What follows each `#if` and `#elif`: a macro in it may test for a header."""
+    """Conditions of `#if` and `#elif`, in which a macro may test for a header."""
     guard: str | None = None
-    """The macro of the include guard around the whole text."""
+    """Macro of the include guard around the whole text; None if there is none."""
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
-"""Joins two lines. NVRTC requires the backslash to be the last character; other compilers allow spaces after it."""
+"""Matches a line splice. NVRTC requires the backslash to be the last character; other compilers allow spaces after
+it."""
 
 # Strings are matched so that nothing in them is taken for a comment, includes so that `<a//b>` is not either, and
 # numbers so that the digit separators in them begin no character literal. An unclosed token ends with its line or the
@@ -87,7 +88,7 @@ TEST = re.compile(r"__has_include(?:_next)?[ \t]*\(")
 _DEFINITION = re.compile(r"(\w+)(?:\(([^)]*)\))?\s*(.*?)\s*", re.DOTALL)
 
 _DEPTHS = {b"if": 1, b"ifdef": 1, b"ifndef": 1, b"endif": -1}
-"""How directives change the number of open conditions."""
+"""Directive -> change of the number of open conditions."""
 
 
 def includes(text: bytes) -> Iterator[Include]:
@@ -130,7 +131,7 @@ def _definition(match: re.Match[str]) -> tuple[str, Definition]:
 
 
 def _include(rest: str, line: int, conditional: bool) -> Include:
-    """Return the include of a directive; `rest` is what follows its word."""
+    """Return the include of a directive; `rest` is the text after the directive's name."""
     match = HEADER_NAME.match(rest)
     if match is None:
         return Include(None, False, line, conditional, rest.strip())
@@ -138,7 +139,8 @@ def _include(rest: str, line: int, conditional: bool) -> Include:
 
 
 def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield the headers that a directive tests for; those that its macro's parameters name are tested elsewhere."""
+    """Yield the headers that a directive tests for, except those named by its macro's parameters, which are tested
+    where the macro is used."""
     for match in _LITERAL.finditer(rest):
         yield Include(header_name(match), match[1] is not None, line, True, "", True)
     test = TEST.search(rest)
@@ -149,7 +151,8 @@ def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]
 
 
 def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield the header that `__has_include` tests for, unless the operand is a literal or depends on a parameter."""
+    """Yield the header that a `__has_include` tests for, unless its operand is a literal or depends on a macro's
+    parameter."""
     if literal := HEADER_NAME.fullmatch(operand):
         if not _LITERAL.fullmatch(operand):  # `<` is also an operator, so not every name is a literal
             yield Include(header_name(literal), literal[1] is not None, line, True, "", True)
@@ -173,8 +176,8 @@ def header_name(match: re.Match[str]) -> str | None:
 
 
 def _unspliced(text: bytes) -> bytes:
-    """Return a text without line splices; as many empty lines follow a joined line, so that later lines keep their
-    numbers."""
+    """Return a text without line splices. As many empty lines follow a joined line, so that line numbers stay the
+    same."""
     parts: list[bytes] = []
     position = owed = 0
     for splice in _SPLICE.finditer(text):
@@ -185,14 +188,15 @@ def _unspliced(text: bytes) -> bytes:
 
 
 def _append(parts: list[bytes], part: bytes, owed: int) -> int:
-    """Append a part of a text, with `owed` empty lines after its first line; return the number of lines still owed."""
+    """Append a part of a text with `owed` empty lines after its first line; return the number of empty lines still to
+    add."""
     line, newline, rest = part.partition(b"\n")
     parts += [line, newline * (1 + owed), rest]
     return 0 if newline else owed
 
 
 def _blanked(token: re.Match[bytes]) -> bytes:
-    """Return a token with as many lines: a comment as white space, anything else on one line."""
+    """Return a token with the same number of lines: a comment as white space, any other token on its first line."""
     if token["comment"]:
         return re.sub(rb"[^\n]", b" ", token[0])
     lines = token[0].count(b"\n")
@@ -200,7 +204,7 @@ def _blanked(token: re.Match[bytes]) -> bytes:
 
 
 def _include_guard(directives: Sequence[re.Match[bytes]]) -> str | None:
-    """Return the macro of the include guard that begins with the first directive and ends with the last one."""
+    """Return the macro of the include guard around all directives; None if there is none."""
     if [directive[1] for directive in directives[:2]] != [b"ifndef", b"define"]:
         return None
     tested, defined = (directive[2].split()[:1] for directive in directives[:2])

@@ -13,10 +13,10 @@ from cuda_wheel.builder.errors import ConfigError
 __all__ = ["DEVICE_SOURCES", "GROUP", "SBOM", "Layout", "WheelFile", "wheel_layout"]
 
 DEVICE_SOURCES = (".cu", ".cuh")
-"""Suffixes of the files that `exclude-sources` keeps out of the wheel."""
+"""Suffixes of files that `exclude-sources` keeps out of the wheel."""
 
 SBOM = "cuda-wheel.cdx.json"
-"""The name of the SBOM in the folder `sboms` of a wheel's metadata."""
+"""File name of the SBOM in the folder `sboms` of a wheel's metadata."""
 
 GROUP = "cuda_wheel.layout"
 """Group of the entry points that map the name of a build back end to a function like `wheel_layout`."""

@@ -49,7 +49,7 @@ __all__ = [
 
 
 EXCLUDED = "!"
-"""How a pattern begins whose files are taken out of those that the patterns before it name."""
+"""Prefix of a pattern that removes its files from those that the patterns before it select."""
 
 
 def expanded(patterns: Iterable[str], where: str, root: Path, start: Iterable[str] = ()) -> tuple[str, ...]:
@@ -79,7 +79,8 @@ def literal_paths(patterns: Iterable[str], root: Path) -> set[str]:
 
 
 def _check_excluded(found: Iterable[str], pattern: str, where: str, root: Path) -> None:
-    """Raise ConfigError if a pattern excludes a file that does not exist: it is misspelt, or the file was renamed."""
+    """Raise ConfigError if a pattern excludes a file that does not exist, because it is misspelt or the file was
+    renamed."""
     missing = next((path for path in found if not (root / path).is_file()), None)
     if missing is not None:
         raise ConfigError(f"{where}: {pattern!r} excludes no file: there is no file {missing}.")
@@ -120,8 +121,8 @@ _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]", re.IGNORECASE)
 """Names that Windows reserves, with any suffix. Source: Microsoft, "Naming Files, Paths, and Namespaces"."""
 
 _MAX_BYTES = 230
-"""Maximum length of a module's last name in bytes. File systems allow 255, with ".fatbin.json" and what is added while
-the file is written."""
+"""Maximum length of a module's last name in bytes. File systems allow 255, including ".fatbin.json" and the suffix of a
+temporary file."""
 
 
 def check_name(name: str, source: str, packages: AbstractSet[str]) -> None:
@@ -174,13 +175,13 @@ class SourceModule:
     defaults: tuple[Source, ...]
     settings: ModuleConfig
     variant: Variant = ()
-    """The macros that tell it from the module's other variants, which are among its `defines` too."""
+    """Macros that distinguish this variant from the module's others; they are also in `defines`."""
     on_demand: bool = False
     """Whether other template instances are compiled when a program asks for them, so that no template is missing."""
     unneeded: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """The folders of CUDA toolkits in its `include-dirs`, which are not used."""
+    """Folders of CUDA toolkits in `include-dirs`, which are not used."""
     got_pytorch_macros: bool = field(default=False, compare=False, repr=False)
-    """Whether macros of PyTorch's build were added to its `defines`."""
+    """Whether PyTorch's build macros were added to `defines`."""
 
     @property
     def full_name(self) -> str:
@@ -262,7 +263,7 @@ def _with_macros(settings: ModuleConfig, variant: Variant) -> ModuleConfig:
 
 
 def _nothing(text: str) -> None:
-    """Tell nobody."""
+    """Do nothing, for callers that want no messages."""
 
 
 def select(
@@ -396,7 +397,7 @@ def _check_specialize(sources: Sequence[Source], settings: ModuleConfig) -> None
 
 
 def _check_unlinked(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if a module that nothing links needs linking."""
+    """Raise ConfigError if a module that is not linked has sources or settings that need linking."""
     name = settings.name
     if len(sources) > 1:
         raise ConfigError(
@@ -472,7 +473,7 @@ def _own_modules(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> list[str]:
-    """Return the sources that become modules without a table, project-relative, sorted."""
+    """Return the project-relative paths of sources that become modules without a table, sorted."""
     tables = list(tables)
     claimed = {path for table in tables for path in (*table.sources, *table.extern_default)}
     chosen = [source for source in _selected(config, root, named, claimed) if source not in claimed]
@@ -481,7 +482,7 @@ def _own_modules(
 
 
 def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
-    """Return the selected sources, project-relative, sorted; `claimed` are those of module tables."""
+    """Return the project-relative paths of the selected sources, sorted; `claimed` are the sources of module tables."""
     key = f"{TABLE}.sources"
     excludes_only = all(pattern.startswith(EXCLUDED) for pattern in config.sources)
     selected = expanded(config.sources, key, root, sorted(named) if excludes_only else ())
@@ -506,7 +507,7 @@ def _without_included(
 ) -> list[str]:
     """Return the sources without those that another compiled source includes, except those in `explicit`.
 
-    `compiled` are the modules whose sources may include them, with their include folders.
+    `compiled` are the modules whose sources and include folders are searched for includes.
     """
     folders = {
         path: (*module.include_dirs, *option_folders(module.options))

@@ -24,7 +24,7 @@ __all__ = [
 
 
 UNPRINTABLE = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
-"""Control characters, and the surrogates that stand for bytes which are not UTF-8."""
+"""Matches control characters, and surrogates that stand for bytes that are not UTF-8."""
 
 
 def below(path: str, folder: str) -> str | None:
@@ -52,7 +52,7 @@ def leads_out(path: Path, root: Path) -> bool:
 
 
 _TOOLKIT = re.compile(r"(?:.*/)?cuda(?:-[\d.]+|/v[\d.]+)?(?:/targets/[\w-]+)?/include(?:/cccl)?/*", re.IGNORECASE)
-"""Matches where CUDA toolkits have their headers, by default."""
+"""Matches the usual paths of CUDA toolkits' headers."""
 
 
 def is_installed_toolkit(root: Path, folder: str) -> bool:

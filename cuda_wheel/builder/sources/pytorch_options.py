@@ -26,10 +26,10 @@ PYTORCH_MACROS = (
     "__CUDA_NO_HALF_CONVERSIONS__",
     "__CUDA_NO_HALF_OPERATORS__",
 )
-"""The macros for device code. Each is defined as 1."""
+"""Macros that PyTorch's build defines as 1 for device code."""
 
 BUILD_MACROS = (*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H", "TORCH_EXTENSION_NAME")
-"""All macros of PyTorch's build. The last is the module's name."""
+"""All macros of PyTorch's build; the last is set to the module's name."""
 
 _PYTORCH = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"](?:torch|ATen|c10|THC|caffe2)/', re.MULTILINE)
 

@@ -25,7 +25,7 @@ __all__ = ["CHECKS", "COMPILED", "KINDS", "Source", "SourceKind", "faulty", "rea
 
 
 _RELOCATABLE_SECTION, _COMPLETE_SECTION = "__nv_relfatbin", ".nv_fatbin"
-"""The sections of an object with device code: what can be linked, and what cannot, as nvcc compiles it by default."""
+"""Section names of an object file's device code: code that can be linked, and code that cannot, nvcc's default."""
 
 
 def faulty(kind: str, content: bytes) -> str | None:
@@ -80,7 +80,8 @@ def _check_library(content: bytes) -> str | None:
 
 
 def _members(archive: bytes) -> Iterator[bytes]:
-    """Yield the files in a library, without its index and its table of long names. Source: ar(5)."""
+    """Yield the contents of the files in a static library, without its index and its table of long names. Source:
+    ar(5)."""
     at = len(ARCHIVE_MAGIC)
     while at < len(archive):
         name, size = struct.unpack_from("<16s32x10s", archive, at)
@@ -107,17 +108,17 @@ CHECKS: dict[str, Callable[[bytes], str | None]] = {
 
 
 SourceKind = Literal["cuda", "nvvm", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""CUDA C++ and NVVM IR, which are compiled; PTX, which is compiled too if it is not linked; and what nvJitLink accepts
-as it is. The words are nvJitLink's."""
+"""Kind of a source: CUDA C++ and NVVM IR are compiled; PTX is compiled if it is not linked; nvJitLink takes the others
+as they are. The words are nvJitLink's."""
 
 KINDS: dict[str, SourceKind] = {
     ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",
     ".fatbin": "fatbin", ".o": "object", ".obj": "object", ".a": "library", ".lib": "library",
 }  # fmt: skip
-"""Kinds of sources by the suffix of their files."""
+"""File suffix -> kind of source."""
 
 COMPILED = ("cuda", "nvvm")
-"""The kinds that can be compiled to LTO-IR and relocatable PTX."""
+"""Kinds of sources that can be compiled to LTO-IR and relocatable PTX."""
 
 _TEXT_SUFFIXES = (".cu", ".ll", ".ptx")
 
@@ -149,9 +150,9 @@ def read_source_file(root: Path, path: str, module: str) -> Source:
 
 
 def _read(root: Path, source: str) -> bytes:
-    """Return the content of a source, without the byte-order mark, which NVRTC refuses.
+    """Return the content of a source without a byte-order mark, which NVRTC refuses.
 
-    Raises ConfigError if the source cannot be read, lies outside the project, or is not valid text where it must be.
+    Raises ConfigError if the source cannot be read, is outside the project, or is not valid text although it must be.
     """
     if leads_out(root / source, root):
         raise ConfigError(

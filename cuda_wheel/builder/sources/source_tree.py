@@ -20,7 +20,8 @@ _CMAKE_MODULE = ".cuda-wheel.json"
 """Suffix of the file in which the CMake function records a module."""
 
 _NO_VARIABLES: dict[str, str] = {}
-"""CUDAARCHS is for builds. On load, the GPU decides; CUDAARCHS could only hide the project's "a" and "f" targets."""
+"""Environment variables for reading settings on load: none. CUDAARCHS is for builds; on load the GPU decides, and
+CUDAARCHS could only hide the project's "a" and "f" targets."""
 
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
@@ -33,7 +34,7 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
 
 
 def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
-    """Yield the result of `find_source` for each module; the settings of a project are read once."""
+    """Yield the result of `find_source` for each module; each project's settings are read only once."""
     project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, _NO_VARIABLES))
     for name in names:
         yield _source(name, folders, project_of, config_of)
@@ -120,9 +121,10 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModu
 
 
 def _project_of(folder: Path) -> Path | None:
-    """Return the project whose source tree contains `folder`, if it is built with cuda-wheel.
+    """Return the project folder whose source tree contains `folder`, if the project is built with cuda-wheel; else
+    None.
 
-    A folder in site-packages belongs to no source tree, even if site-packages lies in the folder of a project.
+    A folder in site-packages belongs to no source tree, even if site-packages is in a project's folder.
     """
     place = Path(os.path.realpath(folder))
     if {"site-packages", "dist-packages"} & set(place.parts):

@@ -17,11 +17,11 @@ from cuda_wheel.runtime.manifest import parse_version
 __all__ = ["VERSION", "Shape", "check_table", "read_table"]
 
 VERSION = "MAJOR.MINOR"
-"""The shape of a version: a string such as "12.9", which is read as the tuple (12, 9)."""
+"""Shape of a version: a string such as "12.9", read as (12, 9)."""
 
 Shape = Any
-"""What a value of a table must be: a type (`str`, `int`, `bool`), VERSION, `[SHAPE]` for a list, `{str: SHAPE}` for a
-map with any keys, or `{"key": SHAPE, "key?": SHAPE}` for a record, where "?" marks a key that may be absent."""
+"""Required form of a table's value: a type (`str`, `int`, `bool`), VERSION, `[SHAPE]` for a list, `{str: SHAPE}` for a
+map with any keys, or `{"key": SHAPE, "key?": SHAPE}` for a record, where "?" marks an optional key."""
 
 
 def read_table(name: str, shape: dict[str, Shape]) -> dict[str, Any]:

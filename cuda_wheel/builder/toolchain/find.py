@@ -70,9 +70,9 @@ class Library(NamedTuple):
     """An installed library."""
 
     path: str
-    """Absolute."""
+    """Absolute path."""
     found_via: str
-    """How it was found: "site-packages", "PYTHONPATH", "conda", "CUDA_PATH"."""
+    """How the library was found: "site-packages", "PYTHONPATH", "conda", "CUDA_PATH"."""
 
 
 class Compilers(NamedTuple):
@@ -80,7 +80,7 @@ class Compilers(NamedTuple):
 
     major: int
     libraries: Mapping[str, Library]
-    """By name; those of `LIBRARIES` that are installed."""
+    """Name in `LIBRARIES` -> the library, for the installed ones."""
 
     @property
     def extra(self) -> str:
@@ -172,7 +172,8 @@ def _sorted(found: Mapping[int, Mapping[str, Library]]) -> tuple[Compilers, ...]
 
 
 def _outside_of_packages(name: str) -> Library | None:
-    """Return the library that cuda.pathfinder finds; in a worker it does not search packages."""
+    """Return the library that cuda.pathfinder finds; None if there is none. In a worker, cuda.pathfinder does not
+    search packages."""
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib  # inside: slow to import, and may be missing
 
@@ -183,20 +184,21 @@ def _outside_of_packages(name: str) -> Library | None:
 
 
 def _in_first_folder(compilers: Sequence[Compilers]) -> list[Compilers]:
-    """Return those compilers whose folder of packages comes first in `sys.path`."""
+    """Return the toolchains from the package folder that comes first in `sys.path`."""
     numbers = [_folder_number(each) for each in compilers]
     return [each for each, number in zip(compilers, numbers, strict=True) if number == min(numbers)]
 
 
 def _folder_number(compilers: Compilers) -> int:
-    """Return the number of the folder of packages with NVRTC, in the order of `sys.path`; a larger one for others."""
+    """Return the index in `sys.path` order of the package folder with the toolchain's NVRTC; a larger number if NVRTC
+    is elsewhere."""
     folders = list(dict.fromkeys(folder for _, folder, _ in packaged_libraries("nvrtc")))
     path = compilers.libraries["nvrtc"].path
     return next((number for number, each in enumerate(folders) if path.startswith(each + os.sep)), len(folders))
 
 
 def _incomplete(found: Sequence[Compilers], wanted: str) -> str:
-    """Return the message for an environment without a whole toolchain; `found` are the parts that it has."""
+    """Return the error message for an environment without a complete toolchain; `found` are the incomplete ones."""
     if not found:
         why = f" ({TOOLCHAIN_VARIABLE} is {wanted})" if wanted else ""
         return f"no CUDA toolchain is installed in this environment{why}. {install_hint(wanted)}"
@@ -225,8 +227,8 @@ NVVM_HINTS = {
     12: 'Add "nvidia-cuda-nvcc-cu12>=12.9,<13" (cuda-wheel[cu12] has it) to build-system.requires, or pip install it.',
     13: 'Add "cuda-toolkit[nvvm]>=13" to build-system.requires, or pip install it.',
 }
-"""The package that contains libNVVM and libdevice, by the toolchain's major version. The package for CUDA 13 is 75 MB
-to download and 177 MB installed: too much for the many projects without NVVM IR."""
+"""CUDA's major version -> the message with the package that contains libNVVM and libdevice. The package for CUDA 13 is
+75 MB to download and 177 MB installed, too much for the many projects without NVVM IR."""
 
 
 # --- every part, installed or not ------------------------------------------------------------------
@@ -296,7 +298,7 @@ def find_toolchain(_: None = None) -> Toolchain:
 
 
 def _check_headers() -> None:
-    """Raise ToolchainError in a checkout whose stand-in headers are not written yet."""
+    """Raise ToolchainError in a checkout whose stand-in headers have not been generated."""
     folder = INCLUDE.parent
     if not (folder / "pytorch/torch/extension.h").is_file():
         raise ToolchainError(
@@ -306,7 +308,7 @@ def _check_headers() -> None:
 
 
 def _loaded_release(compilers: Compilers, name: str) -> Version:
-    """Return the release of one of the compilers; raises ToolchainError if the system cannot load it."""
+    """Return the release of a compiler. Raises ToolchainError if the system cannot load it."""
     path = compilers.libraries[name].path
     try:
         release = library_release(load_library(path), name)
@@ -319,7 +321,7 @@ def _loaded_release(compilers: Compilers, name: str) -> Version:
 
 
 def _exact_nvrtc_release(library: str, arch: int) -> str | None:
-    """Return the exact release of NVRTC, which PTX contains: "12.9.86"; None if the PTX does not have it."""
+    """Return NVRTC's exact release from the PTX that it writes: "12.9.86"; None if the PTX does not contain it."""
     empty: nvrtc.NvrtcRequest = {
         "library": library,
         "folder": os.getcwd(),
@@ -369,7 +371,7 @@ def libdevice_beside(library: str) -> str | None:
 
 
 def _exact_nvvm_release(library: str, libdevice: str, arch: int) -> str | None:
-    """Return the exact release of a libNVVM; None if it does not compile for the architecture."""
+    """Return libNVVM's exact release; None if it does not compile for the architecture."""
     empty_module = (
         f'target datalayout = "{nvvm.DATA_LAYOUT}"\ntarget triple = "{nvvm.TRIPLE}"\n'
         "!nvvmir.version = !{!0}\n!0 = !{i32 2, i32 0}\n"

@@ -49,10 +49,10 @@ class HeaderRelease(NamedTuple):
     """A release, as a file names it."""
 
     version: tuple[int, ...]
-    """MAJOR.MINOR of CUDA; MAJOR.MINOR.PATCH of CCCL and of groups that have their own releases. MAJOR of CUDA for
-    cuRAND."""
+    """Version of the headers: (major, minor) for CUDA; (major, minor, patch) for CCCL and for groups with their own
+    releases; (major,) of CUDA for cuRAND."""
     source: str
-    """The absolute path of the file."""
+    """Absolute path of the file with the version."""
 
     def __str__(self) -> str:
         return ".".join(map(str, self.version))
@@ -78,7 +78,7 @@ def needed(group: str, nvrtc: Version) -> str:
 
 
 def _included_cccl(nvrtc: Version) -> Version:
-    """Return the oldest version of CCCL that fits: the one of the same toolkit, as far as it is known."""
+    """Return the lowest CCCL version that suits: that of the same toolkit, as far as it is known."""
     major, minor = nvrtc
     if major == 13:
         return 3, minor
@@ -96,7 +96,7 @@ def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | Non
 
 
 def _cudart(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release that both of CUDA's own version macros name; None if they differ."""
+    """Return the release in both of CUDA's version macros; None if they differ."""
     found = [
         HeaderRelease((number // 1000, number % 1000 // 10), path)
         for name, macro in (("cuda_runtime_api.h", "CUDART_VERSION"), ("cuda.h", "CUDA_VERSION"))
@@ -119,8 +119,8 @@ def _cccl(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _crt(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the compiler's own headers, which have no version macro: from the metadata of what
-    installed them, or else that of CUDA's headers in the same folder."""
+    """Return the release of the compiler's own headers, which have no version macro: from the metadata of the package
+    or toolkit, or else from CUDA's headers in the same folder."""
     found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, root=root)
     if found is not None:
         name, path = found
@@ -146,7 +146,8 @@ def _cutlass(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _mathdx(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return MathDx's release, which no header names: from its package. Its parts have further releases."""
+    """Return MathDx's release from the metadata of its package, because no header contains it. MathDx's parts have
+    other releases."""
     found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, root=root)
     version = re.match(r"[a-z_]+-(\d+)\.(\d+)\.(\d+)", found[0]) if found else None
     return HeaderRelease(tuple(map(int, version.groups())), found[1]) if found and version else None
@@ -171,7 +172,8 @@ def _three_macros(path: str, name: str, parts: tuple[str, str, str]) -> HeaderRe
 
 
 def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str, str] | None:
-    """Return the metadata folder of the package that contains a file, and the path of its RECORD."""
+    """Return the metadata folder of the package that contains a file, and the path of that package's RECORD; None if no
+    package does."""
     if not root.has_packages:
         return None
     listed = os.path.relpath(os.path.join(folder, *file.split("/")), root.folder).replace(os.sep, "/")
@@ -184,7 +186,8 @@ def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str
 
 
 def _installed(root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the compiler's headers that conda or NVIDIA's installer has recorded for a toolkit."""
+    """Return the release of the compiler's headers that conda or NVIDIA's installer recorded for a toolkit; None if
+    neither did."""
     meta = os.path.join(root.folder, "conda-meta")
     for name in sorted(os.listdir(meta)) if os.path.isdir(meta) else ():
         match = re.fullmatch(r"cuda-(?:crt|nvcc)-dev_[\w-]+?-(\d+\.\d+\.[\w.]+)-[\w.]+\.json", name)
@@ -201,7 +204,7 @@ def _numbers(version: str, path: str) -> HeaderRelease | None:
 
 
 def _macro(path: str, name: str) -> int | None:
-    """Return the number that a header defines a macro as; None if it does not."""
+    """Return the number that a header defines a macro as; None if it does not define it."""
     match = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+(\d+)", _text(path), re.MULTILINE)
     return None if match is None else int(match[1])
 
@@ -220,7 +223,7 @@ class _Folder(NamedTuple):
     path: str
     found_via: str
     releases: Mapping[str, HeaderRelease | None]
-    """Of every group that the folder has: the compiler finds them all."""
+    """Header group -> its release, for every group in the folder, because the compiler finds them all."""
 
     def misfits(self, nvrtc: Version) -> list[str]:
         """Return the groups that do not belong to NVRTC's release, or may not."""
@@ -273,7 +276,7 @@ def header_parts(library: str | None, nvrtc: Version | None, major: int) -> list
 
 
 def _folders(name: str, library: str, major: int) -> Iterator[_Folder]:
-    """Yield every folder of this environment that has a group of headers, in the order of preference."""
+    """Yield every folder of this environment that contains a header group, in search order."""
     seen = set()
     for root in search_roots(library):
         for path in header_folders(root, name, major):
@@ -308,7 +311,7 @@ def _refusal(name: str, library: str, nvrtc: Version, folders: list[_Folder], hi
 
 
 def _described(folder: _Folder, nvrtc: Version) -> str:
-    """Return what does not belong to NVRTC's release in a folder."""
+    """Return a description of the headers in a folder that do not belong to NVRTC's release."""
     texts = []
     for name in folder.misfits(nvrtc):
         release = folder.releases[name]
@@ -319,7 +322,7 @@ def _described(folder: _Folder, nvrtc: Version) -> str:
 
 
 _CCCL = ("cuda", "cub", "thrust", "nv")
-"""The folders that CCCL consists of. A toolkit of CUDA 12 has them beside CUDA's own headers."""
+"""Folders that CCCL consists of, which a CUDA 12 toolkit has beside CUDA's own headers."""
 
 
 def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict[str, str]:
@@ -336,7 +339,7 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
 
 
 def _used_groups(toolchain: Toolchain, headers: Sequence[str]) -> set[str]:
-    """Return the groups that files of these absolute paths belong to, as manifests name them."""
+    """Return the header groups, named as in manifests, that contain files of these absolute paths."""
     shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
     own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
     others = own_folders | dict.fromkeys(shared)
@@ -381,7 +384,7 @@ def is_spread_out(toolchain: Toolchain) -> bool:
 _DEVICE_RUNTIME_HEADER = "cuda_device_runtime_api.h"
 
 _DEVICE_RUNTIME_LIBRARIES = ("lib/libcudadevrt.a", "lib64/libcudadevrt.a", "lib/x64/cudadevrt.lib", "lib/cudadevrt.lib")
-"""The library from the root of a package or toolkit, on Linux and Windows."""
+"""Paths of the device runtime library relative to a package or toolkit, on Linux and Windows."""
 
 
 def device_runtime_library(folders: Iterable[str]) -> str | None:

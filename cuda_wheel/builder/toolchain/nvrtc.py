@@ -54,10 +54,10 @@ FORM_OPTIONS: dict[Form, list[str]] = {
     "ptx": ["--relocatable-device-code=true"],
     "lto": ["--relocatable-device-code=true", "--dlink-time-opt"],
 }
-"""NVRTC's options for each form of result."""
+"""Form of the result -> NVRTC options for it."""
 
 _PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
-"""nvJitLink's names of the options that NVRTC passes to ptxas."""
+"""NVRTC option that is passed to ptxas -> nvJitLink option with the same effect."""
 
 
 def line_info_folders(include_dirs: Sequence[str], system_dirs: Sequence[str]) -> dict[str, str]:
@@ -122,13 +122,14 @@ if TYPE_CHECKING:
 
 
 LIST_HEADERS = ["-Xcudafe", "-H"]
-"""An undocumented option of NVRTC's front end. It prints the tree of included files to standard error."""
+"""Undocumented option of NVRTC's front end that prints the tree of included files to standard error."""
 
 INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Parameters of glibc's mallopt: from how many bytes on it returns freed memory, and allocates with mmap."""
+"""glibc mallopt parameters: minimum free bytes that are returned to the system, and minimum bytes to allocate with
+mmap."""
 
 
 def load(path: str) -> None:
@@ -228,7 +229,7 @@ def compile_text(request: NvrtcRequest) -> NvrtcResult:
 
 
 def _program(library: Any, request: NvrtcRequest) -> Any:
-    """Return a new NVRTC program; the caller destroys it."""
+    """Return a new NVRTC program, which the caller must destroy."""
     program = ctypes.c_void_p()
     headers = request.get("headers", {})
     contents = (ctypes.c_char_p * len(headers))(*headers.values())
@@ -240,8 +241,8 @@ def _program(library: Any, request: NvrtcRequest) -> Any:
 
 @contextmanager
 def _listed_headers() -> Iterator[set[str]]:
-    """Yield a set that has, when the block ends, what NVRTC lists with LIST_HEADERS: paths, and names of headers in
-    memory."""
+    """Yield a set that, at the end of the `with` block, contains the paths of headers that NVRTC listed, and the names
+    of headers in memory."""
     listed: set[str] = set()
     file = scratch_file()
     standard_error = os.dup(2)
@@ -258,7 +259,7 @@ def _listed_headers() -> Iterator[set[str]]:
 
 @cache
 def _lists_headers(library: str) -> bool:
-    """Return whether NVRTC lists the headers that it reads. A release that ignores LIST_HEADERS lists none at all."""
+    """Return whether NVRTC lists the headers that it reads. Releases that ignore LIST_HEADERS list none."""
     loaded = _library(library)
     program = ctypes.c_void_p()
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "headers", "std")
@@ -336,7 +337,7 @@ def preprocessed(request: NvrtcRequest) -> bytes | None:
 
 @contextmanager
 def _temporary_file() -> Iterator[str]:
-    """Yield the path of a file that the front end may write, in a temporary folder."""
+    """Yield the path for a file that the front end may write, in a temporary folder."""
     import tempfile  # few sources need it: start-up time
 
     with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
@@ -366,14 +367,14 @@ def _output(library: Any, program: Any, name: str) -> bytes:
 
 
 def _symbol(library: Any, program: Any, expression: str) -> str:
-    """Return the lowered name of a name expression."""
+    """Return the symbol of a name expression."""
     symbol = ctypes.c_char_p()
     _check(library, library.nvrtcGetLoweredName(program, expression.encode(), ctypes.byref(symbol)))
     return (symbol.value or b"").decode()
 
 
 _PARENT_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG of Linux's prctl: the signal that a process gets when its parent ends."""
+"""PR_SET_PDEATHSIG, an option of Linux's prctl: sets the signal that a process receives when its parent ends."""
 
 _CHILD = """
 import pickle, sys
@@ -413,7 +414,7 @@ def _compile_in_new_process(request: NvrtcRequest, seconds: int) -> NvrtcResult 
 
 
 def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
-    """Write the result of a request to a pipe and end this process, at the latest after so many seconds."""
+    """Write the result of a request to a pipe and end this process, after at most this number of seconds."""
     status = 1
     try:
         if sys.platform == "linux":

@@ -46,7 +46,7 @@ DATA_LAYOUT = (
     "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"
     "v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
 )
-"""NVVM IR must start with this data layout and TRIPLE. Source: NVVM IR Specification, "Data Layout", "Target
+"""Data layout that NVVM IR must start with, followed by TRIPLE. Source: NVVM IR Specification, "Data Layout", "Target
 Triple"."""
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -63,7 +63,7 @@ _VISIBLE = re.compile(
 """The symbols that PTX makes visible to the driver: kernels, and variables in global and constant memory."""
 
 _SPACES = {"global": 1, "const": 4}
-"""The numbers of PTX state spaces. Source: NVVM IR Specification, "Address Space"."""
+"""PTX state space -> address space number in NVVM IR. Source: NVVM IR Specification, "Address Space"."""
 
 _HAS_LAYOUT = re.compile(rb"^\s*target\s+datalayout\b", re.MULTILINE)
 
@@ -116,7 +116,8 @@ def compile_ir(request: NvvmRequest) -> NvvmResult:
 
 
 def _invalid_reason(text: bytes) -> str:
-    """Return what is wrong with NVVM IR on which libNVVM crashes or, in some releases, fails without a message."""
+    """Return what is wrong with NVVM IR that makes libNVVM crash or, in some releases, fail without a message; "" if
+    nothing."""
     if not text.strip():
         return "the file is empty"
     if not is_bitcode(text) and not _HAS_LAYOUT.search(text):
@@ -125,11 +126,11 @@ def _invalid_reason(text: bytes) -> str:
 
 
 def _used_module(ptx: str) -> list[tuple[str, bytes]]:
-    """Return the name and text of a module that lists the visible symbols of PTX in @llvm.used; empty if there are
-    none.
+    """Return [(name, text)] of an additional module that lists the visible symbols of PTX in @llvm.used; [] if there
+    are none.
 
     nvJitLink drops kernels that @llvm.used does not name, and treats variables that it does not name as constant. The
-    definitions replace the declarations here, whatever their types are.
+    linker replaces the declarations here by the definitions, whatever their types.
     """
     declared, used = [], []
     for match in _VISIBLE.finditer(ptx):
@@ -155,7 +156,7 @@ def _used_module(ptx: str) -> list[tuple[str, bytes]]:
 
 
 def _compile(request: NvvmRequest, options: list[str], more: list[tuple[str, bytes]]) -> tuple[str, str, bytes]:
-    """Return the error, log and code of compiling the request's IR together with more modules."""
+    """Return the error, log and code of compiling the request's IR together with the modules `more`."""
     library = _library(request["library"])
     options = [f"-arch=compute_{request['arch']}", *options, *request["options"]]
     arguments = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))

@@ -42,10 +42,10 @@ def is_cuda_package(name: str) -> bool:
 
 
 TOOLKIT_VARIABLES = ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")
-"""The environment variables that name toolkits, in the order in which cuda.pathfinder reads them."""
+"""Environment variables that name toolkits, in the order in which cuda.pathfinder reads them."""
 
 TOOLCHAIN_VARIABLE = "CUDA_WHEEL_TOOLCHAIN"
-"""The environment variable that chooses one of several toolchains: "cu12" or "cu13", as the extra is called."""
+"""Environment variable that chooses one of several toolchains: "cu12" or "cu13", like the extras."""
 
 
 class SearchRoot(NamedTuple):
@@ -83,7 +83,7 @@ def _named_toolkits() -> Iterator[tuple[str, str]]:
 
 
 def _roots(library: str) -> Iterator[str]:
-    """Yield the folders that may be the root of the toolkit that contains a library."""
+    """Yield the folders that may be the root of the toolkit with a library."""
     for path in dict.fromkeys((library, os.path.realpath(library))):
         # ROOT/lib64/x.so, ROOT/bin/x64/x.dll, ROOT/targets/x86_64-linux/lib/x.so, /usr/lib/x86_64-linux-gnu/x.so
         above = os.path.dirname(os.path.dirname(path))
@@ -110,7 +110,7 @@ def header_folders(root: SearchRoot, group: str, major: int) -> list[str]:
 
 
 def _includes(root: str) -> list[str]:
-    """Return the include folders of a toolkit; those for this machine's processor before those for others."""
+    """Return a toolkit's include folders, those for this machine's processor first."""
     machine = platform.machine().lower()
     own = (machine, "sbsa") if machine == "aarch64" else (machine, "x64")
     root = glob.escape(root)

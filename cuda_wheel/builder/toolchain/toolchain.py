@@ -27,40 +27,43 @@ __all__ = [
 
 
 INCLUDE = Path(__file__).parents[1] / "headers" / "std"
-"""The folder of freestanding C and C++ headers that replace those of the C library, which NVRTC lacks."""
+"""Folder of freestanding C and C++ headers, which replace those of the C library, which NVRTC lacks."""
 
 STAND_INS = tuple(str(INCLUDE.parent / name) for name in ("cuda", "pytorch", "libraries"))
-"""The folders of stand-in headers: they declare what host code uses of CUDA's libraries, of PyTorch and of others.
+"""Folders of stand-in headers, which declare what host code uses of CUDA's libraries, of PyTorch and of others.
 
-They come before the toolchain's folders. A header of PyTorch that has no stand-in is read from the PyTorch of the build
-environment: those with algorithms for device code, so that a kernel computes what that release computes."""
+They come before the toolchain's folders. A PyTorch header without a stand-in is read from the build environment's
+PyTorch: headers with device algorithms, so that kernels compute what that release computes.
+"""
 
 HOST_LIBRARIES = STAND_INS[-1]
-"""The folder of the stand-ins of {fmt}, spdlog and nanobind. A project often holds a copy of them, which NVRTC cannot
-compile and which takes seconds to read, so this folder comes before the project's."""
+"""Folder of stand-ins for {fmt}, spdlog and nanobind. It comes before the project's folders, because a project often
+has a copy of these libraries, which NVRTC cannot compile and which takes seconds to read."""
 
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
-"""cuda.pathfinder's names of the compilers."""
+"""cuda.pathfinder's names of the compiler libraries."""
 
 
 class HeaderGroup(NamedTuple):
     """A group of headers that are installed together: a row of the table `toolchain_headers`."""
 
     title: str
-    """Its name in messages."""
+    """Name in messages."""
     header: str
-    """A header that its folder contains, relative to the folder."""
+    """Path of a header in the group, relative to the group's folder."""
     is_needed: bool
-    """Whether every build needs it. Of the others device code needs only the headers, not the libraries."""
+    """Whether every build needs the group. Device code needs only headers of the other groups, not their libraries."""
     has_own_releases: bool
-    """Whether it has releases of its own, of which many work with one release of CUDA: the project chooses."""
+    """Whether the group has its own releases, several of which work with one CUDA release, so that the project
+    chooses."""
     pathfinder: str | None
-    """cuda.pathfinder's name of it in the lowest release that an extra allows, which raises RuntimeError for names that
-    it does not know: "cutlass" is known from 1.6 on. Its "mathdx" is another package, libmathdx."""
+    """Name in cuda.pathfinder, in the lowest release that an extra allows, which raises RuntimeError for unknown names:
+    "cutlass" exists from 1.6 on. None if it has no name; its "mathdx" is another package, libmathdx."""
     cuda_12: tuple[str, ...]
-    """Its folders below a folder of packages of CUDA 12, in search order."""
+    """Folders of the group relative to a folder of CUDA 12 packages, in search order."""
     cuda_13: tuple[str, ...]
-    """The same for CUDA 13 and later; "{major}" is CUDA's major version."""
+    """Folders of the group relative to a folder of packages for CUDA 13 or later, in search order; "{major}" is CUDA's
+    major version."""
 
 
 _TABLE = read_table(
@@ -93,29 +96,29 @@ HEADER_GROUPS = {
     )
     for name, row in _TABLE["groups"].items()
 }
-"""The groups of headers by name, in search order. If the folder of an earlier group contains the header of a later one,
-the compiler finds it there: CUDA 13 puts "cudart" and "crt" in one."""
+"""Group name -> header group, in search order. If an earlier group's folder contains a header of a later group, the
+compiler finds it there: CUDA 13 puts "cudart" and "crt" in one folder."""
 
 HEADERS = {name: group.header for name, group in HEADER_GROUPS.items() if group.is_needed}
-"""Name of each group that every build needs -> a header that its folder contains."""
+"""Name of each group that every build needs -> a header in its folder."""
 
 CCCL_OF_CUDA_12: dict[int, Version] = {row["minor"]: row["cccl"] for row in _TABLE["cccl of cuda 12"]}
-"""Minor release of CUDA 12, since nvFatbin exists -> CCCL's version. CUDA 13.X has CCCL 3.X."""
+"""Minor release of CUDA 12, from the first with nvFatbin -> CCCL version. CUDA 13.X has CCCL 3.X."""
 
 
 class Headers(NamedTuple):
     """A group of headers of a toolchain."""
 
     name: str
-    """A key of `HEADER_GROUPS`."""
+    """Key of `HEADER_GROUPS`."""
     release: str
-    """ "12.9", of CUDA; for CCCL its own, "2.8.2"."""
+    """Release of CUDA, "12.9"; for CCCL its own, "2.8.2"."""
     folder: str
-    """The absolute folder in which the compiler finds them."""
+    """Absolute folder in which the compiler finds the headers."""
     found_via: str
     """How the folder was found: "site-packages", "PYTHONPATH", "CUDA_HOME"."""
     source: str
-    """The absolute path of the file that names the release."""
+    """Absolute path of the file with the release."""
 
 
 @dataclass(frozen=True)
@@ -126,15 +129,15 @@ class Toolchain:
     nvjitlink: str
     nvfatbin: str
     supported: tuple[int, ...]
-    """The architectures that nvrtcGetSupportedArchs returns: 75 for sm_75 and compute_75."""
+    """Architectures that NVRTC supports, as numbers: 75 for sm_75 and compute_75."""
     include_dirs: tuple[str, ...]
     """Absolute folders of the toolkit's and CCCL's headers, in search order."""
     libraries: tuple[str, ...]
     """Absolute paths of NVRTC, nvJitLink and nvFatbin."""
     headers: tuple[Headers, ...] = ()
-    """The groups of headers in `include_dirs`, with their releases."""
+    """Header groups in `include_dirs`, with their releases."""
     builds: tuple[str, ...] = ()
-    """What identifies each of these libraries exactly: two patches of one MAJOR.MINOR compile differently."""
+    """Identifier of each library's exact build; two patch releases of one MAJOR.MINOR may compile differently."""
 
     @property
     def header_folders(self) -> tuple[str, ...]:
@@ -165,11 +168,11 @@ class Nvvm(NamedTuple):
     library: str
     libdevice: str
     release: str
-    """The exact release: "12.9.86"."""
+    """Exact release: "12.9.86"."""
     ir: Version
-    """The newest version of NVVM IR that it reads."""
+    """Newest NVVM IR version that libNVVM reads."""
     build: str = ""
-    """What identifies the library and libdevice exactly."""
+    """Identifier of the exact builds of libNVVM and libdevice."""
 
 
 class ToolchainPart(NamedTuple):
@@ -180,4 +183,4 @@ class ToolchainPart(NamedTuple):
     path: str | None
     found_via: str
     release: str | None = None
-    """Of headers; None if nothing names it."""
+    """Release of the headers; None if unknown, or if the part has no release."""

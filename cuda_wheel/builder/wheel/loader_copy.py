@@ -30,7 +30,7 @@ USES = {
     "tensor-maps": r"\btensor_map\(",
     "tuned-tables": r"\btuned\(",
 }
-"""What in a Python file of a wheel may use a part, as regular expressions. One too many costs only its size."""
+"""Part of the loader -> regular expression for Python code that may use it. A needless part costs only its size."""
 
 
 def parts_named_in(files: Iterable[Path]) -> set[str]:
@@ -80,7 +80,7 @@ def copied_files(parts: Iterable[str]) -> dict[str, bytes]:
 
 
 def _files_of(part: str) -> list[str]:
-    """Return the paths in `runtime` of the files of a part, or of another module of `parts`, by its name there."""
+    """Return the paths, relative to `runtime`, of the files of a part or of another module in `parts`."""
     folder = RUNTIME / "parts" / part
     found = sorted(folder.glob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
     return ["parts/__init__.py", *(path.relative_to(RUNTIME).as_posix() for path in found)]
@@ -88,7 +88,7 @@ def _files_of(part: str) -> list[str]:
 
 @cache
 def _imported(name: str) -> list[str]:
-    """Return the paths of the files in `parts` that a file there imports when it is imported, with their packages."""
+    """Return the paths of the files in `parts` that a file there imports at import time, including their packages."""
     path = RUNTIME / name
     found = []
     for node in ast.parse(path.read_bytes()).body:
@@ -103,7 +103,7 @@ def _imported(name: str) -> list[str]:
 
 
 def _packages(file: Path) -> Iterator[Path]:
-    """Yield the `__init__.py` of each package in `parts` that a file lies in."""
+    """Yield the `__init__.py` of each package in `parts` that contains a file."""
     for folder in file.parents:
         if folder == RUNTIME:
             return

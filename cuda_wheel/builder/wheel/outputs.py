@@ -49,7 +49,7 @@ __all__ = [
 
 
 VENDORED_PACKAGE = "_cuda_wheel"
-"""The name of the loader's copy, in each top-level package that has modules."""
+"""Name of the loader's copy in each top-level package that has modules."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class Package:
     """A package that attaches its kernels."""
 
     source: str
-    """The content of its `__init__.py`."""
+    """Content of the package's `__init__.py`."""
     files: tuple[str, ...]
-    """The names of the files and folders in it."""
+    """Names of files and folders in the package."""
     stub: str | None = None
-    """The content of the `__init__.pyi` that it has already."""
+    """Content of an existing `__init__.pyi`; None if there is none."""
 
 
 def output_paths(names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
@@ -251,7 +251,7 @@ def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = 
 
 @contextmanager
 def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]:
-    """Yield a temporary path, beside `path` or in the folder `aside`; rename the file there to `path` at the end."""
+    """Yield a temporary path beside `path`, or in the folder `aside`; at the end, rename the file to `path`."""
     try:
         near = path.parent
         if not near.is_dir():
@@ -272,7 +272,7 @@ def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]
 FORMAT = 1
 
 _LEFT_OUT = ("variants", "specialize")
-"""Keys of the table that are for the build."""
+"""Keys of a module table that only a build uses."""
 
 
 def carried_sources(root: Path, module: SourceModule, headers: Iterable[str], toolchain: tuple[str, ...]) -> bytes:

@@ -32,8 +32,8 @@ from cuda_wheel.builder.toolchain.toolchain import (
 __all__ = ["Document", "Materials", "merged", "sbom_path"]
 
 Document = dict[str, Any]
-"""CycloneDX objects: "components", and "dependencies" with the components that each fatbin was built from. Also used
-for a single component."""
+"""CycloneDX object: the list "components", and "dependencies" with the components of each fatbin; also a single
+component."""
 
 
 def sbom_path(name: str) -> str:
@@ -137,7 +137,8 @@ def merged(documents: Sequence[Document]) -> bytes:
 
 
 def _united(components: Iterable[Document]) -> list[Document]:
-    """Return each component once, sorted. Scope "excluded" (a build tool) stays only if no module has it as a part."""
+    """Return each component once, sorted. Scope "excluded" (a build tool) remains only if no module contains the
+    component."""
     united: dict[str, Document] = {}
     for component in components:
         if "scope" not in component or component["bom-ref"] not in united:
@@ -146,8 +147,8 @@ def _united(components: Iterable[Document]) -> list[Document]:
 
 
 def _owners(folder: str) -> dict[str, str]:
-    """Return the metadata folder (*.dist-info) of the CUDA package that contains each file, by path in a folder of
-    packages."""
+    """Return path in a folder of packages -> metadata folder (*.dist-info) of the CUDA package that contains the
+    file."""
     owners: dict[str, str] = {}
     for name in sorted(filter(is_cuda_package, os.listdir(folder))):
         try:
@@ -159,8 +160,8 @@ def _owners(folder: str) -> dict[str, str]:
 
 
 def _package(folder: str | None, name: str) -> Document:
-    """Return an installed package as a component: the one whose metadata folder in a folder of packages is `name`, or,
-    without `folder`, the distribution `name`."""
+    """Return an installed package as a component. `name` is its metadata folder in the folder of packages `folder`;
+    without `folder`, the distribution's name."""
     installed = metadata.distribution(name) if folder is None else metadata.PathDistribution(Path(folder, name))
     about = installed.metadata
     name = about["Name"].lower().replace("_", "-")
@@ -180,7 +181,7 @@ def _component(name: str, version: str, licences: Sequence[Document]) -> Documen
 
 
 def _file(origin: str, path: str, digest: str) -> Document:
-    """Return a file as a component; `origin` is "source" (the project), "wheel", "toolkit" or "system" (a
-    library outside the project)."""
+    """Return a file as a component; `origin` is "source" (the project), "wheel", "toolkit" or "system" (a library
+    outside the project)."""
     hashes = [{"alg": "SHA-256", "content": digest}]
     return {"type": "file", "bom-ref": f"{origin}:{path}", "name": path, "hashes": hashes}

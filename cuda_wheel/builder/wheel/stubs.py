@@ -16,14 +16,15 @@ __all__ = ["MADE_BY", "attaches", "stub", "variant_loader_stub"]
 
 
 MOST_OVERLOADS = 32
-"""More combinations than so many signatures can say are described by all values of each macro."""
+"""Maximum number of overload signatures for a module's variants; with more combinations, the stub lists the values of
+each macro separately."""
 
 _ANY_VALUE = "str | int | float"
 
 Values = tuple[MacroValue, ...]
 
 Signature = tuple[tuple[str, Values], ...]
-"""Macros with their values, any combination of which is a variant."""
+"""Macro names with their allowed values; every combination is a variant."""
 
 
 def variant_loader_stub(name: str, variants: Sequence[Variant], any_values: bool) -> list[str]:
@@ -57,7 +58,7 @@ def _signatures(variants: Sequence[Variant]) -> list[Signature]:
 
 
 def _products(rows: Sequence[Values]) -> list[tuple[Values, ...]]:
-    """Return lists of values whose products are the rows, all together: few where many rows have the same rests."""
+    """Return a list of Cartesian products whose union is `rows`; few, if many rows agree in all but the first value."""
     if not rows[0]:
         return [()]
     rests: dict[MacroValue, list[Values]] = {}
@@ -75,14 +76,15 @@ def _declaration(name: str, types: Sequence[tuple[str, str]]) -> str:
 
 
 def _type(values: Sequence[MacroValue]) -> str:
-    """Return the type of a macro's values: a Literal, but for floats, which it cannot have."""
+    """Return the stub type of a macro's values: a Literal, or the plain type for floats, which a Literal cannot
+    have."""
     literals = ", ".join(repr(value) for value in values if not isinstance(value, float))
     types = [f"Literal[{literals}]"] if literals else []
     return " | ".join(types + ["float"] * any(isinstance(value, float) for value in values))
 
 
 MADE_BY = "# Made by cuda-wheel of __init__.py and the compiled kernels."
-"""The first line of a stub that cuda-wheel wrote, which it may write again."""
+"""First line of a stub that cuda-wheel wrote, which it may overwrite."""
 
 
 def attaches(source: str) -> bool:
@@ -114,7 +116,8 @@ def stub(source: str, modules: Sequence[Sequence[Manifest]], files: Sequence[str
 def _kernels(
     all_: Sequence[str], modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str
 ) -> list[str]:
-    """Return the lines for the attributes that `attach` creates. `all_` has the name of the list of names, if any."""
+    """Return the stub lines for the attributes that `attach` creates; `all_` has the name of the list of names, if
+    there is one."""
     plain = {first.name: {info.name: info for info in first.kernels} for first, *_ in modules if not first.variant}
     with_variants = {first.name: (first, *rest) for first, *rest in modules if first.variant}
     attributes = attached(
@@ -137,7 +140,7 @@ def _kernels(
 
 
 def _parameters(info: KernelInfo) -> str:
-    """Return the types and names of a kernel's parameters, as in C++: "const float* x, int n"."""
+    """Return the types and names of a kernel's parameters as in C++: "const float* x, int n"."""
     return ", ".join(f"{each.cpp_or_ptx_type} {each.name}".rstrip() for each in info.parameters)
 
 
@@ -161,7 +164,8 @@ def _targets(statement: ast.stmt) -> list[str]:
 
 
 def _reexported(statement: ast.stmt) -> ast.stmt:
-    """Return a statement for a stub. `import x` becomes `import x as x`: in a stub, other imports are private."""
+    """Return a statement for a stub. `import x` becomes `import x as x`, because other imports are private in a
+    stub."""
     if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
         for alias in statement.names:
             if alias.name != "*":

@@ -40,7 +40,7 @@ class TunedTables:
         names = set(names)
         self._rows: dict[str, tuple[Row, ...]] = {}
         self.files: dict[str, bytes] = {}
-        """The content of each table by path in the wheel."""
+        """Path in the wheel -> content of the tuned table."""
         for file in files:
             module = _module_of(file.destination)
             if module is None:
@@ -87,7 +87,7 @@ def _module_of(path: str) -> str | None:
 
 
 def _check_kernel(manifest: Manifest, name: str) -> None:
-    """Raise UnknownKernelError for a kernel that a module lacks and cannot compile when it is loaded."""
+    """Raise UnknownKernelError for a kernel that a module does not have and cannot compile when it is loaded."""
     from cuda_wheel.runtime.module import ByName  # only for tables
 
     kernels = ByName(manifest.full_name, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)

@@ -35,10 +35,10 @@ __all__ = [
 T = TypeVar("T")
 
 EXECUTOR = "CUDA_WHEEL_EXECUTOR"
-"""The environment variable that names the executor of a build."""
+"""Environment variable that names a build's executor."""
 
 FALLBACK = "CUDA_WHEEL_EXECUTOR_FALLBACK"
-"""The environment variable that names the executor to use if the first is not available."""
+"""Environment variable that names the executor to use if the first is unavailable."""
 
 
 def shared_options(options: Iterable[str], lineinfo: bool) -> tuple[str, ...]:
@@ -78,15 +78,15 @@ class Call(Generic[T]):
     function: Callable[[Any], T]
     argument: Any
     options: tuple[str, ...] | None = None
-    """The compiler options that the call uses: a worker serves only calls with equal options. None: any worker may
-    serve the call."""
+    """Compiler options of the call; a worker serves only calls with equal options. None if any worker may serve the
+    call."""
     seconds: float = 0.0
-    """The expected duration of the call and of the calls that depend on it. The longest waiting call runs first."""
+    """Expected seconds of the call and of the calls that depend on it. The longest waiting call runs first."""
     headers: HeaderGroup | None = None
-    """The group of jobs that can share precompiled headers with this one. Few workers serve each group."""
+    """Group of jobs that can share precompiled headers; few workers serve each group. None if the job has no group."""
     timed: bool = False
-    """Whether the future holds a `Timed` result or raises a TimedError, in place of the plain result or error. An error
-    that prevents the call from starting is never a TimedError."""
+    """Whether the future holds a `Timed` result or raises a TimedError, instead of the plain result or error. Errors
+    that prevent a call from starting are never TimedErrors."""
 
 
 class Executor(ABC):
@@ -122,22 +122,23 @@ class Executor(ABC):
 # --- which waiting call a worker does next ----------------------------------------------------------
 
 Options = tuple[str, ...] | None
-"""The compiler options of a job: a worker does jobs with equal options only. None: any worker can do the job."""
+"""Compiler options of a job; a worker does only jobs with equal options. None if any worker can do the job."""
 
 LaneKey = tuple[Options, str | None]
-"""The options of a job, and the key of the group of jobs that share precompiled headers with it, if any."""
+"""Compiler options of a job, and the key of its group for precompiled headers (None without a group)."""
 
 REPLACE_WORKER_SECONDS = 0.5
-"""A worker is replaced, to do a job with other options, only if that job is so many seconds longer than any job that
-the worker can do as it is.
+"""Minimum number of seconds by which a job with other options must be longer than any job that the worker can do as it
+is, before the worker is replaced for it.
 
 This is about twice the time until a new worker is as ready as the old one, so little time is lost either way. With 0,
-jobs of equal length and different options would replace workers all the time. If workers were never replaced while
-they have jobs, the longest job with other options would begin when all others are done.
+jobs of equal length and different options would keep replacing workers. If busy workers were never replaced, the
+longest job with other options would start only after all others.
 """
 
 KEEP_GROUP_SECONDS = 1.0
-"""A worker does a job outside its group first only if that job is so many seconds longer than those of the group.
+"""Minimum number of seconds by which a job outside a worker's group must be longer than the group's jobs, before the
+worker does it first.
 
 This is about what precompiled headers of CCCL save a job.
 """
@@ -148,9 +149,9 @@ class _Lane(Generic[T]):
 
     def __init__(self) -> None:
         self.heap: list[tuple[float, int, T]] = []
-        """Minus the seconds of a job, its number in the order of arrival, and the job."""
+        """Heap of (negated expected seconds, number in order of arrival, job)."""
         self.seconds = 0.0
-        """The sum for all jobs in the lane."""
+        """Total expected seconds of the lane's jobs."""
 
     @property
     def longest(self) -> float:
@@ -165,13 +166,14 @@ class Queue(Generic[T]):
     def __init__(self) -> None:
         self._number = count()
         self._lanes: dict[LaneKey, _Lane[T]] = {}
-        """None of them is empty."""
+        """Lane key -> lane with at least one job."""
         self._group_lanes: dict[LaneKey, None] = {}
-        """The keys of lanes that belong to groups. They are few; other lanes may be as many as jobs."""
+        """Keys of the lanes of groups, as an ordered set. They are few; other lanes may be as many as jobs."""
         self._all: list[tuple[float, int, LaneKey]] = []
-        """The jobs of all lanes in one heap of the same order. A job that was taken stays until it is first."""
+        """Heap of (negated expected seconds, number, lane key) of all jobs. A job that has been taken stays until it is
+        first."""
         self._taken: set[int] = set()
-        """The numbers of these."""
+        """Numbers of the jobs that have been taken and are still in `_all`."""
 
     def __len__(self) -> int:
         return len(self._all) - len(self._taken)
@@ -203,7 +205,7 @@ class Queue(Generic[T]):
         return self._remove_first(self._choose(options, group, others))
 
     def _choose(self, options: Options, group: str | None, others: Mapping[str, int]) -> LaneKey:
-        """Return the key of the lane whose first job is next for a worker, as `take` describes."""
+        """Return the key of the lane with the next job for a worker; see `take`."""
         first, own = self._all[0][2], (options, group)
         longest = self._lanes[first].longest
         if group is not None and own in self._lanes and self._lanes[own].longest >= longest - KEEP_GROUP_SECONDS:
@@ -219,13 +221,14 @@ class Queue(Generic[T]):
         return max(near, key=lambda key: (self._seconds_per_worker(key, others), worths[key]))
 
     def _worth(self, key: LaneKey, options: Options) -> tuple[float, int]:
-        """Return a key to compare the first jobs of lanes by, for a worker with these options. No two are equal."""
+        """Return a sort key for the first job of a lane, for a worker with these options; no two keys are equal."""
         seconds, number, _ = self._lanes[key].heap[0]
         suits = None in (options, key[0]) or options == key[0]
         return -seconds - (0 if suits else REPLACE_WORKER_SECONDS), -number
 
     def _seconds_per_worker(self, key: LaneKey, others: Mapping[str, int]) -> float:
-        """Return how many seconds of a group wait for each of its workers, one more included; 0 without a group."""
+        """Return the expected seconds of a group's waiting jobs per worker, counting one more worker; 0 without a
+        group."""
         group = key[1]
         return 0.0 if group is None else self._lanes[key].seconds / (1 + others.get(group, 0))
 

@@ -81,7 +81,8 @@ def container_limit(process: Path = Path("/proc/self")) -> float | None:
 
 
 def _folders(group: str, root: str, point: str) -> Iterator[Path]:
-    """Yield the folders of a group and of its enclosing groups. `root` of their file system is mounted at `point`."""
+    """Yield the folder of a control group, and of each group around it. `root` of the control groups' file system is
+    mounted at `point`."""
     try:
         below = PurePosixPath(group).relative_to(root)
     except ValueError:  # the name is that outside of the container, and the container's own group is mounted
@@ -91,7 +92,7 @@ def _folders(group: str, root: str, point: str) -> Iterator[Path]:
 
 
 def _limit(folder: Path) -> float | None:
-    """Return the CPU limit of one group in cores; None without a limit."""
+    """Return a control group's CPU limit in cores; None without a limit."""
     try:
         if (folder / "cpu.max").is_file():  # version 2: "150000 100000", or "max 100000"
             quota, period = (folder / "cpu.max").read_text().split()
@@ -110,8 +111,8 @@ class _Waiting(NamedTuple):
     call: Call[Any]
     future: Future[Any]
     jobs: int = 0
-    """How many jobs of its header group the thread that runs it will probably run, this one included; 0 while the call
-    waits, or without a group."""
+    """Number of jobs of the header group that the thread running this call will probably run, including this one; 0
+    while the call waits, or without a group."""
 
     def request(self, folder: str | None) -> tuple[Callable[[Any], Any], Any]:
         """Return the function and argument to send to a worker, which has a folder for precompiled headers."""
@@ -142,20 +143,20 @@ class Workers(Executor):
         self._memory = memory
         self._queue: Queue[_Waiting] = Queue()
         self._lock = threading.RLock()
-        """Guards the queue and all attributes below. Take this lock, not the condition: the `__enter__` of a condition
-        is written in Python, and Ctrl-C inside it would leave the lock held for ever."""
+        """Guards the queue and all attributes below. Take this lock and not the condition: a condition's `__enter__` is
+        written in Python, and Ctrl-C inside it would leave the lock held for ever."""
         self._changed = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._workers: set[Worker] = set()
         self._running: dict[Future[Any], Worker] = {}
         self._stopped: set[Future[Any]] = set()
-        """The calls that nobody needs and that had left the queue."""
+        """Calls that were cancelled after they had left the queue."""
         self._closed = False
         self._thread_groups: dict[int, str] = {}
-        """By thread: the key of the header group whose headers its worker may have precompiled."""
+        """Thread -> key of the header group whose headers the thread's worker may have precompiled."""
         self._begun: Counter[str] = Counter()
-        """How many jobs of each header group have left the queue."""
+        """Header group -> number of its jobs that have left the queue."""
         self._is_prepared = False
         self._search: Future[Toolchain] | None = None
 
@@ -259,7 +260,7 @@ class Workers(Executor):
             taken = again or self._take(worker)
 
     def _take(self, worker: Worker | None) -> _Waiting | None:
-        """Wait for the next call that this thread is to run, with the worker that it has; None at the pool's end."""
+        """Wait for and return the next call for this thread, given its current worker; None when the pool closes."""
         while True:
             with self._lock:
                 self._idle += 1
@@ -291,7 +292,7 @@ class Workers(Executor):
         return waiting._replace(jobs=jobs)
 
     def _suitable(self, worker: Worker | None, call: Call[Any]) -> Worker:
-        """Return this thread's worker if it can serve a call, else a new one."""
+        """Return this thread's worker if it can serve a call, else a new worker."""
         if worker is not None and (worker.has_ended or not _suits(worker, call)):
             self._drop(worker)
             worker = None
@@ -327,5 +328,5 @@ class Workers(Executor):
 
 
 def _suits(worker: Worker | None, call: Call[Any]) -> bool:
-    """Return whether a worker has served no other compiler options than a call's."""
+    """Return whether a worker has served no compiler options other than the call's."""
     return worker is None or None in (call.options, worker.options) or worker.options == call.options

@@ -32,8 +32,8 @@ def _without_driver() -> dict[str, str]:
     """Return environment variables that keep a process from loading the CUDA driver.
 
     NVRTC loads and initialises the driver if it finds it. That takes longer than compiling a small kernel, sometimes
-    much longer, and the result of a compilation must not depend on it. The dynamic loader uses the first library of
-    that name on its search path: the one in `no_driver`.
+    much longer, and a compilation must not depend on the driver. The dynamic loader uses the first library of that name
+    on its search path: the one in `no_driver`.
     """
     variables = {"CUDA_VISIBLE_DEVICES": "-1"}
     if sys.platform == "linux":
@@ -43,11 +43,11 @@ def _without_driver() -> dict[str, str]:
 
 
 def _fast_allocation() -> dict[str, str]:
-    """Return environment variables that make glibc allocate faster; other C libraries ignore them.
+    """Return environment variables that make glibc allocate memory faster; other C libraries ignore them.
 
-    NVRTC allocates many small blocks, and glibc caches only seven freed blocks of each size. Caching all of them, and
-    using large pages, saves a sixth of the time to compile a large source. The user's own settings come last, and so
-    override these.
+    NVRTC allocates many small blocks, and glibc caches only seven freed blocks of each size. Caching all of them and
+    using large pages saves a sixth of the time to compile a large source. The user's own settings come last, and so
+    take precedence.
     """
     tunables = ["glibc.malloc.tcache_count=65535", "glibc.malloc.hugetlb=1", os.environ.get("GLIBC_TUNABLES", "")]
     return {"GLIBC_TUNABLES": ":".join(filter(None, tunables))} if sys.platform == "linux" else {}
@@ -69,11 +69,11 @@ class Worker:
 
     def __init__(self, memory: int | None) -> None:
         self.options: tuple[str, ...] | None = None
-        """The compiler options of the calls that the worker has served; None if no call named any."""
+        """Compiler options of the calls that the worker has served; None if no call had any."""
         self._is_killed = False
         self._greeted = False
         self._unread = 0
-        """How many answers to `prepare` are still in the pipe."""
+        """Number of answers to `prepare` that are still in the pipe."""
         self._memory = memory
         self._folder = None
         with suppress(ConfigError):  # most calls need no temporary files
@@ -157,13 +157,14 @@ class Worker:
         return succeeded, value, times
 
     def _timed(self, error: WorkerDiedError, began: float, is_timed: bool) -> Exception:
-        """Return an error of a call that the worker could not measure, with its times if it was to be timed."""
+        """Return an error of a call that the worker did not measure; if `is_timed`, as a TimedError with the call's
+        times."""
         if not is_timed:
             return error
         return TimedError(error, Times(worker_name(self._process.pid), began, now(), (), None))
 
     def _await_greeting(self, stream: IO[bytes]) -> None:
-        """Skip the output of the process until the worker is ready. Raises EOFError if it ends before."""
+        """Skip the process's output until the worker is ready. Raises EOFError if the process ends before."""
         while not self._greeted:
             line = stream.readline()
             if not line:
@@ -171,8 +172,8 @@ class Worker:
             self._greeted = line.endswith(GREETING)
 
     def _death_message(self, printed: int) -> str:
-        """Return how the process ended, and its output on standard error after the first `printed` bytes, which belong
-        to earlier calls."""
+        """Return how the process ended, with its standard error after the first `printed` bytes, which are of earlier
+        calls."""
         try:
             status = self._process.wait(timeout=1)  # a process closes its pipe shortly before it ends
         except subprocess.TimeoutExpired:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     Request = tuple[Callable[[Any], Any], Any, bool]
-    """A function, its argument, and whether to measure the call."""
+    """Function, its argument, and whether to measure the call."""
 
 __all__ = ["GREETING", "imported", "load_compilers", "serve"]
 
 GREETING = b"cuda-wheel worker\n"
-"""The first line that a worker writes. Start-up files of the Python environment may have printed text before it."""
+"""First line that a worker writes. Start-up files of the Python environment may have printed text before it."""
 
 
 def serve(memory: int | None, began: float, folder: str | None) -> None:
@@ -174,8 +174,8 @@ def _hide_folder() -> None:
 def _use_one_toolchain() -> None:
     """Make every search for CUDA's compilers in this process find those that the build uses.
 
-    cuda.pathfinder searches conda environments and toolkits for them, and no packages: it takes the newest library
-    wherever that is, and as `site` did not run in this process, it knows the base environment's folders only.
+    cuda.pathfinder searches conda environments and toolkits, but not packages, and takes the newest library. It knows
+    only the base environment's folders, because `site` does not run in this process.
     """
     cuda_libraries.library_path = _find_library
     site.getsitepackages = lambda prefixes=None: []

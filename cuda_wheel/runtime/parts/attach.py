@@ -120,7 +120,7 @@ def not_attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[st
 
 
 def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple[str, str]]]:
-    """Return the kernels of each name without scope that is a valid Python name, as module and kernel."""
+    """Return unscoped kernel name -> (module, kernel), for names that are valid Python identifiers."""
     owners: dict[str, list[tuple[str, str]]] = {}
     for module, kernels in sorted(modules.items()):  # folders list files in any order
         for kernel in kernels or ():
@@ -130,7 +130,7 @@ def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple
 
 
 def _names_in(package: str, folders: list[str]) -> list[str]:
-    """Return the names of the files and folders in a package; an empty list if its importer cannot list them."""
+    """Return the names of files and folders in a package; [] if the package's importer cannot list them."""
     try:
         if lie_in_folders(folders):
             return [name for folder in folders for name in os.listdir(folder)]
@@ -143,7 +143,7 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
 
 
 def _not_compiled(source: str) -> str:
-    """Return what helps if a source is installed, and not the module that it should have become."""
+    """Return what to do if a source is installed without the module that should have been compiled from it."""
     if not has("suggestions"):
         return f" {source} is there, but was not compiled."
     from .suggestions import not_compiled  # only for an error

@@ -81,9 +81,9 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
 {finish}
     return bound
 """
-"""The source of a function that makes bound launches. The slots are its own, with the stream filled in. Where an
-argument cannot be written, it is of another type than the one that was bound, or wrong: an ordinary launch converts it,
-or says what is wrong."""
+"""Source of a function that makes bound launches. Its slots have the stream filled in. If an argument cannot be
+written, it has another type than the bound one, or is wrong: an ordinary launch then converts it or reports the
+error."""
 
 _BOUND_ANY = """
 def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
@@ -91,7 +91,8 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
         launch_any({names})
     return bound
 """
-"""The same for arguments that an ordinary launch has to convert, such as arrays that may still be computed."""
+"""Source of a function that makes bound launches with arguments that only an ordinary launch can convert, such as
+arrays that are still being computed."""
 
 _BY_ADDRESS = """
 def launch_addresses(grid, block, stream, {names}):
@@ -120,8 +121,8 @@ def launch_addresses(grid, block, stream, {names}):
         return launch(grid, block, {names}stream=stream)
 {finish}
 """
-"""The source of a function whose arrays are addresses, and whose stream is one. It shares the slots of the launch
-function, which converts what cannot be written, or says what is wrong with it."""
+"""Source of a launch function that takes arrays and the stream as addresses. It shares the slots of the ordinary launch
+function, which converts what cannot be written, or reports the error."""
 
 
 def _bound(
@@ -132,11 +133,12 @@ def _bound(
     launch_any: Callable[..., None],
     stream: int | None,
 ) -> Callable[..., None]:
-    """Return a function that takes a kernel's arguments and launches it; `args` are those that a call leaves out.
+    """Return a function that takes a kernel's arguments and launches it; `args` are the values for arguments that a
+    call omits.
 
-    `new_slot` returns a slot in which the stream is filled in: `stream`, or if that is None the default stream,
-    which `launch_stream` and `find` may replace. The expression of an argument a0 may use what was bound: bound_a0,
-    its type type_a0, element type dtype_a0 and address address_a0.
+    `new_slot` returns a slot with the stream filled in: `stream`, or if that is None the default stream, which
+    `launch_stream` and `find` may replace. The expression of an argument a0 may use its bound value (bound_a0), its
+    type (type_a0), element type (dtype_a0) and address (address_a0).
     """
     names = functions.names
     expressions = [
@@ -168,7 +170,8 @@ def _bound(
 
 
 def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
-    """Return a function of grid, block, the address of a stream, and the arguments, all arrays as addresses."""
+    """Return a launch function of grid, block, the address of a stream, and the arguments, with arrays given as
+    addresses."""
     expressions = []
     for name, each in zip(functions.names, functions.checked, strict=True):
         if type(each) is not PointerConverter:
@@ -186,11 +189,11 @@ def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
 
 
 def _expression(converter: Converter, value: str, sample: Any, device: str) -> str:
-    """Return the expression of an argument for a bound launch, which needs to be right only for values of the type of
-    `sample`; "" if each launch has to go the way of `Kernel.launch`.
+    """Return the expression for an argument of a bound launch, valid only for values of the type of `sample`; "" if
+    only `Kernel.launch` can convert them.
 
-    For other values it may raise any exception. It may use the names of the checked expression of `value`, and those of
-    `_bound`. `device` is the expression of the launch's GPU.
+    For other values it may raise any exception. It may use the names in the checked expression of `value`, and those of
+    `_bound`. `device` is the expression for the launch's GPU number.
     """
     if isinstance(converter, PointerConverter):
         address = _address(value, sample, device)
@@ -204,10 +207,10 @@ def _expression(converter: Converter, value: str, sample: Any, device: str) -> s
 
 
 def _address(value: str, sample: Any, device: str) -> str:
-    """Return the expression of the address of an array like `sample`; "" if that is not read so quickly.
+    """Return the expression for the address of an array like `sample`; "" if there is no fast expression.
 
-    Most calls pass the bound array itself, which was checked. PyTorch changes the memory of a tensor in place, as
-    for `module.cpu()` and `module.half()`: its address is compared.
+    Most calls pass the bound array itself, which was checked. PyTorch may move a tensor in place (`module.cpu()`,
+    `module.half()`), so the address is compared.
     """
     kind = type(sample)
     if kind is int:
@@ -229,12 +232,13 @@ def _address(value: str, sample: Any, device: str) -> str:
 
 
 def _refuse() -> None:
-    """Stand for the value of an argument that a bound launch does not convert itself."""
+    """Raise TypeError, in place of the value of an argument that a bound launch does not convert."""
     raise TypeError
 
 
 def _element_type_and_address(value: Any) -> tuple[Any, int | None]:
-    """Return what a tensor or an array is compared with; None for what it has not."""
+    """Return the element type and address by which a tensor or array is compared with the bound one; None for what is
+    not compared."""
     is_tensor = is_of(type(value), "torch", "Tensor")
     return (
         getattr(value, "dtype", None) if is_tensor or is_of(type(value), "cupy", "ndarray") else None,

@@ -77,7 +77,8 @@ def compile(
 
 
 def _check(source: Any, name: str, **lists: Any) -> None:
-    """Raise TypeError or ValueError for arguments of `compile` that are no text, no name, or no lists."""
+    """Raise TypeError or ValueError for invalid arguments of `compile`: a source that is not text, a wrong name, or
+    wrong lists."""
     if not isinstance(source, str):
         hint = ": pass its read_text()" if hasattr(source, "read_text") else ""
         raise TypeError(f"source must be a string of CUDA C++, not {type(source).__name__}{hint}")

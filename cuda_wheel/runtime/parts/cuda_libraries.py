@@ -48,10 +48,10 @@ _FOLDERS_OF_12 = {
     "nvfatbin": "nvfatbin",
     "nvvm": os.path.join("cuda_nvcc", "nvvm"),
 }
-"""Folders below `nvidia` of each library's package for CUDA 12. Those of later releases share one: `cu13`."""
+"""Library -> folder below `nvidia` in its package for CUDA 12. Later releases share the folder `cu13`."""
 
 PackagedLibrary = tuple[int, str, str]
-"""A library of an installed package: CUDA's major version, the folder of packages, and the library's absolute path."""
+"""Library in an installed package: CUDA's major version, the package folder, and the library's absolute path."""
 
 
 def packaged_libraries(name: str) -> "Iterator[PackagedLibrary]":
@@ -73,7 +73,7 @@ def packaged_libraries(name: str) -> "Iterator[PackagedLibrary]":
 
 
 def _file_of(name: str, major: int, package: str) -> str | None:
-    """Return the path of a library in the folder of its package; None if it is not there."""
+    """Return the path of a library in its package's folder; None if it is not there."""
     below, start, end = _place_in_package(name, major)
     folder = os.path.join(package, *below)
     try:
@@ -85,7 +85,7 @@ def _file_of(name: str, major: int, package: str) -> str | None:
 
 
 def _place_in_package(name: str, major: int) -> tuple[tuple[str, ...], str, str]:
-    """Return the folder of a library in its package, and how the name of its file starts and ends."""
+    """Return the folder of a library in its package, and the prefix and suffix of its file name."""
     if sys.platform == "win32":
         import platform  # slow to import, and only Windows has folders by processor
 
@@ -169,7 +169,7 @@ def read_output(library: "Any", name: str, handle: "Any", check: "Callable[[int]
 
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
-"""Source: ELF, PT_NOTE and NT_GNU_BUILD_ID. The linker computes the build ID from the library's content."""
+"""ELF constants PT_NOTE and NT_GNU_BUILD_ID. The linker computes the build ID from the library's content."""
 
 _LARGEST_NOTE = 1 << 16
 
@@ -209,7 +209,7 @@ def build_id(file: BinaryIO) -> str | None:
 
 
 def _build_id_note(notes: bytes) -> bytes | None:
-    """Return the build ID among notes; None if it is not there."""
+    """Return the build ID in a segment of notes; None if there is none."""
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from("<III", notes, at)
@@ -242,7 +242,7 @@ def driver_build() -> str | None:
 
 
 def _driver_libraries() -> list[str]:
-    """Return the paths of the driver's libraries that are loaded. Their names contain the release, as in 580.65.06."""
+    """Return the paths of the loaded driver libraries, whose names contain the release, as in 580.65.06."""
     if sys.platform == "win32":
         return [os.path.join(os.environ.get("SYSTEMROOT", "C:\\Windows"), "System32", "nvcuda.dll")]
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
@@ -251,7 +251,7 @@ def _driver_libraries() -> list[str]:
 
 
 _KINDS = {"CUBIN": 1, "PTX": 2, "LTOIR": 3, "FATBIN": 4, "OBJECT": 5, "LIBRARY": 6}
-"""Source: nvJitLink, nvJitLinkInputType."""
+"""Input kind -> number in nvJitLinkInputType. Source: nvJitLink, nvJitLinkInputType."""
 
 _ERRORS = (
     "ERROR_UNRECOGNIZED_OPTION", "ERROR_MISSING_ARCH", "ERROR_INVALID_INPUT", "ERROR_PTX_COMPILE",
@@ -260,7 +260,7 @@ _ERRORS = (
     "ERROR_OUTDATED_LIBRARY", "ERROR_MISSING_FATBIN", "ERROR_UNRECOGNIZED_ARCH", "ERROR_UNSUPPORTED_ARCH",
     "ERROR_LTO_NOT_ENABLED",
 )  # fmt: skip
-"""Source: nvJitLink, nvJitLinkResult, from 1 on."""
+"""Names of nvJitLinkResult's errors, from number 1 on. Source: nvJitLink, nvJitLinkResult."""
 
 
 class _FailedCallError(Exception):

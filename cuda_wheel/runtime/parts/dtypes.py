@@ -23,7 +23,7 @@ class Field(NamedTuple):
     offset: int
     shape: tuple[int, ...] = ()
     struct: "Struct | None" = None
-    """The struct, if the type is one."""
+    """Struct of the field, if its type is one; else None."""
 
 
 class Struct(NamedTuple):
@@ -57,7 +57,7 @@ def read_structs(items: Mapping[str, Any]) -> dict[str, Struct]:
 
 
 COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
-"""The end of a complex type's name, std's, thrust's or cuda::std's."""
+"""Matches the end of the name of a complex type of std, thrust or cuda::std."""
 
 
 def vector_format(size: int, cpp: str) -> str:
@@ -103,11 +103,11 @@ _NUMBER_KINDS = {
     **dict.fromkeys(("signed char", "char", "short", "int", "long", "long long"), "i"),
     **{f"unsigned {name}": "u" for name in ("char", "short", "int", "long", "long long")},
 }
-"""The kind of a NumPy type by the C++ type of a number."""
+"""C++ number type -> NumPy kind character."""
 
 
 def _struct_dtype(fields_of: Any) -> dict[str, Any]:
-    """Return what makes the NumPy dtype of a struct, with its padding."""
+    """Return the description from which NumPy makes the dtype of a struct, with its padding."""
     fields = fields_of.fields
     formats = [_struct_dtype(each.struct) if each.struct else f"<{each.type}" for each in fields]
     return {

@@ -12,14 +12,14 @@ __all__ = ["NO_CONTRACTION", "FloatingPoint", "floating_point", "invalid_option"
 
 
 NO_CONTRACTION = "-Xptxas=--fmad=false"
-"""nvJitLink's option that has its assembler contract nothing, as nvcc and NVRTC have theirs for --fmad=false.
-nvJitLink's own `-fma=0` reaches the compiler of LTO-IR only, and leaves the products and sums of half precision, which
-are inline PTX in NVIDIA's headers."""
+"""nvJitLink option that makes its assembler contract nothing, as nvcc and NVRTC do for --fmad=false. nvJitLink's own
+`-fma=0` reaches only the compiler of LTO-IR, and not the half-precision products and sums that are inline PTX in
+NVIDIA's headers."""
 
 _FAST_MATH = "--use_fast_math"
 
 _FLAGS = {"--fmad": "fma", "--ftz": "ftz", "--prec-div": "prec_div", "--prec-sqrt": "prec_sqrt"}
-"""NVRTC's options and the fields of `FloatingPoint`. Source: NVRTC, "Supported Compile Options"."""
+"""NVRTC option -> field of `FloatingPoint`. Source: NVRTC, "Supported Compile Options"."""
 
 _REGISTERS = "--maxrregcount"
 
@@ -30,17 +30,17 @@ class FloatingPoint(NamedTuple):
     """How code computes with floating-point numbers. The defaults are those of NVIDIA's compilers."""
 
     ftz: bool = False
-    """Whether denormal numbers of single precision are zero. (--ftz)"""
+    """Whether denormal single-precision numbers are flushed to zero. (--ftz)"""
     prec_div: bool = True
-    """Whether divisions and reciprocals of single precision are rounded correctly. (--prec-div)"""
+    """Whether single-precision divisions and reciprocals are correctly rounded. (--prec-div)"""
     prec_sqrt: bool = True
-    """Whether square roots of single precision are rounded correctly. (--prec-sqrt)"""
+    """Whether single-precision square roots are correctly rounded. (--prec-sqrt)"""
     fma: bool = True
-    """Whether the compiler may contract a product and a sum to one instruction, which rounds once. (--fmad)"""
+    """Whether the compiler may contract a product and a sum into one instruction, which rounds once. (--fmad)"""
     assembler_fma: bool = True
-    """Whether the assembler may do so. (--fmad, unless options for ptxas say otherwise)"""
+    """Whether the assembler may contract products and sums. (--fmad, unless options for ptxas say otherwise)"""
     fast_math: bool = False
-    """Whether functions such as `sinf` are replaced by fast ones. The front end does that. (--use_fast_math)"""
+    """Whether the front end replaces functions such as `sinf` by fast ones. (--use_fast_math)"""
 
     @property
     def of_link(self) -> "FloatingPoint":

@@ -41,7 +41,7 @@ _SAME_TYPES = {
     "half": "__half", "half2": "__half2", "nv_bfloat16": "__nv_bfloat16", "nv_bfloat162": "__nv_bfloat162",
     "at::Half": "c10::Half", "at::BFloat16": "c10::BFloat16", "__int64": "long long",
 }  # fmt: skip
-"""Names of one type. Those of 64 bits are as on Linux, where wheels are built as a rule."""
+"""Alias -> type. Aliases of 64-bit types are as on Linux, where wheels are usually built."""
 
 _SAME_LAYOUT = {
     "c10::Half": "__half", "Half": "__half", "c10::BFloat16": "__nv_bfloat16", "BFloat16": "__nv_bfloat16",
@@ -51,10 +51,10 @@ _SAME_LAYOUT = {
     "cuComplex": "c10::complex<float>", "cuFloatComplex": "c10::complex<float>",
     "cuDoubleComplex": "c10::complex<double>",
 }  # fmt: skip
-"""Types and values that a kernel takes alike: the same size, alignment and meaning."""
+"""Type or value -> the one that a kernel takes equally, with the same size, alignment and meaning."""
 
 _CAST = re.compile(r"\((?:[\w:]|(?<=\w) (?=\w))+\)(?=-?\d)")
-"""The cast in "(unsigned int)16"."""
+"""Matches the cast in "(unsigned int)16"."""
 
 
 def canonical(name: str, same_layout: bool = False) -> str:
@@ -70,7 +70,7 @@ def canonical(name: str, same_layout: bool = False) -> str:
 
 
 def _paths(tokens: Iterator[str]) -> Iterator[str]:
-    """Yield tokens with scoped names as one, without a leading "::", and numbers without their suffix."""
+    """Yield tokens, with each scoped name as one token without leading "::", and numbers without suffix."""
     path = ""
     for token in tokens:
         if token == "::":
@@ -91,7 +91,7 @@ def _paths(tokens: Iterator[str]) -> Iterator[str]:
 
 
 def _number(token: str) -> str:
-    """Return an integer in decimal digits, without its suffix."""
+    """Return an integer literal in decimal, without its suffix."""
     digits = token.rstrip("uUlL").replace("'", "")
     try:
         return str(int(digits, 8 if digits.isdigit() and digits != "0" and digits.startswith("0") else 0))
@@ -100,7 +100,7 @@ def _number(token: str) -> str:
 
 
 def _types(tokens: Iterator[str]) -> Iterator[str]:
-    """Yield tokens with each type under one name: "unsigned int" for "uint32_t", "const float" for "float const"."""
+    """Yield tokens with one spelling for each type: "unsigned int" for "uint32_t", "const float" for "float const"."""
     run: list[str] = []
     for token in tokens:
         token = token.removeprefix("std::") if token.removeprefix("std::") in _SAME_TYPES else token
@@ -115,7 +115,7 @@ def _types(tokens: Iterator[str]) -> Iterator[str]:
 
 
 def _type(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of one type in order: qualifiers, and then its name."""
+    """Yield the words of one type in order: qualifiers, then name."""
     yield from (word for word in ("const", "volatile") if word in words)
     names = [word for word in words if word not in ("const", "volatile")]
     integral = [word for word in names if word in _INTEGRAL]

@@ -24,29 +24,28 @@ class LaunchAttributes(TypedDict, total=False):
     """
 
     cooperative: bool
-    """All blocks run at the same time, so that they can wait for each other. (COOPERATIVE)"""
+    """Whether all blocks run at the same time, so that they can wait for each other. (COOPERATIVE)"""
     cluster: int | tuple[int, ...] | None
-    """The size of a cluster, in blocks. (CLUSTER_DIMENSION)"""
+    """Cluster size in blocks. (CLUSTER_DIMENSION)"""
     cluster_scheduling: str | None
-    """"spread" or "load-balancing": how clusters are distributed. (CLUSTER_SCHEDULING_POLICY_PREFERENCE)"""
+    """Distribution of clusters: "spread" or "load-balancing". (CLUSTER_SCHEDULING_POLICY_PREFERENCE)"""
     programmatic: bool
-    """The kernel may start before the one that the stream ran before has ended; it waits for its results with
-    cudaGridDependencySynchronize(). The earlier one may call cudaTriggerProgrammaticLaunchCompletion().
+    """Whether the kernel may start before the previous kernel in the stream has ended; it waits for its results with
+    cudaGridDependencySynchronize(). The previous kernel may call cudaTriggerProgrammaticLaunchCompletion().
     (PROGRAMMATIC_STREAM_SERIALIZATION)"""
     priority: int | None
-    """As of a stream: lower numbers are more urgent. (PRIORITY)"""
+    """Priority as of a stream: lower numbers are more urgent. (PRIORITY)"""
     memory_domain: str | None
     """"remote": barriers of kernels in the default domain do not wait for this kernel's writes. (MEM_SYNC_DOMAIN)"""
     completion_event: Any
-    """An event of any library, without timing, that is recorded when all blocks have started.
-    (LAUNCH_COMPLETION_EVENT)"""
+    """Event of any library, without timing, that is recorded when all blocks have started. (LAUNCH_COMPLETION_EVENT)"""
 
 
 _SCHEDULING = {"default": 0, "spread": 1, "load-balancing": 2}
-"""Source: CUDA Driver API, CUclusterSchedulingPolicy."""
+"""Cluster scheduling policy -> its number. Source: CUDA Driver API, CUclusterSchedulingPolicy."""
 
 _DOMAINS = {"default": 0, "remote": 1}
-"""Source: CUDA Driver API, CUlaunchMemSyncDomain."""
+"""Memory domain -> its number. Source: CUDA Driver API, CUlaunchMemSyncDomain."""
 
 
 class AttributeValues(NamedTuple):
@@ -119,10 +118,10 @@ class AttributeValues(NamedTuple):
 
 
 def _check_attributes(kernel: "HasHandle", values: AttributeValues) -> None:
-    """Raise ArgumentError for attributes that the current GPU or its driver does not have.
+    """Raise ArgumentError for attributes that the current GPU or its driver does not support.
 
     Source: CUDA Driver API, CUlaunchAttributeID, and CUDA C++ Programming Guide, "Programmatic Dependent Launch and
-    Synchronization". Memory domains and priorities need nothing: a GPU without them has one.
+    Synchronization". Memory domains and priorities need no check: a GPU without them has one of each.
     """
     hopper, driver_12_3 = (9, 0), (12, 3)
     needs: dict[str, tuple[Version, Version]] = {
@@ -158,7 +157,7 @@ def _check_priority(kernel: "HasHandle", priority: int) -> None:
 
 
 def _choice(value: Any, what: str, choices: Mapping[str, int]) -> int:
-    """Return the driver's number of a named choice; None is the default."""
+    """Return the driver's number of a named choice; None means the default."""
     if value is None:
         return 0
     if not isinstance(value, str) or value not in choices:
@@ -168,7 +167,7 @@ def _choice(value: Any, what: str, choices: Mapping[str, int]) -> int:
 
 
 def _event_address(event: Any) -> int:
-    """Return the address of the CUevent of a library's event object; raise ArgumentError for anything else."""
+    """Return the CUevent address of a library's event object. Raises ArgumentError for anything else."""
     address = object_address(event, "cuda_event")
     if address is None or not is_address(address):
         raise ArgumentError(

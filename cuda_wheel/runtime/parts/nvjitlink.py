@@ -35,7 +35,8 @@ def compile_by_nvjitlink(
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:
-    """Return the cache key of the cubin that nvJitLink compiles from PTX: all that decides it, and the driver.
+    """Return the cache key of the cubin that nvJitLink compiles from PTX, from all that decides it and the driver's
+    version.
 
     `build` identifies nvJitLink exactly.
     """

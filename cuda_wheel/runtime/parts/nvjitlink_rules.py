@@ -35,17 +35,17 @@ _FIRST_RELEASE: dict[Version, Version] = {
     (8, 8): (13, 0), (10, 0): (12, 8), (10, 1): (12, 8), (10, 3): (12, 9), (10, 7): (13, 4), (11, 0): (13, 0),
     (12, 0): (12, 8), (12, 1): (12, 9),
 }  # fmt: skip
-"""The first CUDA release whose nvJitLink knows a compute capability that 12.0 does not know. Source: PTX ISA, "Release
-Notes", and the release notes of the CUDA Toolkit."""
+"""Compute capability that nvJitLink 12.0 does not know -> first CUDA release whose nvJitLink knows it. Source: PTX ISA,
+"Release Notes", and the release notes of the CUDA Toolkit."""
 
 _LAST_RELEASE: dict[Version, Version] = {(10, 1): (12, 9)}
-"""The last CUDA release that knows a compute capability: (10, 1) was renamed to (11, 0)."""
+"""Compute capability -> last CUDA release that knows it; (10, 1) was renamed to (11, 0)."""
 
 _OLDEST_OF_13: Version = (7, 5)
-"""The oldest compute capability that nvJitLink 13 knows. Source: CUDA 13.0's release notes."""
+"""Lowest compute capability that nvJitLink 13 knows. Source: CUDA 13.0's release notes."""
 
 _NEWEST_IN_TABLE: Version = (13, 5)
-"""The newest release that the tables cover. Later ones may know GPUs that the tables lack."""
+"""Newest CUDA release that the tables cover; later ones may know GPUs that the tables lack."""
 
 
 def first_release(capability: Version) -> Version:

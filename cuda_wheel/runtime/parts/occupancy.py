@@ -22,19 +22,19 @@ class Attributes(NamedTuple):
     registers: int
     """Registers per thread. (NUM_REGS)"""
     shared: int
-    """Static shared memory per block. (SHARED_SIZE_BYTES)"""
+    """Static shared memory in bytes per block. (SHARED_SIZE_BYTES)"""
     max_dynamic_shared: int
-    """The largest dynamic shared memory that a launch may request at present. (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
+    """Maximum dynamic shared memory in bytes that a launch may request at present. (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
     constant: int
-    """Constant memory of the module's variables. (CONST_SIZE_BYTES)"""
+    """Constant memory of the module's variables in bytes. (CONST_SIZE_BYTES)"""
     local: int
-    """Local memory per thread. (LOCAL_SIZE_BYTES)"""
+    """Local memory in bytes per thread. (LOCAL_SIZE_BYTES)"""
     max_threads: int
-    """The most threads that a block may have. (MAX_THREADS_PER_BLOCK)"""
+    """Maximum number of threads per block. (MAX_THREADS_PER_BLOCK)"""
     binary_version: Version
-    """The compute capability of the machine code. (BINARY_VERSION)"""
+    """Compute capability of the machine code. (BINARY_VERSION)"""
     ptx_version: Version
-    """The virtual architecture that it was compiled from. (PTX_VERSION)"""
+    """Virtual architecture that the code was compiled from. (PTX_VERSION)"""
 
 
 def attributes(kernel: "HasHandle") -> Attributes:

@@ -116,7 +116,7 @@ def _compiled(
 
 
 def _read(files: ModuleFiles, file: str, carried: Carried) -> bytes:
-    """Return the sources that a module's file carries; raises ImageError if they are damaged."""
+    """Return the sources that a module's file contains. Raises ImageError if they are damaged."""
     sources = files.read(file, carried.offset, carried.size)
     if sha256_of(sources) != carried.sha256:
         raise ImageError(

@@ -28,7 +28,7 @@ __all__ = ["StructConverter"]
 
 
 _NUMBER_FORMATS = [*"?bhHiIlLqQefd"]
-"""Formats of a buffer's elements that are numbers; a buffer of format B is bytes."""
+"""Formats of buffer elements that are numbers; a buffer of format B is bytes."""
 
 
 class StructConverter(Converter):
@@ -71,7 +71,7 @@ class StructConverter(Converter):
         return view.tobytes()
 
     def _bytes_of(self, value: Any) -> memoryview:
-        """Return the bytes of a buffer; raise TypeError for anything else, and for a number."""
+        """Return the bytes of a buffer. Raises TypeError for a number and anything else."""
         if is_on_gpu(value):
             raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU{self._help}")
         if _is_number(value):
@@ -95,7 +95,7 @@ class StructConverter(Converter):
             raise TypeError(f"{value_text(value)} does not fit: {error}") from None
 
     def _numbers(self, value: Any) -> Sequence[Any] | None:
-        """Return the elements of a vector or complex value; None where the value is to be read as bytes."""
+        """Return the elements of a vector or complex value; None if the value is to be read as bytes."""
         if isinstance(value, (tuple, list)):
             return value
         from numbers import Complex, Real  # imported when a value is no tuple
@@ -115,7 +115,7 @@ class StructConverter(Converter):
 
 
 def _has_overlapping_fields(value: Any) -> bool:
-    """Return whether a value is a record of NumPy's that is no buffer, because two of its fields overlap (a union)."""
+    """Return whether a value is a NumPy record that is not a buffer because two of its fields overlap (a union)."""
     if not (is_of(type(value), "numpy", "void") or is_of(type(value), "numpy", "ndarray")) or not value.dtype.fields:
         return False
     try:
@@ -126,9 +126,9 @@ def _has_overlapping_fields(value: Any) -> bool:
 
 
 def _descriptor_bytes(descriptor: Any) -> bytes:
-    """Return the CUtensorMap in a descriptor of cuda.core, which has no public way to it.
+    """Return the CUtensorMap in a cuda.core descriptor, which has no public attribute for it.
 
-    Its own launches use this class, which writes an array of pointers to arguments.
+    cuda.core's own launches use this class, which writes an array of pointers to arguments.
     """
     try:
         from cuda.core._kernel_arg_handler import ParamHolder  # optional
@@ -143,14 +143,14 @@ def _descriptor_bytes(descriptor: Any) -> bytes:
 
 
 _TENSOR_MAP = 128
-"""The bytes of a CUtensorMap."""
+"""Size of a CUtensorMap in bytes."""
 
 _REAL = FloatConverter("d")
-"""Converts the elements of vectors of floats."""
+"""Converter of the elements of float vectors."""
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is a single number, of Python, NumPy or ctypes, or another scalar of NumPy that is no
+    """Return whether a value is a single number of Python, NumPy or ctypes, or another NumPy scalar that is not a
     record."""
     from numbers import Number  # imported when a value is no tuple
 
@@ -162,7 +162,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _holds(format: str, element: str) -> bool:
-    """Return whether a buffer may hold the elements of a vector, by their formats: bytes, and records of such elements.
+    """Return whether a buffer with this format may contain a vector's elements: it holds bytes, or records of such
+    elements.
 
     Source: Python, "struct" and PEP 3118.
     """
@@ -171,6 +172,6 @@ def _holds(format: str, element: str) -> bool:
 
 
 def _number_kind(code: str) -> tuple[str, int]:
-    """Return what kind of number a format is, and its size in bytes."""
+    """Return a format character's kind of number, and its size in bytes."""
     kind = "f" if code in "efdg" else "u" if code in "BHILQ" else "i" if code in "bhilq" else code
     return kind, struct.calcsize(code) if code in _NUMBER_FORMATS else 1

@@ -29,10 +29,10 @@ _SIZES = {
     "tfloat32": 4,
     "tfloat32_ftz": 4,
 }
-"""The bytes of an element, by the names of CU_TENSOR_MAP_DATA_TYPE_*, which follow NumPy's."""
+"""Element type -> size in bytes. The names are those of CU_TENSOR_MAP_DATA_TYPE_*, which follow NumPy's."""
 
 _SAME_BITS = {"bool": "uint8", "int8": "uint8", "int16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
-"""Element types of arrays that TMA has no name for, and those that it copies in the same way."""
+"""Element type without a name in TMA -> the type that TMA copies in the same way."""
 
 _SWIZZLES = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}
 _PROMOTIONS = {0: "NONE", 64: "L2_64B", 128: "L2_128B", 256: "L2_256B"}
@@ -123,7 +123,7 @@ def tensor_map(
 
 
 def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int, interleave: int) -> None:
-    """Raise ArgumentError for what the driver would refuse without saying why."""
+    """Raise ArgumentError, with the reason, for parameters that the driver would refuse without a reason."""
     for what, value, choices in (
         ("swizzle", swizzle, _SWIZZLES),
         ("l2_promotion", l2_promotion, _PROMOTIONS),
@@ -141,7 +141,7 @@ def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int,
 
 
 def _check_array(layout: _Layout, interleave: int) -> None:
-    """Raise ArgumentError for an array that a tensor map cannot have."""
+    """Raise ArgumentError for an array that a tensor map cannot describe."""
     address, dtype, shape, strides = layout
     unit = 32 if interleave == 32 else 16
     if not 1 <= len(shape) <= 5 or (interleave and len(shape) < 3):
@@ -161,7 +161,8 @@ def _check_array(layout: _Layout, interleave: int) -> None:
 
 
 def _check_row(size: int, swizzle: int, interleave: int) -> None:
-    """Raise ArgumentError if the rows of the box, of `size` bytes, do not suit the swizzle and interleave in bytes."""
+    """Raise ArgumentError if the rows of the box, of `size` bytes, do not fit the swizzle and the interleave in
+    bytes."""
     if not interleave and size % 16:
         raise ArgumentError(f"a row of the box must be a multiple of 16 bytes, not {size}")
     if swizzle and not interleave and size > swizzle:
@@ -171,7 +172,7 @@ def _check_row(size: int, swizzle: int, interleave: int) -> None:
 
 
 def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[int, ...]:
-    """Return one number for each dimension; raise ArgumentError for anything else."""
+    """Return one positive number for each dimension. Raises ArgumentError for anything else."""
     if not hasattr(values, "__iter__"):
         raise ArgumentError(f"{what} must be a sequence of numbers, not {value_text(values)}")
     numbers = tuple(whole_number(value, what, 1) for value in values)
@@ -183,7 +184,7 @@ def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[i
 
 
 def _other_type(found: str, wanted: str) -> str:
-    """Return the element type that the caller names, if it has the array's size; raise ArgumentError."""
+    """Return the element type that the caller names. Raises ArgumentError if its size differs from the array's."""
     if wanted not in _SIZES:
         raise ArgumentError(f"dtype must be one of {', '.join(_SIZES)}, not {value_text(wanted)}")
     if _SIZES[wanted] != _SIZES[found]:
@@ -192,7 +193,7 @@ def _other_type(found: str, wanted: str) -> str:
 
 
 def _layout_of(array: Any) -> _Layout:
-    """Return the layout of an array on the GPU; raise ArgumentError for anything else."""
+    """Return the layout of an array on the GPU. Raises ArgumentError for anything else."""
     try:
         refuse_lazy(array)
         if is_of(type(array), "torch", "Tensor"):

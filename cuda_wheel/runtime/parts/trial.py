@@ -13,7 +13,7 @@ __all__ = ["load_on_trial", "try_to_load"]
 
 
 REFUSALS = ("CUDA_ERROR_NO_BINARY_FOR_GPU", "CUDA_ERROR_INVALID_IMAGE", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
-"""The driver's answers to an image that it does not run or read."""
+"""Names of the driver's errors for an image that it cannot read or run."""
 
 
 def load_on_trial(
@@ -58,7 +58,7 @@ def try_to_load(load: Callable[[], Module], doubt: str, device: int | None) -> M
 
 
 def _use_code(module: Module, device: int | None) -> None:
-    """Make the driver look at the code for a GPU, which it does when a kernel is first needed there."""
+    """Make the driver read the code for a GPU now; by default it does so when a kernel is first needed there."""
     driver, target = cuda_driver(), str(module.image.target)
     for info in [info for info in module.manifest.kernels if target not in info.absent][:1]:
         which = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION

@@ -57,16 +57,16 @@ __all__ = [
 FORMAT = 1
 
 Problem = dict[str, int | str]
-"""What the choice depends on: sizes, which are integers from 0 on, and strings, such as an element type."""
+"""What a choice depends on: sizes (integers from 0 on) and strings such as an element type."""
 
 
 class Row(NamedTuple):
     """The choice for one GPU and one problem."""
 
     name: str
-    """What is chosen: a module may have several functions that are tuned."""
+    """Name of what is chosen; a module may have several tuned functions."""
     gpu: str
-    """The name of the GPU that it was measured on, as the driver spells it."""
+    """Name of the GPU that the row was measured on, as the driver spells it."""
     compute_capability: Version
     problem: Problem
     variant: dict[str, MacroValue]
@@ -121,7 +121,7 @@ def _natural_number(value: Any) -> int:
 
 
 def _check_rows(rows: Sequence[Row]) -> None:
-    """Raise ValueError for two choices of one thing, or if the problems of one thing have different keys."""
+    """Raise ValueError for two choices for the same problem, or if problems of the same name have different keys."""
     found = set()
     kinds: dict[str, dict[str, str]] = {}
     for row in rows:

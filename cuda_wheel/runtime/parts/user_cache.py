@@ -83,13 +83,14 @@ class Cache:
     """
 
     LIMIT = 2 << 30
-    """The most bytes of all entries if CUDA_WHEEL_CACHE_SIZE is unset. The least recently used are removed first."""
+    """Maximum size of all entries in bytes if CUDA_WHEEL_CACHE_SIZE is unset; the least recently used ones are removed
+    first."""
 
     MOST_POSTPONED = 1 << 18
-    """The bytes of an entry up to which it may be postponed: more take longer to send than to write."""
+    """Maximum size in bytes of an entry that may be postponed: a larger one takes longer to send than to write."""
 
     ABANDONED_AFTER = 3600
-    """Seconds after which a temporary file counts as left behind by a killed process."""
+    """Age in seconds above which a temporary file counts as left behind by a killed process."""
 
     def __init__(self, folder: str | None = None, read_only: bool = False) -> None:
         """Open the cache in `folder`, else that of the environment. `read_only` accepts other users' entries."""
@@ -97,13 +98,13 @@ class Cache:
         second = None if folder else os.environ.get("CUDA_WHEEL_CACHE_READONLY")
         self.second = Cache(os.path.expanduser(second), read_only=True) if second else None
         self.took_from_second = False
-        """Whether a result of `read` or `found` was in the second cache."""
+        """Whether the last result of `read` or `found` came from the second cache."""
         self._read_only = read_only
         self._limit: int | None = None  # parsed by the first `put`: reading needs no limit
         self._room = 0  # bytes that may be written before the next check of the limit
         self.postponed: list[tuple[str, bytes]] | None = None
-        """If a list, `put` and `write` add what is small to it, for `write_postponed` in any process; until then no
-        entry is there."""
+        """Entries of `put` and `write` to write later with `write_postponed`, in any process; not readable until then.
+        None if entries are written at once."""
 
     @staticmethod
     def key(*parts: str) -> str:
@@ -161,7 +162,7 @@ class Cache:
             self._write_file(key, data, partial(self.has, key))
 
     def _write_file(self, key: str, data: bytes, is_intact: Callable[[], bool]) -> bool:
-        """Write an entry if it is not above the limit; return False if that failed."""
+        """Write an entry if its size is within the limit; return False if writing failed."""
         path = self.path(key)
         temporary = f"{path}.{os.urandom(8).hex()}.part"
         try:
@@ -186,7 +187,7 @@ class Cache:
         return True
 
     def _opened(self, path: str) -> BinaryIO:
-        """Open a new file of an entry for writing, in a folder that may have to be created."""
+        """Open a new file for an entry, and create its folder if needed."""
         with suppress(FileNotFoundError):
             return open(path, "xb", opener=open_private)
         for folder in (self.folder, os.path.dirname(path)):  # makedirs sets the mode of the last folder only
@@ -268,10 +269,10 @@ class Cache:
         return self._read_only or not hasattr(os, "getuid") or status.st_uid == os.getuid()
 
     def _files(self) -> Iterator[tuple[float, int, str]]:
-        """Yield time, size and path, as in `entries`, of entries and of the temporary files (".part") of entries.
+        """Yield the time, size and path, as in `entries`, of entries and of their temporary files (".part").
 
-        Only files with an entry's place, name and owner count: the user may have named a folder with other files in it.
-        Links are not followed.
+        Only files with an entry's folder, name and owner count, because the user may have named a folder with other
+        files in it. Symbolic links are not followed.
         """
         for folder in _listed(self.folder):
             if len(folder.name) == 2 and _is_hexadecimal(folder.name) and folder.is_dir(follow_symlinks=False):
@@ -312,7 +313,7 @@ def _is_hexadecimal(text: str) -> bool:
 
 
 def _remove(path: str) -> bool:
-    """Remove a file; return whether it is gone, also if another process removed it."""
+    """Remove a file; return whether it is gone, including by another process."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -330,8 +331,8 @@ def warn(text: str) -> None:
 
 
 _NAME = "in-use"
-"""The file in the cache's folder that is locked: by several that use entries, or by one that removes some. It is made
-with the first entry that may be used in place."""
+"""Name of the lock file in the cache's folder. Several processes that use entries share the lock; one that removes
+entries has it alone. The file is created with the first entry that may be used in place."""
 
 
 @contextmanager
@@ -360,7 +361,8 @@ def removing(folder: str, wait: bool) -> Iterator[bool]:
 
 
 def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None, bool]":
-    """Return the locked file, None without a lock, and whether that is because another process has it."""
+    """Return the locked file (None without a lock), and whether there is none because another process holds the
+    lock."""
     if sys.platform == "win32":
         return None, False
     try:

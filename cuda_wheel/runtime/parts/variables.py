@@ -40,7 +40,7 @@ class Global:
     """A variable of a loaded module in the GPU's memory; each context has its own copy."""
 
     is_module_variable = True
-    """A mark for launches, which take the address of a variable whatever its type."""
+    """Mark for launches, which take the address of a variable whatever its type."""
 
     def __init__(self, module: "LoadedModule", info: GlobalInfo) -> None:
         self.module = module
@@ -131,9 +131,9 @@ class Global:
 
 
 def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
-    """Return the address and the size in bytes of an array on the GPU, after letting a stream wait for it.
+    """Return the address and the size in bytes of an array on the GPU, after making a stream wait for it.
 
-    What has to be kept during the copy is added to `kept`.
+    Objects that have to be kept during the copy are added to `kept`.
     """
     kind = type(array)
     if is_of(kind, "torch", "Tensor") or is_of(kind, "cupy", "ndarray"):
@@ -155,7 +155,7 @@ def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
 
 
 def _contiguous_size(array: Exported) -> int:
-    """Return the size in bytes of an array; raises TypeError if the array is not contiguous."""
+    """Return the size of an array in bytes. Raises TypeError if the array is not contiguous."""
     count = 1
     for length, stride in zip(reversed(array.shape), reversed(array.strides or ()), strict=bool(array.strides)):
         if stride != count and length > 1 and 0 not in array.shape:
@@ -165,7 +165,7 @@ def _contiguous_size(array: Exported) -> int:
 
 
 def _array_stream(array: Any) -> int:
-    """Return the address of the stream of a launch with an array; 0, the default stream, if it has none."""
+    """Return the address of the stream for a launch with an array; 0, the default stream, if the array has none."""
     device = current_device() if device_count() > 1 else None
     find = CurrentStreams()[(type(array),)]
     if find is by_arrays:

@@ -11,7 +11,7 @@ from ..manifest import ManifestFile, Variant, macro_text
 __all__ = ["RESERVED", "read_macros", "read_once", "unknown_variant"]
 
 RESERVED = ("device", "jit", "link", "name")
-"""The parameters of `load`, which no macro of a variant can be called."""
+"""Parameters of `load`, which are not valid as names of variant macros."""
 
 
 def read_macros(macros: Mapping[str, Any]) -> Variant:
@@ -24,7 +24,7 @@ def read_macros(macros: Mapping[str, Any]) -> Variant:
 
 
 _files: dict[tuple[Any, ...], ManifestFile] = {}
-"""Path and state of a file -> the manifest in it: hundreds of variants take one read."""
+"""(path, state) of a file -> its manifest; hundreds of variants are read at once."""
 
 
 def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> ManifestFile:
@@ -46,10 +46,10 @@ def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> Manif
 
 
 _SHOWN = 5
-"""How many variants, and how many values of a macro, a message names."""
+"""Maximum number of variants, and of values of a macro, that a message lists."""
 
 _LONGEST = 60
-"""How many characters of a value a message shows."""
+"""Maximum number of characters of a value in a message."""
 
 
 def unknown_variant(module: str, macros: Mapping[str, Any], variants: Sequence[Variant]) -> UnknownVariantError:
@@ -86,7 +86,8 @@ def _some(values: Sequence[str]) -> str:
 
 
 def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float]:
-    """Return how far a variant is from macros: how many differ, and by how much the values do."""
+    """Return the number of macros in which a variant differs from `macros`, and the sum of their values'
+    differences."""
     own, differing, far = dict(variant), 0, 0.0
     for name in {*own, *macros}:
         if name not in own or name not in macros:
@@ -98,7 +99,7 @@ def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float
 
 
 def _difference(first: str, second: str) -> float:
-    """Return how much two values differ, from 0 to 1."""
+    """Return the difference of two values, from 0 to 1."""
     try:
         one, other = float(first), float(second)
     except ValueError:

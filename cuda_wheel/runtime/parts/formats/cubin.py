@@ -33,9 +33,9 @@ class Symbols(NamedTuple):
     """The symbols that one file of device code shares with the others of a link."""
 
     defined: frozenset[str]
-    """Strong definitions: no other file may define these."""
+    """Strongly defined symbols, which no other file may define."""
     weak: frozenset[str]
-    """Weak definitions: used unless another file has a strong one."""
+    """Weakly defined symbols, used unless another file has a strong definition."""
     undefined: frozenset[str]
     """Symbols that another file must define."""
 
@@ -63,19 +63,19 @@ def demangled(symbol: str) -> str:
 
 
 _BLACKWELL_ABI = 8
-"""The ABI version that came with Blackwell. CUDA 13 uses it for all targets."""
+"""ABI version that came with Blackwell; CUDA 13 uses it for all targets."""
 
 _EXECUTABLE = 4
-"""The flag of a section that holds instructions. (SHF_EXECINSTR)"""
+"""Flag of a section that holds instructions. (SHF_EXECINSTR)"""
 
 _SPECIAL_SECTIONS = (0xFFF1, 0xFFF2)
-"""`st_shndx` of a symbol that is a number, or a variable without an address yet. (SHN_ABS, SHN_COMMON)"""
+"""`st_shndx` of a symbol that is a number, and of a variable without an address yet. (SHN_ABS, SHN_COMMON)"""
 
 _ENTRY = 0x10
-"""The bit of `st_other` that marks a kernel."""
+"""Bit of `st_other` that marks a kernel."""
 
 _MEMORY_MASK, _SHARED_MEMORY = 0xE0, 0x40
-"""The bits of `st_other` that hold the memory of a relocatable cubin's variable, and their value for shared memory."""
+"""Bits of `st_other` that hold the memory of a variable in a relocatable cubin, and their value for shared memory."""
 
 
 class _Attribute(enum.IntEnum):
@@ -89,44 +89,45 @@ class _Attribute(enum.IntEnum):
 
 
 _SIZED_VALUE = 4
-"""The format of an attribute whose value is preceded by its size. (EIFMT_SVAL)"""
+"""Attribute format in which the value is preceded by its size. (EIFMT_SVAL)"""
 
 _ATTRIBUTES_OF_SYMBOLS = frozenset(
     {_Attribute.FRAME_SIZE, _Attribute.MIN_STACK_SIZE, _Attribute.MAX_STACK_SIZE, _Attribute.REGCOUNT}
 )
-"""Attributes whose value begins with a symbol's number."""
+"""Attributes whose value begins with the index of a symbol."""
 
 _SPACES: dict[str, Space] = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
 
 _NOTE_PREFIX, _NOTE_OWNER = ".note.nv.", b"NVIDIA Corp\0"
-"""The driver finds its notes by the section's name, whatever the section's type. Each begins with this owner."""
+"""Prefix of a notes section's name, by which the driver finds it whatever its type; and owner that each note begins
+with."""
 
 
 class Entry(NamedTuple):
     """A kernel in machine code."""
 
     parameters: tuple[Parameter, ...]
-    """Only offset and size of each are known."""
+    """Parameters, of which only offset and size in bytes are known."""
     registers: int
-    """Registers of a thread; in a finished cubin, those of all functions that the kernel calls included."""
+    """Registers per thread; in a finished cubin including those of all functions that the kernel calls."""
 
 
 class Cubin(NamedTuple):
     """What a cubin contains."""
 
     arch: int
-    """The compute capability that it is for, as a number: 90."""
+    """Compute capability of the code, as a number: 90."""
     relocatable: bool
-    """Whether it can be linked; a finished cubin cannot."""
+    """Whether the cubin can be linked; a finished one cannot."""
     symbols: Symbols
     kernels: Mapping[str, Entry]
-    """Its kernels by symbol, those with local binding included."""
+    """Symbol -> kernel, including kernels with local binding."""
     variables: Mapping[str, tuple[Space, int]]
-    """The memory and the size in bytes of each variable that other code can see."""
+    """Symbol -> memory and size in bytes of each variable that other code can see."""
     private: frozenset[str]
-    """The variables with local binding."""
+    """Symbols of variables with local binding."""
     constant: int
-    """Bytes of constant bank 3, which holds the `__constant__` variables."""
+    """Size in bytes of constant bank 3, which holds the `__constant__` variables."""
 
     @property
     def target(self) -> Target:
@@ -194,7 +195,7 @@ def _cubin_of(elf: ElfFile) -> Cubin:
 
 
 def _check_overlap(elf: ElfFile) -> None:
-    """Raise ValueError where the sections that are read here overlap: a damaged file may have thousands that do.
+    """Raise ValueError if sections that are read here overlap, as thousands do in a damaged file.
 
     NVIDIA's tools let only other sections overlap.
     """
@@ -212,7 +213,7 @@ def _is_variable(symbol: Symbol, sections: Sequence[Section]) -> bool:
 
 
 def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
-    """Return the symbols that the cubin shares with others."""
+    """Return the symbols that a cubin shares with other files."""
     strong = [symbol for symbol in symbols if symbol.binding == Binding.GLOBAL]
     defined = frozenset(symbol.name for symbol in strong if symbol.section)
     weak = frozenset(symbol.name for symbol in symbols if symbol.binding == Binding.WEAK and symbol.section)
@@ -221,7 +222,7 @@ def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
 
 
 def _needs_definition(symbol: Symbol) -> bool:
-    """Return whether another file must define an undefined symbol: shared memory gets its address at launch."""
+    """Return whether another file must define an undefined symbol; shared memory gets its address at launch."""
     if symbol.type == SymbolType.CUDA_OBJECT:
         return symbol.other & _MEMORY_MASK != _SHARED_MEMORY
     return symbol.type == SymbolType.FUNCTION
@@ -254,7 +255,7 @@ def _kernels(elf: ElfFile, symbols: Sequence[Symbol]) -> dict[str, Entry]:
 
 
 def _attributes(content: bytes, section: Section) -> Iterator[tuple[int, bytes]]:
-    """Yield number and value of each attribute that has a value with a size."""
+    """Yield the number and the value of each attribute that has a value with a size."""
     at, end = section.start, section.end
     while at + 4 <= end:
         form, attribute, size = struct.unpack_from("<BBH", content, at)
@@ -265,7 +266,7 @@ def _attributes(content: bytes, section: Section) -> Iterator[tuple[int, bytes]]
 
 
 def _check_section(elf: ElfFile, section: Section, symbols: int) -> None:
-    """Raise ValueError where a section refers to a section or symbol that does not exist."""
+    """Raise ValueError if a section refers to a section or symbol that does not exist."""
     content, sections = elf.content, elf.sections
     # `sh_info` is a section's or a symbol's number. Before Blackwell, a code section has its registers above that.
     info = section.info & (0xFFFFFF if section.flags & _EXECUTABLE else 0xFFFFFFFF)
@@ -305,7 +306,8 @@ def _check_attributes(content: bytes, section: Section, symbols: int) -> None:
 
 
 def _check_note(content: bytes, section: Section) -> None:
-    """Raise ValueError where a note does not fit its section, or a string of the tools' note does not fit the note."""
+    """Raise ValueError if a note extends beyond its section, or if a string of the tool-information note extends beyond
+    the note."""
     if section.size < 12:
         raise ValueError(f"its section {section.name} is cut short")
     owner_size, size, _ = struct.unpack_from("<III", content, section.start)

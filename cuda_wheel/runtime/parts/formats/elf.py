@@ -30,10 +30,10 @@ __all__ = [
 ELF_MAGIC = b"\x7fELF"
 
 EM_CUDA = 190
-"""The `e_machine` of device code."""
+"""`e_machine` of device code."""
 
 ET_REL = 1
-"""The `e_type` of a relocatable file."""
+"""`e_type` of a relocatable file."""
 
 
 class SectionType(enum.IntEnum):
@@ -76,7 +76,7 @@ _WITHOUT_CONTENT = frozenset(
         SectionType.CUDA_SHARED_RESERVED,
     }
 )
-"""Types of sections that have a size in memory but no bytes in the file."""
+"""Section types with a size in memory but no bytes in the file."""
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -84,11 +84,11 @@ _PROGRAM = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 
 SYMBOL_SIZE = _SYMBOL.size
-"""Bytes of one entry of a symbol table."""
+"""Size in bytes of an entry in a symbol table."""
 
 _READ_LIMIT = 16
-"""How many times the file's size all its sections together, or all its names, may have. Sections may share bytes; but a
-damaged file could make one long name that of thousands of sections, and reading it would take forever."""
+"""Maximum total size of all sections that are read, or of all names, as a multiple of the file's size. In a damaged
+file, thousands of sections may share one long name, which would take forever to read."""
 
 
 class ElfHeader(NamedTuple):
@@ -124,7 +124,7 @@ class Section(NamedTuple):
     size: int
     """Bytes in the file."""
     extent: int
-    """`sh_size`: bytes in the file or in memory."""
+    """Bytes in the file or in memory (`sh_size`)."""
     link: int
     info: int
     entry_size: int
@@ -200,7 +200,7 @@ def read_elf(content: bytes) -> ElfFile:
 
 
 def _read_header(content: bytes) -> ElfHeader:
-    """Return the header after checking that the tables that it points to lie inside the file."""
+    """Return the header, after checking that the tables it points to lie inside the file."""
     if not content.startswith(ELF_MAGIC):
         raise ValueError(f"it begins with {content[:4]!r}, not with the magic number of ELF files")
     if len(content) < _HEADER.size:
@@ -240,7 +240,7 @@ def read_symbols(elf: ElfFile, table: Section) -> list[Symbol]:
 
 
 def _strings(content: bytes, start: int, size: int, offsets: Iterable[int]) -> Iterator[str]:
-    """Yield the strings at these offsets of a string table."""
+    """Yield the strings at these byte offsets in a string table."""
     remaining = _READ_LIMIT * len(content)
     for offset in offsets:
         end = content.find(b"\0", start + offset, start + size)

@@ -6,13 +6,13 @@ __all__ = ["FATBIN_MAGIC", "compression_of", "fatbin_of_text", "whole_fatbin"]
 
 
 FATBIN_MAGIC = (0xBA55ED50).to_bytes(4, "little")
-"""The first bytes of a fatbin. Source: `fatbinary_section.h` of the CUDA toolkit."""
+"""First bytes of a fatbin. Source: `fatbinary_section.h` of the CUDA toolkit."""
 
 _LZ4, _ZSTD = 0x2000, 0x8000
-"""Flags of an entry. Seen in what nvFatbin 12.9 and 13.5 write for each of their modes."""
+"""Flags of an entry's compression, as written by nvFatbin 12.9 and 13.5 in each of their modes."""
 
 _SMALLEST_HEADER = 48
-"""An entry's flags end here, in bytes."""
+"""Offset in bytes of the end of an entry's flags."""
 
 
 def whole_fatbin(content: bytes) -> bool:
@@ -45,7 +45,8 @@ def compression_of(content: bytes) -> Compression:
 
 
 _TEXT_KIND = 0x1000
-"""The kind of an entry that is no code. NVIDIA's tools have no such kind: cuobjdump calls it unknown and goes on."""
+"""Kind of a fatbin entry that is not code. NVIDIA's tools do not use it: cuobjdump reports an unknown kind and
+continues."""
 
 _TEXT_NAME = b"sources\0"
 

@@ -9,11 +9,11 @@ __all__ = ["ARCHIVE_MAGIC", "LINKABLE_SUFFIXES", "LTOIR_MAGIC", "BinaryKind", "L
 
 
 LinkableKind = Literal["ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""What nvJitLink takes: PTX text, LTO-IR, machine code, a fatbin, and a host object or an archive of host objects with
-device code in them. The names are nvJitLink's."""
+"""Kind of input for nvJitLink: PTX text, LTO-IR, machine code, a fatbin, or a host object or archive of host objects
+with device code. The names are nvJitLink's."""
 
 BinaryKind = Literal["ltoir", "cubin", "fatbin", "object", "library"]
-"""The kinds that the first bytes tell apart: all but text."""
+"""Kinds that the first bytes identify: all but text."""
 
 LINKABLE_SUFFIXES: dict[str, LinkableKind] = {
     ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin", ".fatbin": "fatbin", ".o": "object", ".obj": "object",
@@ -21,15 +21,15 @@ LINKABLE_SUFFIXES: dict[str, LinkableKind] = {
 }  # fmt: skip
 
 LTOIR_MAGIC = (b"\xedCN\x7f", b"BC\xc0\xde")
-"""The first bytes of LTO-IR: as NVRTC 12 and 13 write it, and of LLVM bitcode, as older compilers wrote it."""
+"""First bytes of LTO-IR as NVRTC 12 and 13 write it, and of LLVM bitcode as older compilers wrote it."""
 
 ARCHIVE_MAGIC = b"!<arch>\n"
-"""The first bytes of a static library. Source: ar(5)."""
+"""First bytes of a static library. Source: ar(5)."""
 
 _THIN_ARCHIVE_MAGIC = b"!<thin>\n"
 
 _COFF_MACHINES = (b"\x64\x86", b"\x64\xaa")
-"""The first bytes of a Windows object file: its machine, x86-64 or ARM64. Source: PE Format, "Machine Types"."""
+"""First bytes of a Windows object file: its machine type, x86-64 or ARM64. Source: PE Format, "Machine Types"."""
 
 
 def binary_kind(content: bytes) -> BinaryKind | None:

@@ -33,7 +33,8 @@ _TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTIL
 ENTRY = re.compile(
     r"\.entry(?<!\S\.entry)\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)"
 )
-"""A kernel up to its body: name, parameters, directives. It begins with a fixed word, for which a search is fast."""
+"""Matches a kernel up to its body: name, parameters, directives. It starts with a fixed word, which makes searching
+fast."""
 
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,9})\s+)?\.(?P<type>[a-z]+\d{0,3})"
@@ -42,14 +43,15 @@ _PARAM = re.compile(
 )
 
 _NOISE = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
-"""Strings and comments. One that is not closed ends with its line or the text, so that each character is read once."""
+"""Matches strings and comments. An unclosed string ends with its line and an unclosed comment with the text, so that
+each character is read once."""
 
 _SHARED = re.compile(
     r"\.(?P<linkage>visible|extern|weak|common)\s+"
     r"(?P<directive>\.(?:func|entry|global|const|alias)\b)"
     r"(?P<rest>[^;{=]*)"
 )
-"""A declaration or definition that other files can see, up to its body or value."""
+"""Matches a declaration or definition that other files can see, up to its body or value."""
 
 _FUNCTION_NAME = re.compile(r"\s*(?:\.noreturn\s*)?(?:\([^()]*\)\s*)?(?:\.noreturn\s*)?(?P<name>[\w$%]+)")
 
@@ -65,8 +67,8 @@ _VARIABLE = re.compile(
     r"(?P<attributes>(?:\.(?!global\b|const\b)\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?\s+(?:\d+\s+)?)*)"
     r"(?P<symbol>[A-Za-z_$%][\w$]*)\s*(?P<counts>(?:\[\s*(?:\d{1,18}\s*)?\]\s*){0,16})(?P<end>[=;])"
 )
-"""A variable up to its initialiser, which may be megabytes. The dot must not follow a word: `ld.global` is an
-instruction. Source: PTX ISA, "Variables"."""
+"""Matches a variable up to its initialiser, which may be megabytes. A word before the dot excludes an instruction such
+as `ld.global`. Source: PTX ISA, "Variables"."""
 
 _VARIABLE_TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d{1,3})(?:x(?P<packed>\d))?)\b")
 
@@ -75,7 +77,7 @@ _CONTRACTIBLE = re.compile(
     + r"|(?<![\w.$%])(?P<operation>add|sub|mul)(?P<rest>(?:\.ftz|\.sat)*\.(?:f16x2|f16|bf16x2|bf16|f32x2|f32|f64)\b)",
     re.DOTALL,
 )
-"""Strings and comments, and the products, sums and differences without a rounding modifier."""
+"""Matches strings and comments, and products, sums and differences without a rounding modifier."""
 
 _MANAGED = re.compile(r"\.attribute\s*\(.*\.managed\b")
 
@@ -152,7 +154,8 @@ def extern_declarations(ptx: str) -> dict[str, str]:
 
 
 def _shared(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """Yield symbol and match of each declaration or definition that other files can see; `text` has no comments."""
+    """Yield the symbol and the match of each declaration or definition that other files can see; `text` has no
+    comments."""
     for match in _SHARED.finditer(text):
         rest = match["rest"]
         if match["directive"] in (".func", ".entry"):
@@ -187,15 +190,15 @@ class VariableDeclaration(NamedTuple):
 
     symbol: str
     linkage: str
-    """ "visible", "weak", "common" or "extern"; "" where only this file can see it."""
+    """"visible", "weak", "common" or "extern"; "" if only this file can see it."""
     space: Space
     size: int
-    """In bytes; 0 where it has none, such as a texture reference."""
+    """Size in bytes; 0 for a variable without a size, such as a texture reference."""
     start: int
     initialiser: int
-    """Where its initialiser begins, or its semicolon ends."""
+    """Offset of the initialiser, or of the end of the declaration if there is none."""
     end: int
-    """After its semicolon."""
+    """Offset after the semicolon."""
 
 
 def variable_declarations(ptx: str) -> Iterator[VariableDeclaration]:
@@ -219,7 +222,7 @@ def variable_declarations(ptx: str) -> Iterator[VariableDeclaration]:
 
 
 def _variable_size(match: re.Match[str], ptx: str, end: int) -> int:
-    """Return a variable's size in bytes; `end` is where its declaration ends."""
+    """Return a variable's size in bytes; `end` is the offset of the end of its declaration."""
     size, lanes = 0, 1
     for word in _VARIABLE_TYPE.finditer(match["attributes"]):
         if word["lanes"]:

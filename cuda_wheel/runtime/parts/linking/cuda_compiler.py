@@ -31,22 +31,22 @@ __all__ = [
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
-"""Joins two lines."""
+"""Matches a line splice."""
 
 _TRIGRAPH_SPLICE = re.compile(rb"\?\?/\r?\n")
-"""Joins two lines up to C++14, and not later."""
+"""Matches a trigraph line splice, which is valid only up to C++14."""
 
 _DEFINITION = re.compile(
     rb"^[ \t]*(?:#|%:|\?\?=)[ \t]*define[ \t]+(\w+)([^\n]*)|(?:-D[ \t]*|define-macro[= ])(\w+)=(\S*)", re.MULTILINE
 )
-"""A definition in a text, or in a compiler's options."""
+"""Matches a macro definition in a text or in compiler options."""
 
 _PASTE = re.compile(rb"##|%:%:|\?\?=")
-"""The operator that joins two tokens, in its spellings. The last also begins a directive."""
+"""Matches the operator that joins two tokens, in all spellings. The last spelling can also begin a directive."""
 
 _CCCL = re.compile(rb"_?CCCL_(?!META_UNROLL_LIMIT)\w*")
-"""Macros of CCCL, some of which join tokens; but for the one that every compilation with host code defines as a number.
-No other header of the toolkit has such macros that a program would use."""
+"""Matches CCCL's macros, some of which join tokens, except the one that every compilation with host code defines as a
+number. No other toolkit header has such macros that a program would use."""
 
 _LOCATION = b"__location__"
 """NVRTC's macro that joins two underscores, its argument and two underscores."""
@@ -58,7 +58,7 @@ _FOLLOWING = re.compile(rb"\s*([(),])")
 _PARENTHESIS = re.compile(rb"[()]")
 
 _LONGEST_CALL = 20_000
-"""Bytes of a macro's arguments that are read."""
+"""Maximum number of bytes read of a macro call's arguments."""
 
 
 def spliced(text: bytes) -> Iterator[bytes]:
@@ -98,14 +98,14 @@ def _tokens(texts: Iterable[bytes]) -> set[bytes]:
 
 
 def _grown(known: set[bytes], follow: Callable[[set[bytes]], set[bytes]]) -> set[bytes]:
-    """Return a set with all that follows from it, and from that, and so on."""
+    """Return `known` extended by everything that `follow` gives for it, repeatedly, until nothing is added."""
     while more := follow(known) - known:
         known = known | more
     return known
 
 
 def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield the name and the arguments of each use of these macros; None for a name that is an argument itself."""
+    """Yield the name and the arguments of each use of these macros; None if the name itself is an argument."""
     for match in _TOKEN.finditer(text):
         if match[0] in names:
             following = _FOLLOWING.match(text, match.end())
@@ -207,7 +207,7 @@ def compile_cuda(
 
 
 def _compute_arch(library: Any, target: Target) -> str:
-    """Return the newest architecture that NVRTC knows and the GPU runs."""
+    """Return the newest architecture that NVRTC knows and the GPU can run."""
     count = ctypes.c_int()
     _check(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
     supported = (ctypes.c_int * count.value)()
@@ -223,7 +223,7 @@ def _compute_arch(library: Any, target: Target) -> str:
 
 
 def _header_folders() -> list[str]:
-    """Return the folders of the installed headers of the toolkit and CCCL."""
+    """Return the folders with the installed headers of the toolkit and CCCL."""
     try:
         from cuda.pathfinder import find_nvidia_header_directory  # optional: a machine without it has no headers
     except ImportError:

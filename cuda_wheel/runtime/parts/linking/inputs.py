@@ -13,8 +13,8 @@ __all__ = ["KIND_LABELS", "InputKind", "LinkInput", "link_input_of"]
 
 
 InputKind = Literal["cuda", "ptx", "ltoir", "cubin", "fatbin", "object", "library", "module"]
-"""CUDA C++ text, PTX text, LTO-IR, machine code, a fatbin, a host object or an archive of host objects with device code
-in them, and another package's module, whose relocatable images are linked."""
+"""Kind of a link input: CUDA C++ text, PTX text, LTO-IR, machine code, a fatbin, a host object or archive of host
+objects with device code, or another package's module, whose relocatable images are linked."""
 
 KIND_LABELS: dict[InputKind, str] = {
     "cuda": "CUDA C++",
@@ -26,7 +26,7 @@ KIND_LABELS: dict[InputKind, str] = {
     "library": "an archive",
     "module": "a module",
 }
-"""What messages call the kinds."""
+"""Kind -> its name in messages."""
 
 
 class LinkInput(NamedTuple):
@@ -36,9 +36,9 @@ class LinkInput(NamedTuple):
     name: str
     content: bytes
     folder: str | None = None
-    """Where CUDA C++ looks for headers first; None for a text without a file."""
+    """Folder in which CUDA C++ looks for headers first; None for a text without a file."""
     variant: Variant = ()
-    """The macros of the variant to link, of a module with variants."""
+    """Macros of the variant to link, for a module with variants."""
 
 
 _SUFFIXES: dict[str, InputKind] = {".cu": "cuda", ".cuh": "cuda", **LINKABLE_SUFFIXES}
@@ -52,7 +52,7 @@ _SUFFIX_OF: dict[InputKind, str] = {
     "object": "o",
     "library": "a",
 }
-"""The suffix in the name of a piece that has no name of its own."""
+"""Kind -> file suffix in the name of a piece without a name."""
 
 _ACCEPTED = (
     "a piece is CUDA C++ or PTX text; LTO-IR, a cubin, a fatbin, an object or an archive as bytes; a path of one; the "
@@ -87,7 +87,7 @@ def link_input_of(value: Any) -> LinkInput:
 
 
 def _from_string(text: str) -> LinkInput:
-    """Return the piece of a string: a path by its suffix, a module's dotted name, PTX or CUDA C++."""
+    """Return the piece for a string: a path, a module's dotted name, PTX text or CUDA C++ text."""
     stripped = text.strip().strip("\0")
     if not stripped:
         raise ImageError(f"cannot link an empty string: {_ACCEPTED}")
@@ -142,7 +142,7 @@ def _from_content(content: str | bytes | bytearray, name: str | None) -> LinkInp
 
 
 def _from_object_code(value: Any) -> LinkInput:
-    """Return the piece of a cuda.core.ObjectCode. Source: cuda.core, `ObjectCode`: `code` is bytes or a path."""
+    """Return the piece for a cuda.core.ObjectCode, whose `code` is bytes or a path. Source: cuda.core, `ObjectCode`."""
     kind, code, name = str(value.code_type), value.code, getattr(value, "name", "")
     if kind not in get_args(InputKind) or kind in ("cuda", "module"):
         raise ImageError(f"an ObjectCode of type {kind!r} cannot be linked: {_ACCEPTED}")
@@ -153,7 +153,7 @@ def _from_object_code(value: Any) -> LinkInput:
 
 
 def _kind_of(content: bytes, name: str) -> InputKind:
-    """Return the kind of binary that the first bytes tell, or the kind of text."""
+    """Return the kind of a binary from its first bytes, or else the kind of text."""
     if not content.strip(b"\0 \t\r\n"):
         raise ImageError(f"{name} to link is empty")
     kind = binary_kind(content)
@@ -169,7 +169,8 @@ def _kind_of(content: bytes, name: str) -> InputKind:
 
 
 def _checked(piece: LinkInput) -> LinkInput:
-    """Return the piece, a text without its final NUL; raise ImageError where its content is of another kind."""
+    """Return the piece, without the final NUL of a text. Raises ImageError if its content is not of the kind
+    `piece.kind`."""
     if piece.kind not in get_args(InputKind):
         kinds = ", ".join(get_args(InputKind))
         raise ImageError(f"{piece.name} is of kind {piece.kind!r}; the kinds of pieces are {kinds}")
@@ -186,7 +187,7 @@ def _checked(piece: LinkInput) -> LinkInput:
 
 
 def _name_of_numba_code(code: str | bytes | bytearray) -> str | None:
-    """Return a name for what numba.cuda.compile returned: that of the function in PTX, None for LTO-IR."""
+    """Return a name for the result of numba.cuda.compile: the function's name in PTX; None for LTO-IR."""
     if isinstance(code, str):
         match = re.search(r"\.visible\s+\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", code)
         if match:

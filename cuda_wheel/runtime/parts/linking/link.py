@@ -36,7 +36,7 @@ class LinkParts(NamedTuple):
     units: list[LinkUnit]
     modules: list[tuple[Manifest, tuple[Image, ...]]]
     digests: tuple[str, ...]
-    """The SHA-256 of each module's manifest, which says more than its code: the types of parameters."""
+    """SHA-256 of each module's manifest, which covers more than its code: the types of parameters."""
 
     @property
     def extern(self) -> dict[str, str]:
@@ -76,7 +76,8 @@ def read_pieces(
 
 
 def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
-    """Return the units; those that are neither modules nor machine code compute as `others`."""
+    """Return the units with floating-point options: a unit that has none, and that is not only machine code, gets
+    `others`."""
     return [
         unit if unit.floating_point or unit.forms.keys() == {"cubin"} else unit._replace(floating_point=others)
         for unit in units
@@ -99,7 +100,7 @@ def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
 def _module_units(
     files: ModuleFiles, manifest: Manifest, capability: Version, reader: Version | None
 ) -> tuple[tuple[Image, ...], list[LinkUnit]]:
-    """Return a module's relocatable images to link, and a unit for each of its sources."""
+    """Return the relocatable images of a module to link, and a unit for each of its sources."""
     name = manifest.name
     if not manifest.relocatable:
         raise LinkError(
@@ -201,7 +202,7 @@ def _pieces(values: Any) -> list[LinkInput]:
 
 
 def _newest_reader(driver: Version | None) -> Version | None:
-    """Return the newest CUDA release whose PTX a linker here reads; None where there is no linker."""
+    """Return the newest CUDA release whose PTX a linker on this machine reads; None if there is no linker."""
     nvjitlink = nvjitlink_version()
     usable = nvjitlink if nvjitlink and (driver is None or nvjitlink[0] <= driver[0]) else None
     return max(filter(None, (usable, driver)), default=None)
@@ -225,7 +226,7 @@ def _prepare(
 
 
 def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Target:
-    """Return the target of the link: with the suffix that the PTX of a unit requires."""
+    """Return the target of the link, with the architecture suffix that some unit's PTX requires."""
     own = [Target.parse(f"sm_{arch}") for arch in map(ptx_arch, units) if arch]
     suffixes = {target.suffix for target in own if target.capability == capability or target.suffix == "f"}
     best = max({suffix, *suffixes}, key=lambda each: " fa".index(each or " "))
@@ -233,7 +234,7 @@ def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Targ
 
 
 def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
-    """Return the first module's manifest, with the kernels and variables of everything that was linked."""
+    """Return the first module's manifest with the kernels and variables of everything that was linked."""
     cubin = read_cubin(linked.cubin)
     variables: dict[str, GlobalInfo] = {}
     for manifest, _ in parts.modules:
@@ -249,7 +250,7 @@ def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
 
 
 def _linked_kernels(parts: LinkParts, linked: Linked, cubin: Cubin) -> Iterable[KernelInfo]:
-    """Return the kernels of everything that was linked: of the modules, of pieces of PTX, and of all others."""
+    """Return the kernels of everything that was linked: of modules, of PTX pieces, and of all other pieces."""
     kernels: dict[str, KernelInfo] = {}
     for manifest, images in parts.modules:
         targets = {str(image.target) for image in images}
@@ -266,13 +267,13 @@ def _linked_kernels(parts: LinkParts, linked: Linked, cubin: Cubin) -> Iterable[
 
 
 def _long_size(parts: LinkParts) -> int | None:
-    """Return the bytes of a `long` in everything that was linked; None if that differs, or is not known."""
+    """Return the size of `long` in bytes for everything that was linked; None if it differs or is unknown."""
     sizes = {manifest.long_size for manifest, _ in parts.modules}
     sizes |= {struct.calcsize("l") if "cuda" in unit.forms else None for unit in _other_units(parts)}
     return sizes.pop() if len(sizes) == 1 else None
 
 
 def _other_units(parts: LinkParts) -> list[LinkUnit]:
-    """Return the units that are no module's."""
+    """Return the units that are not of a module."""
     modules = {manifest.name for manifest, _ in parts.modules}
     return [unit for unit in parts.units if unit.name.partition(":")[0] not in modules]

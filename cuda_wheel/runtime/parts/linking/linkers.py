@@ -43,7 +43,7 @@ class LinkerInput(NamedTuple):
 
     kind: str
     name: str
-    """The name that the linker's messages use."""
+    """Name that the linker uses in messages."""
     content: bytes
 
 
@@ -53,9 +53,9 @@ class LinkerOutput(NamedTuple):
     code: bytes
     log: str
     errors: str
-    """The error log of a link that succeeded."""
+    """Error log of a link that succeeded."""
     seconds: float | None
-    """The time that the linker says it took; None where it does not say."""
+    """Duration in seconds that the linker reports; None if it reports none."""
 
 
 class RefusedError(CudaWheelError):
@@ -107,7 +107,7 @@ _NOISE = (
     r"ERROR \d+: (?:finish|complete)$|ERROR [\w ]*: JIT the PTX \(ltoPtx\)$|ERROR in nvvmCompileProgram.*"
     r"|ERROR \w+ \(\d+\) in nvvmCompileProgram callback$"
 )
-"""Lines that follow another error and say nothing more."""
+"""Regular expression for log lines that follow another error and add nothing."""
 
 _ASSEMBLER_ERROR = r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: "
 
@@ -173,10 +173,10 @@ class _Option(enum.IntEnum):
 
 
 _INPUT_TYPES = {"cubin": 0, "ptx": 1, "fatbin": 2, "object": 3, "library": 4}
-"""Source: CUDA Driver API, CUjitInputType."""
+"""Input kind -> CUjitInputType. Source: CUDA Driver API, CUjitInputType."""
 
 _TARGET_SUFFIXES = {"": 0, "a": 0x10000, "f": 0x20000}
-"""Source: CUDA Driver API, CUjit_target."""
+"""Architecture suffix -> offset in CUjit_target. Source: CUDA Driver API, CUjit_target."""
 
 _LOG_BYTES = 1 << 16
 
@@ -235,7 +235,8 @@ def _compiler_options(target: Target, options: JitOptions) -> dict[_Option, int]
 
 
 def _linked(inputs: Sequence[LinkerInput], keys: Any, slots: Any, errors: Any) -> bytes:
-    """Return the linked cubin; `keys` and `slots` are the options, `errors` the buffer of the error log."""
+    """Return the linked cubin; `keys` and `slots` are the driver's options and their values, `errors` is the error
+    log's buffer."""
     create, add, complete, destroy = (driver_function(name, *types) for name, types in _ARGUMENT_TYPES.items())
     state, code, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
 
@@ -269,7 +270,7 @@ def _text(buffer: Any) -> str:
 
 @contextmanager
 def _context(device: int | None) -> Iterator[None]:
-    """Make a context current: on GPU `device`, else the current context's, else on GPU 0."""
+    """Make a context current: on GPU `device`, else on the GPU of the current context, else on GPU 0."""
     driver = cuda_driver()
     current = current_device()
     if current is not None and device in (None, current):
@@ -288,7 +289,7 @@ def _context(device: int | None) -> Iterator[None]:
 
 
 CHILD_TIMEOUT = 600
-"""Seconds; also the default timeout of a compile job in a build."""
+"""Timeout of a child process in seconds; also the default timeout of a compile job in a build."""
 
 _CHILD_PROGRAM = """
 import os, pickle, sys, types
@@ -308,7 +309,7 @@ except RefusedError as error:
 answers.write(pickle.dumps(answer))
 answers.close()
 """
-"""Imports this folder's modules, and not the package that the folder is part of, which may be the user's."""
+"""Program of the child process. It imports this folder's modules instead of their package, which may be the user's."""
 
 
 def link_by_nvjitlink(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:

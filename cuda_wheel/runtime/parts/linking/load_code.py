@@ -21,7 +21,7 @@ __all__ = ["kernels_of_library", "load_code"]
 
 
 ENUMERATES = (12, 4)
-"""The first CUDA release whose driver lists a library's kernels and their parameters. Source: CUDA Driver API,
+"""First CUDA release whose driver lists a library's kernels and their parameters. Source: CUDA Driver API,
 cuLibraryEnumerateKernels and cuKernelGetParamInfo, in the release notes of 12.4."""
 
 
@@ -112,7 +112,7 @@ def _of_cubin(piece: LinkInput, digest: str, capability: Version, driver: Versio
 
 
 def _of_fatbin(piece: LinkInput, digest: str, capability: Version, driver: Version, jit: JitOptions) -> Module:
-    """Return the module of a fatbin; the driver chooses machine code in it, or compiles its PTX."""
+    """Return the module of a fatbin, in which the driver chooses machine code or compiles the PTX."""
     if not whole_fatbin(piece.content):
         raise ImageError(f"{piece.name} is a damaged fatbin: it is cut short")
     handle, kernels, compiled = load_compiled(piece.content, f"loading {piece.name}", jit, kernels_of_library)
@@ -161,7 +161,7 @@ def _image(piece: LinkInput, digest: str, target: Target, driver: Version, versi
 
 
 def _manifest(piece: LinkInput, kernels: Sequence[KernelInfo], variables: Mapping[str, tuple[Space, int]]) -> Manifest:
-    """Return a manifest with what is known of the code."""
+    """Return a manifest with what is known about the code."""
     infos = (GlobalInfo(demangled(symbol), symbol, space, size) for symbol, (space, size) in variables.items())
     return Manifest(
         name=piece.name,

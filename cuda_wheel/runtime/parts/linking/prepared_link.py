@@ -52,7 +52,7 @@ __all__ = ["LinkFailure", "Linked", "PreparedLink"]
 
 
 KnownSymbols = Mapping[str, Symbols | None]
-"""The symbols of each unit by its name; None where they are unknown."""
+"""Unit name -> the unit's symbols; None if they are unknown."""
 
 
 class LinkFailure(NamedTuple):
@@ -130,7 +130,8 @@ class LinkFailure(NamedTuple):
 
 
 def _near_miss(symbol: str, other: str, name: str) -> list[str]:
-    """Return what to change where `other`, which the unit `name` defines, differs from a symbol by mangling alone."""
+    """Return what to change if `other`, defined in the unit `name`, differs from a symbol only by mangling; [] if it
+    does not."""
     if demangled(other) == symbol:
         return [f'put extern "C" before {symbol} in {name}: its symbol there is the C++ one, {other}']
     if other == demangled(symbol):
@@ -141,10 +142,10 @@ def _near_miss(symbol: str, other: str, name: str) -> list[str]:
 
 
 FORMAT = "2"
-"""Part of every cache key: a change of the layout of entries changes it."""
+"""Version of the entries' layout, which is part of every cache key."""
 
 _READS_FILES = re.compile(rb"include|\bimport\b|embed|\?\?/")
-"""What a text contains that may read files, after its lines are joined; or a trigraph that may join further ones."""
+"""Matches text that may read files, after its lines are joined, or a trigraph that may join further lines."""
 
 _SPLICE = re.compile(rb"\\\r?\n")
 
@@ -154,22 +155,22 @@ class Linked(NamedTuple):
 
     cubin: bytes
     ptx: str | None
-    """The PTX before the cubin, where it was asked for."""
+    """PTX before the cubin, if it was requested; else None."""
     target: Target
     mode: Mode
-    """ "lto": optimised across the pieces that have LTO-IR; "ptx": linked from PTX and machine code."""
+    """"lto": optimised across the pieces that have LTO-IR. "ptx": linked from PTX and machine code."""
     linker: str
-    """ "nvJitLink 12.9", or "the driver's"."""
+    """Linker that was used: "nvJitLink 12.9" or "the driver's"."""
     why: str
-    """Why this mode and linker, in one sentence."""
+    """Reason for the mode and the linker, in one sentence."""
     log: str
-    """The linker's log, with each kernel's resources where `JitOptions.verbose` asks for them."""
+    """Linker's log, which lists each kernel's resources if `JitOptions.verbose` is set."""
     errors: str
-    """The linker's error log, which may hold warnings."""
+    """Linker's error log, which may contain warnings."""
     seconds: float
-    """Wall time of compiling and linking; for a cached result, of finding it."""
+    """Wall time of compiling and linking in seconds; of finding the result, if it was cached."""
     linker_seconds: float | None
-    """The time that the driver's linker reports (CU_JIT_WALL_TIME); nvJitLink reports none."""
+    """Duration in seconds that the driver's linker reports (CU_JIT_WALL_TIME); None for nvJitLink."""
     cached: bool
     """Whether the result came from the cache."""
     pieces: tuple[str, ...]
@@ -232,7 +233,7 @@ class PreparedLink:
         return failure.message(extern, self._read_symbols)
 
     def _fallback(self, refused: Strategy, following: Strategy, log: str) -> Strategy:
-        """Return the following strategy, which says why the one before it was refused."""
+        """Return the strategy `following` with the reason why `refused` failed."""
         first = next((line for line in log.splitlines() if "rror" in line or "fatal" in line), log)
         linker = "the driver's linker" if following.linker == "driver" else "nvJitLink"
         return following._replace(why=f"PTX by {linker}: {self._linker_name(refused)} refused it ({first.strip()})")
@@ -271,7 +272,7 @@ class PreparedLink:
         )
 
     def _texts(self, inputs: Sequence[LinkerInput]) -> dict[str, str]:
-        """Return the PTX of each unit that has any or can be compiled to it, by name."""
+        """Return unit name -> PTX, for each unit that has PTX or can be compiled to it."""
         texts = {}
         for unit, given in zip(self._units, inputs, strict=True):
             code = given.content if given.kind == "ptx" else unit.forms.get("ptx")
@@ -289,7 +290,7 @@ class PreparedLink:
         return linker(inputs, self._nvjitlink_options(strategy), want_ptx)
 
     def _nvjitlink_options(self, strategy: Strategy) -> list[str]:
-        """Return nvJitLink's options. PTX has its arithmetic in its text, LTO-IR has not."""
+        """Return nvJitLink's options. LTO-IR needs the floating-point options; PTX was compiled with them."""
         options = [f"-arch={self._target}", *nvjitlink_options(self._options)]
         if strategy.mode == "ptx":
             return options
@@ -302,11 +303,11 @@ class PreparedLink:
 
     @cached_property
     def _best_inputs(self) -> _Inputs:
-        """The inputs of the best strategy; some are not in the cache, and both `digest` and `run` need them."""
+        """Inputs of the first strategy. `digest` and `run` both need them, and some are not in the cache."""
         return self._compiled_inputs(self._strategies[0])
 
     def _compiled_inputs(self, strategy: Strategy) -> _Inputs:
-        """Return the form of each unit that the strategy links; CUDA C++ is compiled to it."""
+        """Return the input of each unit in the form that the strategy links; CUDA C++ is compiled to that form."""
         inputs, logs = [], []
         lto = strategy.mode == "lto"
         kinds = ("ltoir", *CODE_KINDS[::-1]) if lto else CODE_KINDS
@@ -324,7 +325,8 @@ class PreparedLink:
         return _Inputs(inputs, "\n".join(filter(None, logs)))
 
     def _compiled(self, unit: LinkUnit, lto: bool) -> tuple[bytes, str]:
-        """Return what NVRTC compiles from CUDA C++, and its log; cached where the text alone decides the result."""
+        """Return NVRTC's output for CUDA C++ text, and its log. The result is cached if it depends on nothing but the
+        text."""
         text = unit.forms["cuda"]
         floating_point = unit.floating_point or FloatingPoint()
         arguments = (text, unit.name, unit.folder, self._target, lto, self._options, floating_point)
@@ -341,7 +343,7 @@ class PreparedLink:
         return code, log
 
     def _compiled_key(self, unit: LinkUnit, lto: bool, build: str) -> str:
-        """Return the cache key of what NVRTC compiles from CUDA C++ that depends on its text alone.
+        """Return the cache key of NVRTC's output for CUDA C++ text that depends on nothing but the text.
 
         `build` identifies NVRTC exactly.
         """
@@ -349,14 +351,14 @@ class PreparedLink:
         return Cache.key("cuda", FORMAT, sha256_of(unit.forms["cuda"]), unit.name, str(self._target), build, *options)
 
     def _key(self, strategy: Strategy, inputs: Sequence[LinkerInput], want_ptx: bool) -> str:
-        """Return a key that differs from that of every other link: all that decides its result."""
+        """Return the cache key of a link, made of everything that decides its result."""
         linker = (strategy.linker, repr(self._linker_build(strategy)))
         options = (*self._nvjitlink_options(strategy), repr(self._options.optimization_level))
         contents = (f"{kind} {name} {sha256_of(content)}" for kind, name, content in inputs)
         return Cache.key("link", FORMAT, strategy.mode, *linker, str(self._target), *options, repr(want_ptx), *contents)
 
     def _linker_build(self, strategy: Strategy) -> str | None:
-        """Return what identifies the exact build of the linker; None if that is unknown."""
+        """Return the identifier of the linker's exact build; None if it is unknown."""
         if strategy.linker == "driver":
             build = driver_build()
             return None if build is None else f"{self._driver} {build}"
@@ -366,7 +368,7 @@ class PreparedLink:
         return "the driver's" if strategy.linker == "driver" else f"nvJitLink {dotted(self._nvjitlink or (0, 0))}"
 
     def _read_symbols(self) -> dict[str, Symbols | None]:
-        """Return the symbols of each unit by name; CUDA C++ is compiled to PTX for that."""
+        """Return unit name -> symbols; CUDA C++ is compiled to PTX to read them."""
         known = {}
         for unit in self._units:
             kind: str

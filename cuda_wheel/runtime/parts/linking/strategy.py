@@ -54,15 +54,15 @@ class LinkUnit(NamedTuple):
 
     name: str
     forms: Mapping[InputKind, bytes]
-    """Content by kind."""
+    """Kind -> content in that form."""
     compiler: Version | None = None
-    """The CUDA release of the compiler that wrote its LTO-IR; None where that is unknown."""
+    """CUDA release of the compiler that wrote the LTO-IR; None if unknown."""
     driver: Version | None = None
-    """The first CUDA release that reads its PTX; None where that is unknown."""
+    """First CUDA release that reads the PTX; None if unknown."""
     folder: str | None = None
-    """Where CUDA C++ looks for headers first."""
+    """Folder in which CUDA C++ looks for headers first."""
     floating_point: FloatingPoint | None = None
-    """How it computes; None for machine code."""
+    """Floating-point options of the unit; None for machine code."""
 
 
 class Strategy(NamedTuple):
@@ -72,14 +72,14 @@ class Strategy(NamedTuple):
     linker: LinkerName
     why: str
     whole: bool = False
-    """Whether every unit is LTO-IR, so that nvJitLink can return the PTX of the whole."""
+    """Whether every unit is LTO-IR, so that nvJitLink can return the PTX of the linked program."""
 
 
 CODE_KINDS: tuple[InputKind, ...] = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
 """Kinds that are linked without LTO, best first."""
 
 CONTAINER_KINDS: tuple[InputKind, ...] = ("fatbin", "object", "library")
-"""Kinds whose content only a linker knows."""
+"""Kinds whose content only a linker can read."""
 
 
 def strategies(
@@ -137,7 +137,7 @@ def _with_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> Strategy | str:
-    """Return how to link with LTO, or the reason why that is impossible."""
+    """Return the strategy for a link with LTO, or why that is impossible."""
     if options.lto is False:
         return "LTO: JitOptions(lto=False) forbids it"
     differing = _why_not_one_arithmetic(units)
@@ -163,7 +163,8 @@ def _without_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> list[Strategy | str]:
-    """Return how each linker can link PTX and machine code, or why not; `releases`: nvJitLink, NVRTC, driver."""
+    """Return, for each linker, the strategy for linking PTX and machine code, or why it is impossible. `releases` are
+    the CUDA releases of nvJitLink, NVRTC and the driver."""
     nvjitlink, nvrtc, driver = releases
     if options.lto:
         return ["PTX: JitOptions(lto=True) forbids it"]
@@ -186,12 +187,12 @@ def _without_lto(
 
 
 def _lto_only(units: Sequence[LinkUnit]) -> list[LinkUnit]:
-    """Return the units that only a link with LTO takes."""
+    """Return the units that only a link with LTO accepts."""
     return [unit for unit in units if not _have_kind([unit], CODE_KINDS)]
 
 
 def _have_kind(units: Sequence[LinkUnit], kinds: Sequence[InputKind]) -> bool:
-    """Return whether any of these units has a form of one of these kinds."""
+    """Return whether any of these units has content of one of these kinds."""
     return any(kind in unit.forms for unit in units for kind in kinds)
 
 
@@ -209,7 +210,7 @@ def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capabi
 
 
 def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | None) -> str | None:
-    """Return why a unit cannot be linked with LTO, or None."""
+    """Return why a unit cannot be linked with LTO; None if it can."""
     if "ltoir" in unit.forms:
         reason = unit.compiler and nvjitlink and unlinkable(unit.compiler, nvjitlink)
         return f"{unit.name} {reason}" if reason else None
@@ -221,7 +222,8 @@ def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | Non
 
 
 def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
-    """Return which units differ in the floating-point options that a link with LTO takes once for all, or None."""
+    """Return why a link with LTO, which has one set of floating-point options, is impossible: two units with different
+    options; None if they agree."""
     computing = [(unit.name, unit.floating_point) for unit in units if unit.floating_point]
     for name, other in computing[1:]:
         first, chosen = computing[0]
@@ -231,8 +233,8 @@ def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
 
 
 def _too_compressed(units: Sequence[LinkUnit], reader: Version | None, what: str) -> str | None:
-    """Return the first fatbin whose compression a linker of the CUDA release `reader` does not read; None if it reads
-    all. (nvJitLink 12.0 crashes; 12.1 to 12.3 read the compressed bytes as PTX.)"""
+    """Return the first fatbin that a linker of the CUDA release `reader` cannot read because of its compression; None
+    if there is none. (nvJitLink 12.0 crashes; 12.1 to 12.3 read the compressed bytes as PTX.)"""
     for unit in units:
         if reader is not None and reader < ZSTD_DRIVER and _is_zstd(unit.forms.get("fatbin")):
             needs = f"linkers before CUDA {dotted(ZSTD_DRIVER)} do not read, and {what} {dotted(reader)}"
@@ -248,7 +250,7 @@ def _is_zstd(fatbin: bytes | None) -> bool:
 
 
 def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
-    """Return the first unit whose PTX a linker of the CUDA release `reader` does not read; None if it reads all."""
+    """Return the first unit whose PTX a linker of the CUDA release `reader` cannot read; None if there is none."""
     for unit in units:
         needs = nvrtc if "cuda" in unit.forms else unit.driver
         if reader is not None and needs is not None and reader < needs:
