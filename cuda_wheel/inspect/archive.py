@@ -20,8 +20,8 @@ __all__ = [
 ]
 
 MAXIMUM_SIZE, MAXIMUM_RATIO = 1 << 30, 100
-"""Bytes to which any wheel may unpack, and multiple of its own size to which a larger one may. Machine code deflates to
-a tenth of its size."""
+"""Largest unpacked size in bytes of any wheel, and largest ratio of unpacked to packed size of a wheel that exceeds it.
+Machine code deflates to a tenth of its size."""
 
 
 def open_wheel(path: Path) -> zipfile.ZipFile:

@@ -222,7 +222,7 @@ def unlisted_package(project: DetectedProject, content: Mapping[str, Any]) -> li
 
 
 def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild | None) -> None:
-    """Require the toolchain for builds, and after an import nothing for C++."""
+    """Add the toolchain to the build requirements; after an import, remove the requirements of C++ builds."""
     extra = chosen_extra(edit.content, imported or ImportedBuild())
     toolchain = f"cuda-wheel[{extra.name}]"
     requires = ("build-system", "requires")

@@ -43,7 +43,7 @@ class Tunable:
     problems: tuple[Problem, ...]
     candidates: Candidates | Callable[[Problem], Candidates]
     rtol: float
-    """Relative tolerance of results; 0 with `atol` 0: bit by bit."""
+    """Relative tolerance when results are compared; if `rtol` and `atol` are both 0, results must be equal bit by bit."""
     atol: float
     """Absolute tolerance of results."""
     rounds: int
