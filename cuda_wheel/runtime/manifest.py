@@ -342,8 +342,8 @@ class Manifest(NamedTuple):
 
 # --- reading a manifest -----------------------------------------------------------------------------
 #
-# A load trusts what has the right SHA-256, and checks what could end the process or lead out of the package: types, sizes
-# and names. Whoever looks at a wheel without running it checks every value: `cuda_wheel.builder.manifest_reader`.
+# A load trusts what has the right SHA-256, and checks what could end the process or lead out of the package: types,
+# sizes and names. Whoever looks at a wheel without running it checks every value: `cuda_wheel.builder.manifest_reader`.
 
 USUAL_SIZE = 1 << 16
 """Bytes that are read at once. Most manifests, and nearly all heads, have fewer."""
@@ -520,12 +520,13 @@ def manifest_of_record(
 def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) -> Image:
     versions = item["ptx_version"], item["ptx_version_compiled"]
     ptx, compiled = (None if each is None else parse_version(each) for each in versions)
+    driver, sha256 = parse_version(item["driver"]), item["sha256"]
     offset, size = item["offset"], count(item["size"], 1)
     offset = None if offset is None else count(offset)
     kind, target = item["kind"], Target.parse(item["target"])
     if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
         raise ValueError(f"a {kind!r} image cannot have the target {target}")
-    return Image(kind, target, ptx, compiled, parse_version(item["driver"]), offset, size, item["sha256"], resources, item["source"])
+    return Image(kind, target, ptx, compiled, driver, offset, size, sha256, resources, item["source"])
 
 
 def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
