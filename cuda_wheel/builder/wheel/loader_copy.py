@@ -24,13 +24,15 @@ RUNTIME = Path(cuda_wheel.__file__).parent / "runtime"
 
 
 USES = {
-    "bind": r"\.bind\(",
+    "bind": r"\bbind\b",
     "launch-attributes": r"\b(cooperative|cluster\w*|programmatic|priority|memory_domain|completion_event)\b",
-    "occupancy": r"\.(occupancy|suggest_block)\(|\.attributes\b",
-    "tensor-maps": r"\btensor_map\(",
-    "tuned-tables": r"\btuned\(",
+    "linking": r"\b(load_code|LinkInput|Linked)\b|\b_cuda_wheel(\.| import [^\n]*\b)link\b",
+    "occupancy": r"\b([Oo]ccupancy|suggest_block|Attributes)\b|\.attributes\b",
+    "tensor-maps": r"\b(tensor_map|TensorMap)\b",
+    "tuned-tables": r"\btuned\b",
 }
-"""What in a Python file of a wheel may use a part, as regular expressions. One too many costs only its size."""
+"""What in a Python file of a wheel may use a part, as regular expressions: a name without a call too, which may get
+another. One too many costs only its size."""
 
 
 def parts_named_in(files: Iterable[Path]) -> set[str]:

@@ -68,6 +68,15 @@ def test_a_module_with_many_kernels_needs_the_part_that_reads_them_one_by_one() 
         ("print(kernel.attributes.registers)", {"occupancy"}),
         ("block = kernel.suggest_block()", {"occupancy"}),
         ("tensor = _cuda_wheel.tensor_map(x, (8, 8))", {"tensor-maps"}),
+        ("bind = functools.partial(kernel.bind, 1, 256)", {"bind"}),
+        ("steps = map(getattr(kernel, 'bind'), grids)", {"bind"}),
+        ("blocks = [kernel.occupancy, kernel.suggest_block]", {"occupancy"}),
+        ("from demo._cuda_wheel import tensor_map as described", {"tensor-maps"}),
+        ("from demo._cuda_wheel import load, tuned as choose", {"tuned-tables"}),
+        ("from demo._cuda_wheel import link as join", {"linking"}),
+        ("module = _cuda_wheel.link(pieces)", {"linking"}),
+        ("module = _cuda_wheel.load_code(cubin)", {"linking"}),
+        ("os.link(a, b)", set()),
     ],
 )
 def test_a_python_file_of_the_wheel_may_need_parts(line: str, parts: set[str], tmp_path: Path) -> None:
@@ -122,6 +131,15 @@ def test_each_part_that_is_not_there_says_how_to_add_it(copy) -> None:
         copy.load("demo.k", link=[])
     with pytest.raises(copy.CudaWheelError, match=r'loader-parts = \["linking"\]'):
         copy.JitOptions(floating_point=("--fmad=false",)).check()
+
+
+def test_a_name_with_template_arguments_in_a_module_without_templates_is_an_unknown_kernel(copy) -> None:
+    by_name = importlib.import_module("bare.module").ByName(
+        "demo.k", "kernel", PLAIN.kernels, str, copy.UnknownKernelError
+    )
+    assert "k<float>" not in by_name
+    with pytest.raises(copy.UnknownKernelError, match="demo.k has no kernel 'k<float>'"):
+        by_name["k<float>"]
 
 
 @pytest.mark.parametrize("part", sorted(PARTS))
