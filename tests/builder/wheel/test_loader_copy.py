@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.builder.wheel.loader_copy import copied_files, parts_for, parts_named_in
+from cuda_wheel.builder.wheel.loader_copy import RUNTIME, copied_files, parts_for, parts_named_in
 from cuda_wheel.builder.wheel.outputs import known_parts, loader_files, write
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
@@ -155,6 +156,26 @@ def test_each_part_comes_with_all_that_it_imports(part: str, tmp_path: Path, mon
     finally:
         for name in [each for each in sys.modules if each.partition(".")[0] == "one_part"]:
             del sys.modules[name]
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_a_part_asks_for_another_before_it_imports_that_in_a_function(part: str) -> None:
+    files = copied_files([part])
+    for name in files:
+        functions = [node for node in ast.walk(ast.parse(files[name])) if isinstance(node, ast.FunctionDef)]
+        for function in functions if name.startswith("parts/") else ():
+            nodes = [each for each in ast.walk(function) if isinstance(each, ast.ImportFrom) and each.level]
+            folders = [Path(name).parents[each.level - 1] for each in nodes]
+            imported = {
+                folder.joinpath(*(each.module or "").split(".")) for each, folder in zip(nodes, folders, strict=True)
+            }
+            if any((RUNTIME / each).with_suffix(".py").is_file() and f"{each}.py" not in files for each in imported):
+                calls = {
+                    each.func.id
+                    for each in ast.walk(function)
+                    if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+                }
+                assert {"has", "need"} & calls, (name, function.name)
 
 
 def test_the_core_needs_no_part_and_no_file_of_the_build_side() -> None:
