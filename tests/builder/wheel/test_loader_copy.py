@@ -139,7 +139,7 @@ def test_a_name_with_template_arguments_in_a_module_without_templates_is_an_unkn
         "demo.k", "kernel", PLAIN.kernels, str, copy.UnknownKernelError
     )
     assert "k<float>" not in by_name
-    with pytest.raises(copy.UnknownKernelError, match="demo.k has no kernel 'k<float>'"):
+    with pytest.raises(copy.UnknownKernelError, match=r"demo\.k has no kernel 'k<float>'"):
         by_name["k<float>"]
 
 
