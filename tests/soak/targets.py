@@ -41,6 +41,7 @@ from cuda_wheel.builder.rewriting.project_texts import changed_files
 from cuda_wheel.builder.sources import header_dependencies as include_graph
 from cuda_wheel.builder.sources import include_directives as includes
 from cuda_wheel.builder.sources import source_files as device_files
+from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.explanations import no_image_message
@@ -461,6 +462,7 @@ def log(data: bytes) -> None:
         sources=(Source("k.cu", "cuda", b"int f();"),),
         defaults=(),
         settings=SimpleNamespace(link="lto", extern=()),
+        mentions=lambda name: SourceModule.mentions(module, name),
     )
     assert link_errors.link_failure(module, Target.parse("sm_80"), "12.9", Exception(text)).startswith(
         "k.cu does not link"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.manifest_schema import check_built_manifests
+
 __all__ = ["Share"]
 
 Share = Callable[[str, Callable[[Path], object]], Path]
@@ -33,6 +35,7 @@ def share(tmp_path_factory: pytest.TempPathFactory) -> Share:
                 shutil.rmtree(folder, ignore_errors=True)  # another test failed to fill it
                 folder.mkdir()
                 fill(folder)
+                check_built_manifests(folder)
                 complete.touch()
         return folder
 
