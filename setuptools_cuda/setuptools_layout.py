@@ -17,8 +17,8 @@ __all__ = ["files_of", "wheel_layout"]
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:
-    """Return the files of a configured distribution: each package's `__init__.py`, all files that may be sources or
-    headers of a module, and tables of tuned choices."""
+    """Return the files of a configured distribution: Python files, each package's `__init__.py` among them, all files
+    that may be sources or headers of a module, and tables of tuned choices."""
     build_py = distribution.get_command_obj("build_py")
     build_py.ensure_finalized()
     files = {}
@@ -30,8 +30,12 @@ def files_of(distribution: Distribution) -> list[WheelFile]:
             folders.sort()
             within = Path(parent).relative_to(folder).as_posix()
             for name in sorted(names):
-                if name.endswith((*KINDS, *DEVICE_SOURCES, TABLE_SUFFIX)):
+                if name.endswith((*KINDS, *DEVICE_SOURCES, TABLE_SUFFIX)) or (within == "." and name.endswith(".py")):
                     files["/".join(part for part in (place, within, name) if part != ".")] = Path(parent, name)
+    for module in distribution.py_modules or ():
+        package, _, name = module.rpartition(".")
+        path = Path(build_py.get_package_dir(package), f"{name}.py").resolve()
+        files.setdefault(module.replace(".", "/") + ".py", path)
     return [WheelFile(source, destination) for destination, source in files.items()]
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -14,12 +13,13 @@ from cuda_wheel.runtime.errors import UnknownVariantError
 from cuda_wheel.runtime.manifest import (
     BETWEEN,
     END,
-    LARGEST,
+    PARAMETERS,
     Image,
     KernelInfo,
     Macros,
     Manifest,
     ManifestFile,
+    check_size,
     checked,
     count,
     damaged,
@@ -27,11 +27,7 @@ from cuda_wheel.runtime.manifest import (
 )
 from cuda_wheel.runtime.parts.variants import read_macros
 
-__all__ = ["PARAMETERS", "all_manifests", "manifest_of"]
-
-PARAMETERS = 32_764
-"""Maximum size in bytes of a kernel's parameters. Source: CUDA C++ Programming Guide, "__global__ Function
-Parameters"."""
+__all__ = ["all_manifests", "manifest_of"]
 
 MOST_FIELDS = PARAMETERS
 """Maximum number of fields of a struct, including the fields of nested structs: as many as a kernel's parameters have
@@ -65,15 +61,10 @@ def all_manifests(text: str | bytes, where: str) -> tuple[Manifest, ...]:
 
 def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:
     content = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-    checked(where, lambda: _check_size(len(content)))
+    checked(where, lambda: check_size(len(content)))
     file = ManifestFile(lambda offset, size: content[offset : offset + size], where, check)
     checked(where, lambda: _check_file(file, content))
     return file
-
-
-def _check_size(size: int) -> None:
-    if size > LARGEST:
-        raise ValueError(f"it has {size} bytes, more than the {LARGEST} that a manifest may have")
 
 
 def _check_file(file: ManifestFile, content: bytes) -> None:
@@ -105,7 +96,6 @@ def _check(manifest: Manifest) -> None:
     for text in [each for some in texts for each in some]:
         printable(text)
     parse_version(manifest.toolchain["nvrtc"])
-    _check_file_name(manifest.fatbin)
     _check_sha256(manifest.fatbin_sha256)
     if manifest.long_size is not None:
         count(manifest.long_size)
@@ -163,15 +153,11 @@ def _check_image(image: Image) -> None:
 def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
     printable(kernel.name)
     _check_symbol(kernel.symbol)
-    end = 0
     for each in kernel.parameters:
         for text in (each.type, *([each.cpp] if each.cpp != "" else []), *([each.name] if each.name != "" else [])):
             printable(text)
         if each.struct is not None and each.struct.size != each.size:
             raise ValueError(f"a parameter of {each.size} bytes is a struct of {each.struct.size}")
-        if not end <= each.offset <= each.offset + each.size <= PARAMETERS:
-            raise ValueError(f"a parameter of {each.size} bytes starts at {each.offset}, the one before ends at {end}")
-        end = each.offset + each.size
     if not targets.issuperset(map(printable, kernel.absent)):
         raise ValueError(f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here")
 
@@ -232,12 +218,6 @@ def _check_symbol(value: object) -> None:
     text = printable(value)
     if not text.isascii() or not text.translate(_SYMBOL_CHARACTERS).isidentifier():
         raise ValueError(f"{value!r} is not a symbol")
-
-
-def _check_file_name(value: object) -> None:
-    text = printable(value)
-    if text != os.path.basename(text) or "\\" in text or text in (".", ".."):
-        raise ValueError(f"fatbin file {text!r} is not a file name without a folder")
 
 
 def _check_sha256(value: object) -> None:

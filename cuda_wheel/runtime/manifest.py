@@ -5,6 +5,7 @@ describes how they are laid out in lines. This file imports nothing that needs a
 """
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -20,6 +21,7 @@ __all__ = [
     "FORMAT",
     "LARGEST",
     "MANIFEST_SUFFIX",
+    "PARAMETERS",
     "TABLE_SUFFIX",
     "Carried",
     "Compression",
@@ -37,6 +39,7 @@ __all__ = [
     "Target",
     "Variant",
     "Version",
+    "check_size",
     "checked",
     "count",
     "damaged",
@@ -64,6 +67,10 @@ TABLE_SUFFIX = ".tuned.json"
 
 LARGEST = 64 << 20
 """Maximum size of a manifest in bytes. A kernel with seven targets takes about 1,000 bytes."""
+
+PARAMETERS = 32_764
+"""Maximum size in bytes of a kernel's parameters. Source: CUDA C++ Programming Guide, "__global__ Function
+Parameters"."""
 
 Kind = Literal["cubin", "ptx", "ltoir"]
 """Kind of code: machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
@@ -335,8 +342,8 @@ class Manifest(NamedTuple):
 
 # --- reading a manifest -----------------------------------------------------------------------------
 #
-# A load trusts what has the right SHA-256, and checks no more than what could crash the process. Whoever looks at a
-# wheel without running it checks every value: `cuda_wheel.builder.manifest_reader`.
+# A load trusts what has the right SHA-256, and checks what could end the process or lead out of the package: types,
+# sizes and names. Whoever looks at a wheel without running it checks every value: `cuda_wheel.builder.manifest_reader`.
 
 USUAL_SIZE = 1 << 16
 """Number of bytes that are read at once; most manifests and nearly all heads are smaller."""
@@ -398,8 +405,7 @@ class ManifestFile:
         size, digest = count(line["size"], 1), str(line["sha256"])
         end = len(first) + 1 + size
         place = end + len(_MIDDLE)
-        if place > LARGEST:
-            raise ValueError(f"it has {place} bytes, more than the {LARGEST} that a manifest may have")
+        check_size(place)
         if place > len(self._start):
             self._start = self._read(0, place)
         text = self._start[:place]
@@ -413,6 +419,7 @@ class ManifestFile:
         for size, digest in head["blocks"]:
             self.blocks.append((place, count(size, 1), digest))
             place += size + len(BETWEEN)
+        check_size(place)
         self.name, self.head = head["name"], head
         self.variants = {same_macros(record["macros"]): {**head, **record} for record in head["variants"]}
 
@@ -489,7 +496,7 @@ def manifest_of_record(
     fatbin = record["fatbin"]
     return Manifest(
         name=record["name"],
-        fatbin=fatbin["file"],
+        fatbin=_file_name(fatbin["file"]),
         fatbin_size=count(fatbin["size"], 1),
         fatbin_sha256=fatbin["sha256"],
         toolchain=record["toolchain"],
@@ -498,7 +505,10 @@ def manifest_of_record(
         host_code=tuple(_list(record["host_code"])),
         images=tuple(map(_image, _list(record["images"]), resources)),
         kernels=kernels,
-        globals=tuple(GlobalInfo(**each) for each in _list(record["globals"])),
+        globals=tuple(
+            GlobalInfo(_text(each["name"]), _text(each["symbol"]), each["space"], count(each["size"]))
+            for each in _list(record["globals"])
+        ),
         extern=tuple(External(**each) for each in _list(record["extern"])),
         long_size=record["long_size"],
         compression=fatbin["compression"],
@@ -509,15 +519,15 @@ def manifest_of_record(
 
 
 def _image(item: Mapping[str, Any], resources: Mapping[str, Mapping[str, int]]) -> Image:
-    ptx, compiled, driver = (
-        item[key] and parse_version(item[key]) for key in ("ptx_version", "ptx_version_compiled", "driver")
-    )
+    versions = item["ptx_version"], item["ptx_version_compiled"]
+    ptx, compiled = (None if each is None else parse_version(each) for each in versions)
+    driver, sha256 = parse_version(item["driver"]), item["sha256"]
     offset, size = item["offset"], count(item["size"], 1)
     offset = None if offset is None else count(offset)
     kind, target = item["kind"], Target.parse(item["target"])
     if kind not in ("cubin", "ptx", "ltoir") or target.real != (kind == "cubin"):
         raise ValueError(f"a {kind!r} image cannot have the target {target}")
-    return Image(kind, target, ptx, compiled, driver, offset, size, item["sha256"], resources, item["source"])
+    return Image(kind, target, ptx, compiled, driver, offset, size, sha256, resources, item["source"])
 
 
 def resources_of(record: Mapping[str, Any], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
@@ -537,24 +547,42 @@ def structs_of(record: Mapping[str, Any]) -> Mapping[str, "Struct"]:
 
 def kernel_of(row: Mapping[str, Any], structs: Mapping[str, "Struct"]) -> KernelInfo:
     """Return the kernel that a JSON object describes."""
-    parameters = tuple(
-        Parameter(
-            each["type"],
-            count(each["offset"]),
-            count(each["size"], 1),
-            each["cpp"],
-            each.get("name", ""),
-            structs[each["struct"]] if "struct" in each and structs else None,
-        )
-        for each in _list(row["parameters"])
-    )
-    return KernelInfo(row["name"], row["symbol"], parameters, tuple(_list(row["absent"])))
+    parameters, end = [], 0
+    for each in _list(row["parameters"]):
+        start, size = count(each["offset"]), count(each["size"], 1)
+        if not end <= start <= PARAMETERS - size:  # the launch writes them into memory
+            raise ValueError(f"a parameter of {size} bytes starts at {start}, the one before ends at {end}")
+        end = start + size
+        struct = structs[each["struct"]] if "struct" in each and structs else None
+        texts = _text(each["cpp"]), _text(each.get("name", ""))
+        parameters.append(Parameter(_text(each["type"]), start, size, *texts, struct))
+    return KernelInfo(_text(row["name"]), _text(row["symbol"]), tuple(parameters), tuple(_list(row["absent"])))
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"{value!r} is not a list")
     return value
+
+
+def _text(value: object) -> str:
+    # Names go to terminals and to the driver: no control characters, no lone surrogates.
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError(f"{value!r} is not a printable string")
+    return value
+
+
+def _file_name(value: object) -> str:
+    text = _text(value)
+    if text != os.path.basename(text) or "\\" in text or text in ("", ".", ".."):
+        raise ValueError(f"fatbin file {text!r} is not a file name without a folder")
+    return text
+
+
+def check_size(size: int) -> None:
+    """Raise ValueError for more bytes than a manifest may have."""
+    if size > LARGEST:
+        raise ValueError(f"it has {size} bytes, more than the {LARGEST} that a manifest may have")
 
 
 def count(value: object, least: int = 0) -> int:

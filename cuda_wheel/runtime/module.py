@@ -238,7 +238,7 @@ class ByName(Mapping[str, T]):
             if found := near._matches_as_spelled(name, spelled):
                 return found
         found = self._matches_as_spelled(name, spelled)
-        if not found and "<" in name:
+        if not found and "<" in name and any("<" in info.name for info in self._infos):
             need("instance-names")
             from .parts.instance_names import matching  # only for another spelling of a template's arguments
 

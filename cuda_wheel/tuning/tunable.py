@@ -43,7 +43,7 @@ class Tunable:
     problems: tuple[Problem, ...]
     candidates: Candidates | Callable[[Problem], Candidates]
     rtol: float
-    """Relative tolerance when results are compared; if `rtol` and `atol` are both 0, results must be equal bit by bit."""
+    """Relative tolerance of results; if `rtol` and `atol` are both 0, they must be equal bit by bit."""
     atol: float
     """Absolute tolerance of results."""
     rounds: int

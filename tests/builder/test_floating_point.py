@@ -98,6 +98,7 @@ def _assembled(given: tuple[str, str]) -> bytes:
     return assemble([text], arch)[0]
 
 
+@pytest.mark.every_toolchain
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 def test_every_way_computes_as_nvrtcs_own_machine_code(options: tuple[str, ...], direct, ways, arithmetic) -> None:
     expected = arithmetic(direct(SOURCE, "90", options))

@@ -63,12 +63,6 @@ EQUIVALENT = (
         'if not "XXXX".join(figures).isprintable():',
         "X is printable",
     ),
-    Equivalent(
-        "builder/manifest_reader.py",
-        "if not end <= each.offset <= each.offset + each.size <= PARAMETERS:",
-        "if not end <= each.offset < each.offset + each.size <= PARAMETERS:",
-        "the size is at least 1",
-    ),
     *(
         Equivalent(
             "builder/images/ptx_text.py",

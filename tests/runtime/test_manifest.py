@@ -9,17 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuda_wheel.builder.manifest_reader import PARAMETERS, manifest_of
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text, manifest_to_json
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import (
     FORMAT,
     LARGEST,
+    PARAMETERS,
     External,
     GlobalInfo,
     Image,
     KernelInfo,
     Manifest,
+    ManifestFile,
     Parameter,
     Target,
 )
@@ -305,6 +307,41 @@ def changed(*path: Any, to: Any) -> str:
 def test_what_is_no_manifest_is_refused_with_its_file_named(text: str | bytes) -> None:
     with pytest.raises(ImageError, match=r"^k\.fatbin\.json is not a cuda-wheel manifest: "):
         manifest_of(text, "k.fatbin.json")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        changed("fatbin", "file", to="../../../dev/zero"),
+        changed("fatbin", "file", to="/dev/zero"),
+        changed("fatbin", "file", to=""),
+        changed("fatbin", "file", to=7),
+        changed("images", 0, "driver", to=None),
+        changed("images", 1, "ptx_version", to=""),
+        changed("kernels", 0, "name", to=7),
+        changed("kernels", 0, "name", to="\x1b[31mred"),
+        changed("kernels", 0, "symbol", to="k\0"),
+        changed("kernels", 0, "parameters", 0, "cpp", to=None),
+        changed("kernels", 0, "parameters", 0, "type", to=[]),
+        changed("kernels", 0, "parameters", 1, "offset", to=7),
+        changed("kernels", 0, "parameters", 1, "offset", to=1 << 40),
+        changed("globals", 0, "name", to=None),
+        changed("globals", 0, "symbol", to=[]),
+    ],
+)
+def test_a_load_refuses_what_could_end_the_process_or_lead_out_of_the_package(text: str) -> None:
+    """Without SHA-256s too."""
+    file = ManifestFile(lambda offset, size: text.encode()[offset : offset + size], "k.fatbin.json", check=False)
+    with pytest.raises(ImageError, match=r"^k\.fatbin\.json is not a cuda-wheel manifest: "):
+        file.manifest(())
+
+
+def test_a_load_reads_no_more_than_a_manifest_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = manifest_text(MANIFEST).encode()
+    head = text.index(b', "kernels"')
+    monkeypatch.setattr("cuda_wheel.runtime.manifest.LARGEST", head + 100)  # and the kernel has more bytes
+    with pytest.raises(ImageError, match="bytes, more than the "):
+        ManifestFile(lambda offset, size: text[offset : offset + size], "k.fatbin.json")
 
 
 @pytest.mark.parametrize(

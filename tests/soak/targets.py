@@ -27,7 +27,7 @@ from cuda_wheel.builder.cxx.demangling import signature as signature_of
 from cuda_wheel.builder.cxx.tokens import macro_of
 from cuda_wheel.builder.images import lowering, ptx_requirements, ptx_text, variables
 from cuda_wheel.builder.jobs import EMPTY
-from cuda_wheel.builder.manifest_reader import PARAMETERS, manifest_of
+from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.kernel_table import kernel_table
 from cuda_wheel.builder.manifest_writer.manifest import extern_table
 from cuda_wheel.builder.manifest_writer.missing_kernels import missing_kernel_warnings
@@ -45,7 +45,7 @@ from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.explanations import no_image_message
-from cuda_wheel.runtime.manifest import ManifestFile, Parameter, Target, dotted, parse_version
+from cuda_wheel.runtime.manifest import PARAMETERS, ManifestFile, Parameter, Target, dotted, parse_version
 from cuda_wheel.runtime.parts.attach import kernel_names
 from cuda_wheel.runtime.parts.formats import cubin as cubins
 from cuda_wheel.runtime.parts.formats import cubin as symbols

@@ -29,10 +29,9 @@ from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.cxx.parameter_types import ARRAY_SIZES, NUMBER_SIZES, SPELLINGS, agree, parameter_types
 from cuda_wheel.builder.jobs import Compiled, Declared, Job
-from cuda_wheel.builder.manifest_reader import PARAMETERS
 from cuda_wheel.builder.sources.header_search import own_texts
 from cuda_wheel.builder.toolchain.nvrtc import compile_apart
-from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.manifest import PARAMETERS, Parameter
 from cuda_wheel.runtime.parts.dtypes import Field, Struct
 
 if TYPE_CHECKING:

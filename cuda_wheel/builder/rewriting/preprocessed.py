@@ -229,8 +229,8 @@ class TranslationUnit:
         """Name -> declarations whose use may use the name, each with whether that may be an unqualified call."""
         self._first: dict[str, int] = {}
         """Word -> byte offset of the first declaration that contains it."""
-        self._first_forward: dict[str, int] = {}
-        """Name -> byte offset of the first declaration of it that may not be a definition."""
+        self._first_known: dict[str, int] = {}
+        """Name -> byte offset of its first declaration that another may define, specialise, or define a member of."""
         self._calls_of_fixed: Counter[str] = Counter()
         """Name -> number of templates that call it unqualified and whose meaning is fixed by their first use."""
         for each in self._declarations:
@@ -238,8 +238,8 @@ class TranslationUnit:
                 self._uses.setdefault(each.reachable[index].text, []).append((each, is_call))
             for word in each.words:
                 self._first.setdefault(word, each.block.start)
-            for name in each.names if each.is_forward else ():
-                self._first_forward.setdefault(name, each.block.start)
+            for name in each.names if each.is_forward or not each.block.is_function else ():
+                self._first_known.setdefault(name, each.block.start)
             self._calls_of_fixed.update(each.calls if each.is_fixed else ())
             for name in each.names if each.is_device_code else ():
                 self.kernels[name] = self.kernels.get(name, False) or "template" in each.words
@@ -322,7 +322,7 @@ class TranslationUnit:
             for name in user.names:
                 at = user.block.start
                 if not user.is_device_code:  # each declaration of a kernel is marked
-                    at = min(at, self._first_forward.get(name, at))
+                    at = min(at, self._first_known.get(name, at))
                 if at < found.get(name, at + 1):
                     found[name] = at
                     for each, is_call in self._uses.get(name, ()):

@@ -24,13 +24,15 @@ RUNTIME = Path(cuda_wheel.__file__).parent / "runtime"
 
 
 USES = {
-    "bind": r"\.bind\(",
+    "bind": r"\bbind\b",
     "launch-attributes": r"\b(cooperative|cluster\w*|programmatic|priority|memory_domain|completion_event)\b",
-    "occupancy": r"\.(occupancy|suggest_block)\(|\.attributes\b",
-    "tensor-maps": r"\btensor_map\(",
-    "tuned-tables": r"\btuned\(",
+    "linking": r"\b(load_code|LinkInput|Linked)\b|\b_cuda_wheel(\.| import [^\n]*\b)link\b",
+    "occupancy": r"\b([Oo]ccupancy|suggest_block|Attributes)\b|\.attributes\b",
+    "tensor-maps": r"\b(tensor_map|TensorMap)\b",
+    "tuned-tables": r"\btuned\b",
 }
-"""Part of the loader -> regular expression for Python code that may use it. A needless part costs only its size."""
+"""Part of the loader -> regular expression for Python code that may use it, also by a name without a call, which may
+get another. A needless part costs only its size."""
 
 
 def parts_named_in(files: Iterable[Path]) -> set[str]:

@@ -30,7 +30,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..driver import current_device, device_and_driver, device_name, is_forked
-from ..errors import ArgumentError, ImageError, UnknownKernelError
+from ..errors import ArgumentError, ImageError, UnknownKernelError, need
 from ..files import ModuleFiles, lie_in_folders, package_folders
 from ..loading import load
 from ..manifest import TABLE_SUFFIX, MacroValue, Version
@@ -307,12 +307,16 @@ def table_of(module: str) -> tuple[tuple[Row, ...], str]:
     found = next((folder for folder in folders if os.path.isfile(os.path.join(folder, file))), None)
     where = os.path.join(found or (folders or [package])[0], file)
     files = ModuleFiles(where, found, package)
-    if found is None:
-        from .importers import has_file  # only for a package that is not in a folder
-
-        if lie_in_folders(folders) or not has_file(package, file, where):
-            raise ImageError(f"{module} has no table of tuned choices ({where}): make it with cuda-wheel tune")
+    if found is None and (lie_in_folders(folders) or not _importer_has(package, file, where)):
+        raise ImageError(f"{module} has no table of tuned choices ({where}): make it with cuda-wheel tune")
     return parse_table(files.read(file), module, where), where
+
+
+def _importer_has(package: str, file: str, where: str) -> bool:
+    need("importers")
+    from .importers import has_file  # only for a package that is not in a folder
+
+    return has_file(package, file, where)
 
 
 def forget() -> None:

@@ -154,6 +154,7 @@ def test_host_code_in_device_code_is_an_error(text: str, compiled: Compile) -> N
         compiled(text)
 
 
+@pytest.mark.every_toolchain
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),

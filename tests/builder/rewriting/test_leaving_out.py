@@ -169,6 +169,7 @@ def test_the_compiler_refuses_what_stands_in_for_a_body_in_all_device_code(
         assert bool(result["error"]) == (name not in ("a host function", "a member")), (name, result["log"])
 
 
+@pytest.mark.every_toolchain
 @pytest.mark.slow
 @pytest.mark.parametrize("text", DEVICE.values(), ids=list(DEVICE))
 def test_no_device_function_loses_its_body(text: str, compiled: Compile, tmp_path: Path) -> None:
@@ -211,6 +212,10 @@ LOST = {
     "a partial specialisation": "template <class T> struct P { void go() {} };\n"
     "template <class T> struct P<T*> { void go() { fill<<<1, 1>>>((T*)nullptr, T()); } };\n"
     "void f() { library::x(); P<double*>().go(); }",
+    "a partial specialisation after its use": "template <class T> struct P { static void go(T) {} };\n"
+    "template <class T> void run(T t) { P<T>::go(t); }\n"
+    "template <class T> struct P<T*> { static void go(T* p) { fill<<<1, 1>>>(p, T()); } };\n"
+    "void f(double* p) { library::x(); run(p); }",
     "an iterator of a loop": "struct E {}; E made(); template <class T> struct I { T* p; int operator*();\n"
     "bool operator!=(I) { fill<<<1, 1>>>(p, T()); return false; } I& operator++() { return *this; } };\n"
     "I<double> begin(E); I<double> end(E);\nvoid f() { library::x(); for (int i : made()) {} }",
@@ -307,8 +312,12 @@ def test_a_body_that_may_use_a_template_first_is_not_left_out(test: str, late: s
     friend = "template <class T> struct Declares { friend int late(T&) { return 1; } };\n"
     assert "late" in reason_of(text % (friend, "Declares<I> d;"), ())
     assert reason_of(text % ("", "int n = 1;"), ()) == ""
+    special = text.split("\n")[2]  # now after the template that uses it
+    text = text.replace(f"{special}\n", "").replace("void f()", f"{special}\nvoid f()")
+    assert "may be declared after f" in reason_of(text % ("", "through<I>();"), ())
 
 
+@pytest.mark.every_toolchain
 @pytest.mark.slow
 @pytest.mark.parametrize("text", LOST.values(), ids=list(LOST))
 def test_no_instance_of_a_kernel_is_lost(text: str, compiled: Compile, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.builder.wheel.loader_copy import copied_files, parts_for, parts_named_in
+from cuda_wheel.builder.wheel.loader_copy import RUNTIME, copied_files, parts_for, parts_named_in
 from cuda_wheel.builder.wheel.outputs import known_parts, loader_files, write
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
@@ -68,6 +69,15 @@ def test_a_module_with_many_kernels_needs_the_part_that_reads_them_one_by_one() 
         ("print(kernel.attributes.registers)", {"occupancy"}),
         ("block = kernel.suggest_block()", {"occupancy"}),
         ("tensor = _cuda_wheel.tensor_map(x, (8, 8))", {"tensor-maps"}),
+        ("bind = functools.partial(kernel.bind, 1, 256)", {"bind"}),
+        ("steps = map(getattr(kernel, 'bind'), grids)", {"bind"}),
+        ("blocks = [kernel.occupancy, kernel.suggest_block]", {"occupancy"}),
+        ("from demo._cuda_wheel import tensor_map as described", {"tensor-maps"}),
+        ("from demo._cuda_wheel import load, tuned as choose", {"tuned-tables"}),
+        ("from demo._cuda_wheel import link as join", {"linking"}),
+        ("module = _cuda_wheel.link(pieces)", {"linking"}),
+        ("module = _cuda_wheel.load_code(cubin)", {"linking"}),
+        ("os.link(a, b)", set()),
     ],
 )
 def test_a_python_file_of_the_wheel_may_need_parts(line: str, parts: set[str], tmp_path: Path) -> None:
@@ -124,6 +134,15 @@ def test_each_part_that_is_not_there_says_how_to_add_it(copy) -> None:
         copy.JitOptions(floating_point=("--fmad=false",)).check()
 
 
+def test_a_name_with_template_arguments_in_a_module_without_templates_is_an_unknown_kernel(copy) -> None:
+    by_name = importlib.import_module("bare.module").ByName(
+        "demo.k", "kernel", PLAIN.kernels, str, copy.UnknownKernelError
+    )
+    assert "k<float>" not in by_name
+    with pytest.raises(copy.UnknownKernelError, match=r"demo\.k has no kernel 'k<float>'"):
+        by_name["k<float>"]
+
+
 @pytest.mark.parametrize("part", sorted(PARTS))
 def test_each_part_comes_with_all_that_it_imports(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = copied_files([part])
@@ -139,11 +158,31 @@ def test_each_part_comes_with_all_that_it_imports(part: str, tmp_path: Path, mon
             del sys.modules[name]
 
 
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_a_part_asks_for_another_before_it_imports_that_in_a_function(part: str) -> None:
+    files = copied_files([part])
+    for name in files:
+        functions = [node for node in ast.walk(ast.parse(files[name])) if isinstance(node, ast.FunctionDef)]
+        for function in functions if name.startswith("parts/") else ():
+            nodes = [each for each in ast.walk(function) if isinstance(each, ast.ImportFrom) and each.level]
+            folders = [Path(name).parents[each.level - 1] for each in nodes]
+            imported = {
+                folder.joinpath(*(each.module or "").split(".")) for each, folder in zip(nodes, folders, strict=True)
+            }
+            if any((RUNTIME / each).with_suffix(".py").is_file() and f"{each}.py" not in files for each in imported):
+                calls = {
+                    each.func.id
+                    for each in ast.walk(function)
+                    if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+                }
+                assert {"has", "need"} & calls, (name, function.name)
+
+
 def test_the_core_needs_no_part_and_no_file_of_the_build_side() -> None:
     names = set(copied_files(()))
     assert not [name for name in names if "/" in name]
     assert len(names) <= 16
     contents = copied_files(()).values()
-    assert sum(content.count(b"\n") for content in contents) <= 4150
-    assert sum(map(len, contents)) <= 183_000
+    assert sum(content.count(b"\n") for content in contents) <= 4180
+    assert sum(map(len, contents)) <= 184_000
     assert not {"parts/specialize.py", "parts/compile_text.py", "parts/source_hook.py"} & set(copied_files(PARTS))

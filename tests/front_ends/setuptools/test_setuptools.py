@@ -116,6 +116,19 @@ def test_a_vendored_loader_is_added_and_removed_with_its_setting(make) -> None:
     assert not copy & set(built(project))
 
 
+def test_a_vendored_loader_has_the_parts_that_python_files_use(make) -> None:
+    table = TABLE + 'loader = "vendor"\n[tool.setuptools]\npackages = ["demo", "demo.sub"]\npy-modules = ["top"]\n'
+    files = {
+        "demo/sub/__init__.py": "",
+        "demo/sub/ops.py": "from .. import _cuda_wheel as loader\nblock = lambda kernel: kernel.suggest_block()\n",
+        "demo/other/ops.py": "def step(kernel): return kernel.bind(1, 256)\n",  # in no package of the wheel
+        "top.py": "def launch(kernel): kernel.launch(1, 256, cooperative=True)\n",
+    }
+    names = set(built(make(table, **files)))
+    parts = {name.rpartition("/")[2].removesuffix(".py") for name in names if "/_cuda_wheel/parts/" in name}
+    assert parts & {"occupancy", "launch_attributes", "bind"} == {"occupancy", "launch_attributes"}
+
+
 @pytest.mark.slow
 def test_the_projects_own_images_are_not_touched(make) -> None:
     project = make(TABLE + '[tool.setuptools.package-data]\ndemo = ["*.fatbin*"]\n', **{"demo/brought.fatbin": "x"})
