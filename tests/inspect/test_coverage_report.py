@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.manifest_writer.coverage import (
     DRIVERS,
-    Coverage,
     cover,
     missing,
     not_required,
@@ -21,21 +20,8 @@ from cuda_wheel.builder.manifest_writer.coverage import (
 )
 from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
 from cuda_wheel.inspect.coverage_report import coverage_to_html, coverage_to_svg, driver_groups, parse_requirement
-from cuda_wheel.runtime.manifest import Manifest
-from tests.support.manifests import image, images, manifest
+from tests.support.manifests import covered, images, manifest
 from tests.support.projects import KERNEL, ROOT
-
-
-def covered(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0", compression: str = "none") -> Coverage:
-    made = module(*targets, nvrtc=nvrtc, ptx=ptx)._replace(compression=compression)
-    if compression != "none":
-        made = made._replace(images=tuple(each._replace(offset=None) for each in made.images))
-    (coverage,) = cover([made])
-    return coverage
-
-
-def module(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Manifest:
-    return manifest(*(image(target, ptx, nvrtc) for target in targets))._replace(toolchain={"nvrtc": nvrtc})
 
 
 @given(images)

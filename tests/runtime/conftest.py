@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
+import cuda_wheel as package
+from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
+from cuda_wheel.runtime import driver as driver_module
+from cuda_wheel.runtime.module import forget_all
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch
 from tests.support.driver import Driver
+from tests.support.package_files import FATBIN, SAXPY, with_loader
 
 
 @pytest.fixture(autouse=True)
@@ -44,3 +51,76 @@ def two(use: Callable[..., Driver]) -> Driver:
     driver = use((8, 6), (9, 0))
     driver.context.device = 0
     return driver
+
+
+@pytest.fixture
+def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Return a function that builds a project with a `[tool.cuda-wheel]` table and puts its images on the path."""
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+
+    def build(table: str) -> None:
+        result = cuda_wheel(
+            "build",
+            make_project(f"[tool.cuda-wheel]\n{table}"),
+            "-o",
+            tmp_path / "out",
+            CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"),
+        )
+        assert result.returncode == 0, result.stdout
+        monkeypatch.syspath_prepend(tmp_path / "out")
+
+    yield build
+    sys.modules.pop("demo", None)
+
+
+@pytest.fixture
+def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Put the unpacked saxpy wheel on the path; nothing of it is imported or loaded."""
+    folder = unpacked("saxpy")
+    monkeypatch.syspath_prepend(folder)
+    forget_all()
+    driver_module.reset()
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def files(fixture_wheel: Callable[[str], Path]) -> dict[str, bytes]:
+    """Return the files of the saxpy wheel by name, with a copy of the loader."""
+    return with_loader(fixture_wheel("saxpy"))
+
+
+@pytest.fixture
+def check(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Return a function that loads saxpy and attaches its kernels, with cuda-wheel's loader and with the copy in the
+    package, and checks that the driver gets the right image. Its first argument is put first on `sys.path` (a path) or
+    `sys.meta_path` (a finder)."""
+
+    def forget() -> None:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
+            del sys.modules[name]
+
+    def check(entry: object, files: Mapping[str, bytes]) -> None:
+        forget()
+        with monkeypatch.context() as patch:
+            if isinstance(entry, str | Path):
+                patch.setattr(sys, "path", [str(entry), *sys.path])
+            else:
+                patch.setattr(sys, "meta_path", [entry, *sys.meta_path])
+            importlib.invalidate_caches()
+            own = importlib.import_module(f"saxpy_demo.{VENDORED_PACKAGE}")
+            assert Path(own.__file__).parts[-3:] == ("saxpy_demo", VENDORED_PACKAGE, "__init__.py")
+            kernels = importlib.import_module("saxpy_demo.kernels")
+            assert kernels.__all__ == ["saxpy"]
+            assert own.attach("saxpy_demo.kernels")[2] == ["saxpy"]
+            driver = use((8, 6))
+            for load in (package.load, own.load):
+                image = load(SAXPY).image
+                assert driver.loaded == [files[FATBIN][image.offset : image.offset + image.size]]
+                driver.loaded.clear()
+            assert kernels.saxpy.handle == 0xBEEF
+        forget()
+
+    yield check
+    forget()

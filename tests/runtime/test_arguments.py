@@ -33,43 +33,12 @@ from cuda_wheel.runtime.parts.untyped_parameters import (
     any_integer,
     integer_of_unknown_sign,
 )
+from tests.support.array_libraries import fake
 from tests.support.driver import Driver
+from tests.support.launches import MEMORY_OF_GPU_1, ON_GPU_1, array_interface, read, refused
 
 pytestmark = pytest.mark.one_toolchain
 
-
-def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
-    """Return a class that imitates one of a library."""
-    return type(name, bases, {"__module__": library, **members})
-
-
-def array_interface(typestr: str = "<f4", *, address: int | None = 8, **more: Any) -> Any:
-    interface = {"shape": (1,), "typestr": typestr, "data": (address, False), "version": 3, **more}
-    return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
-
-
-def read(converter: PointerConverter, value: Any, device: int | None = None, stream: int = -1) -> int:
-    """Return the address that a converter reads from a value, without waiting for it."""
-    return converter[type(value)](value, device, stream, [])
-
-
-def refused(convert: Callable[..., Any], *args: Any) -> str:
-    """Return the reason with which a converter refuses a value."""
-    with pytest.raises(TypeError) as caught:
-        convert(*args)
-    return str(caught.value)
-
-
-@pytest.fixture
-def two(use: Callable[..., Driver]) -> Driver:
-    """Return a driver with two GPUs, of which the second has the memory at 0x5000."""
-    driver = use((8, 6), (9, 0))
-    driver.context.device = 0
-    driver.pointers[0x5000] = {"DEVICE_ORDINAL": 1, "MEMORY_TYPE": 2, "IS_MANAGED": 0}
-    return driver
-
-
-ON_GPU_1 = "is an array on GPU 1, but the launch is on GPU 0"
 
 # --- numbers -----------------------------------------------------------------------------------------
 
@@ -226,7 +195,7 @@ def test_the_name_of_an_array_interfaces_type(typestr: str, name: str) -> None:
 )
 def test_a_pointer_takes_its_elements(cpp: str, accepted: list[str], wanted: str) -> None:
     for typestr in ("<f4", "<f8", "<c8", "<c16", "<i8", "<u4", "<u8", "|b1", "|u1", "|V8"):
-        array = array_interface(typestr)
+        array = array_interface(typestr=typestr)
         assert read(PointerConverter(cpp, False), array) == 8
         if typestr in accepted:
             assert read(PointerConverter(cpp, True), array) == 8
@@ -239,11 +208,11 @@ def test_a_pointer_takes_its_elements(cpp: str, accepted: list[str], wanted: str
 
 @pytest.mark.parametrize("cpp", ["long*", "unsigned long*", "ulong2*"])
 def test_an_array_of_longs_of_unknown_size(cpp: str) -> None:
-    assert refused(read, PointerConverter(cpp, True), array_interface("<i8")) == (
+    assert refused(read, PointerConverter(cpp, True), array_interface(typestr="<i8")) == (
         "is an array, but how many bytes a long has in this code is not known: 4 if it was built on Windows, else 8. "
         "Pass the array's address"
     )
-    assert read(PointerConverter(cpp, False), array_interface("<i8")) == 8
+    assert read(PointerConverter(cpp, False), array_interface(typestr="<i8")) == 8
 
 
 class Dtype:
@@ -352,6 +321,7 @@ def test_an_address_of_cuda_bindings() -> None:
 
 
 def test_an_instance_may_have_the_array_interface(two: Driver) -> None:
+    two.pointers[0x5000] = MEMORY_OF_GPU_1
     value = fake("library", "Lazy")()
     value.__cuda_array_interface__ = array_interface(address=0x5000).__cuda_array_interface__
     assert read(PointerConverter("float*", True), value) == 0x5000

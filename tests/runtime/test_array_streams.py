@@ -17,7 +17,6 @@ import cuda_wheel
 from cuda_wheel.runtime.arrays import alignment
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.launching import launcher_of
-from cuda_wheel.runtime.manifest import Parameter
 from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.runtime.streams import stream_address
 from tests.support.array_libraries import (
@@ -34,7 +33,7 @@ from tests.support.array_libraries import (
     torch_tensor,
 )
 from tests.support.driver import Driver
-from tests.support.launches import kernel_of, takes
+from tests.support.launches import reads_and_writes, takes
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -44,10 +43,6 @@ def driver(use: Callable[..., Driver]) -> Driver:
     driver = use((9, 0))
     driver.context.device = 0
     return driver
-
-
-def reads_and_writes() -> Any:
-    return kernel_of(Parameter("u64", 0, 8, "const float*"), Parameter("u64", 8, 8, "float*"))
 
 
 # --- the array interface with a stream -------------------------------------------------------------------

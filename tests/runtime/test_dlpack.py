@@ -12,7 +12,6 @@ import pytest
 from cuda_wheel.runtime import arrays_in_use
 from cuda_wheel.runtime.arrays import PointerConverter
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.manifest import Parameter
 from tests.support.array_libraries import (
     OTHER,
     OWN,
@@ -26,7 +25,9 @@ from tests.support.array_libraries import (
 from tests.support.driver import Driver
 from tests.support.launches import (
     ByDLPack,
-    kernel_of,
+    read,
+    reads_and_writes,
+    refused,
     sent,
     takes,
 )
@@ -39,10 +40,6 @@ def driver(use: Callable[..., Driver]) -> Driver:
     driver = use((9, 0))
     driver.context.device = 0
     return driver
-
-
-def reads_and_writes() -> Any:
-    return kernel_of(Parameter("u64", 0, 8, "const float*"), Parameter("u64", 8, 8, "float*"))
 
 
 @pytest.mark.parametrize("kind", [Exported, Jax])
@@ -129,18 +126,6 @@ def test_dlpack_has_an_offset_and_gets_the_default_stream(driver: Driver) -> Non
     array = ByDLPack(0x1000, offset=0x20)
     assert sent(driver, takes("float*"), array) == (0x1020).to_bytes(8, "little")
     assert array.streams == [1]
-
-
-def read(converter: PointerConverter, value: Any, device: int | None = None, stream: int = -1) -> int:
-    """Return the address that a converter reads from a value, without waiting for it."""
-    return converter[type(value)](value, device, stream, [])
-
-
-def refused(convert: Callable[..., Any], *args: Any) -> str:
-    """Return the reason with which a converter refuses a value."""
-    with pytest.raises(TypeError) as caught:
-        convert(*args)
-    return str(caught.value)
 
 
 class AskedByDLPack:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -19,26 +17,6 @@ from tests.support.launches import (
 )
 
 Use = Callable[..., Driver]
-
-
-@pytest.fixture
-def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Return a function that builds a project with a `[tool.cuda-wheel]` table and puts its images on the path."""
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
-
-    def build(table: str) -> None:
-        result = cuda_wheel(
-            "build",
-            make_project(f"[tool.cuda-wheel]\n{table}"),
-            "-o",
-            tmp_path / "out",
-            CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"),
-        )
-        assert result.returncode == 0, result.stdout
-        monkeypatch.syspath_prepend(tmp_path / "out")
-
-    yield build
-    sys.modules.pop("demo", None)
 
 
 def test_a_forked_process_gets_an_error(built, use: Use, monkeypatch: pytest.MonkeyPatch) -> None:

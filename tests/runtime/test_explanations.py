@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import cuda_wheel
-from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime.explanations import no_image_message
 from cuda_wheel.runtime.manifest import Image, Manifest
-from cuda_wheel.runtime.module import forget_all
 from cuda_wheel.runtime.rules import resolve
 from tests.support.driver import Driver
 from tests.support.manifests import image, manifest
@@ -55,18 +52,6 @@ def test_the_message_distinguishes_an_old_driver_from_a_missing_target() -> None
 
 
 SAXPY = "saxpy_demo.kernels.saxpy"
-
-
-@pytest.fixture
-def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put the unpacked saxpy wheel on the path; nothing of it is imported or loaded."""
-    folder = unpacked("saxpy")
-    monkeypatch.syspath_prepend(folder)
-    forget_all()
-    driver_module.reset()
-    yield folder
-    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
-        del sys.modules[name]
 
 
 def test_no_image_for_the_gpu_is_explained(site: Path, use: Callable[..., Driver]) -> None:

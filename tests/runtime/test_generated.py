@@ -7,12 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from cuda_wheel.runtime.launching import launcher_of
-from cuda_wheel.runtime.manifest import Parameter
-from cuda_wheel.runtime.module import Kernel
 from tests.support.array_libraries import cupy_array
 from tests.support.driver import Driver
 from tests.support.launches import (
-    kernel_of,
+    saxpy,
     takes,
 )
 
@@ -39,15 +37,6 @@ X, Y = 0x1000, 0x2000
 @pytest.fixture
 def driver(use: Callable[..., Driver]) -> Driver:
     return use((9, 0))
-
-
-def saxpy() -> Kernel:
-    return kernel_of(
-        Parameter("f32", 0, 4, "float"),
-        Parameter("u64", 8, 8, "const float*"),
-        Parameter("u64", 16, 8, "float*"),
-        Parameter("u32", 24, 4, "int"),
-    )
 
 
 def test_the_same_types_are_generated_once(driver: Driver) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,26 +21,6 @@ ptxas         .     16 bytes stack frame, 8 bytes spill stores, 4 bytes spill lo
 ptxas info    : Used 12 registers, used 0 barriers, 16 bytes smem, 364 bytes cmem[0]
 """
 Use = Callable[..., Driver]
-
-
-@pytest.fixture
-def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Return a function that builds a project with a `[tool.cuda-wheel]` table and puts its images on the path."""
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
-
-    def build(table: str) -> None:
-        result = cuda_wheel(
-            "build",
-            make_project(f"[tool.cuda-wheel]\n{table}"),
-            "-o",
-            tmp_path / "out",
-            CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"),
-        )
-        assert result.returncode == 0, result.stdout
-        monkeypatch.syspath_prepend(tmp_path / "out")
-
-    yield build
-    sys.modules.pop("demo", None)
 
 
 JIT = 'architectures = ["120-real", "80-virtual"]'

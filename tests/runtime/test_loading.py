@@ -25,7 +25,6 @@ from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.wheel.loader_copy import copied_files
 from cuda_wheel.builder.wheel.outputs import write
-from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime import loading
 from cuda_wheel.runtime import manifest as manifest_module
 from cuda_wheel.runtime import module as module_module
@@ -40,18 +39,6 @@ from tests.support.projects import KERNEL, ROOT
 pytestmark = pytest.mark.one_toolchain
 
 SAXPY = "saxpy_demo.kernels.saxpy"
-
-
-@pytest.fixture
-def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put the unpacked saxpy wheel on the path; nothing of it is imported or loaded."""
-    folder = unpacked("saxpy")
-    monkeypatch.syspath_prepend(folder)
-    forget_all()
-    driver_module.reset()
-    yield folder
-    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
-        del sys.modules[name]
 
 
 def imported(program: str, after: str = "pass", **environ: str) -> set[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
@@ -18,7 +17,9 @@ from hypothesis import strategies as st
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
 from cuda_wheel.runtime.module import Kernel, Module
+from tests.support.array_libraries import fake
 from tests.support.driver import Driver, handle_of
+from tests.support.launches import array_interface
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -35,19 +36,6 @@ def kernel_of(*parameters: Parameter, long_size: int | None = None, others: tupl
 def takes(cpp: str, type_: str = "u64", size: int = 8, **more: Any) -> Kernel:
     """Return a kernel with one parameter."""
     return kernel_of(Parameter(type_, 0, size, cpp), **more)
-
-
-@pytest.fixture
-def driver(use: Callable[..., Driver]) -> Driver:
-    return use((8, 6))
-
-
-@pytest.fixture
-def two(use: Callable[..., Driver]) -> Driver:
-    """Return a driver with two GPUs; the first is current."""
-    driver = use((8, 6), (9, 0))
-    driver.context.device = 0
-    return driver
 
 
 def sent(driver: Driver, kernel: Kernel, *args: Any, **more: Any) -> bytes:
@@ -280,15 +268,6 @@ def test_a_struct_takes_its_own_elements(driver: Driver, cpp: str, value: Any, e
 # --- pointers ----------------------------------------------------------------------------------------
 
 
-def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
-    return type(name, bases, {"__module__": library, **members})
-
-
-def array_interface(typestr: str = "<f4", *, address: int = 8, read_only: bool = False, **more: Any) -> Any:
-    interface = {"shape": (1,), "typestr": typestr, "data": (address, read_only), "version": 3, **more}
-    return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
-
-
 class Tensor:
     """Imitates PyTorch's tensors; `tests/gpu/test_values.py` has real ones."""
 
@@ -433,10 +412,10 @@ READ_ONLY = array_interface(read_only=True)
         ("const volatile float*", READ_ONLY, True),
         ("const Box<int>*", READ_ONLY, True),
         ("const float&", READ_ONLY, True),
-        ("float* const*", array_interface("<u8", read_only=True), True),
+        ("float* const*", array_interface(typestr="<u8", read_only=True), True),
         ("void*", READ_ONLY, False),
         ("", READ_ONLY, False),
-        ("const float**", array_interface("<u8", read_only=True), False),
+        ("const float**", array_interface(typestr="<u8", read_only=True), False),
         ("Box<int, const float>*", READ_ONLY, False),
         ("Box<const float>*", READ_ONLY, False),
         ("constants*", READ_ONLY, False),
@@ -458,9 +437,9 @@ def test_arrays_that_mean_something_else_than_their_memory(driver: Driver, cpp: 
     big_endian = fake("cupy", "ndarray", __cuda_array_interface__=None)()
     big_endian.dtype, big_endian.data = np.dtype(">f4"), SimpleNamespace(ptr=8, device_id=0)
     for array, message in (
-        (array_interface(">f4"), "holds big-endian numbers, and GPUs are little-endian$"),
+        (array_interface(typestr=">f4"), "holds big-endian numbers, and GPUs are little-endian$"),
         (big_endian, "holds big-endian numbers, and GPUs are little-endian$"),
-        (array_interface(mask=array_interface("|b1")), "has masked elements"),
+        (array_interface(mask=array_interface(typestr="|b1")), "has masked elements"),
     ):
         for _ in range(2):
             with pytest.raises(ArgumentError, match=message):
@@ -480,7 +459,7 @@ def test_a_pointer_to_long_takes_arrays_of_the_size_that_the_code_has(
     kernel = takes(cpp, long_size=None if by_value else long_size, others=others)
     sign = "u" if "u" in cpp.removeprefix("const ")[:1] else "i"
     for size in (4, 8):
-        array = array_interface(f"<{sign}{size}", address=16)
+        array = array_interface(typestr=f"<{sign}{size}", address=16)
         if size == long_size:
             assert sent(driver, kernel, array) == SIXTEEN
             continue
@@ -497,7 +476,7 @@ def test_a_pointer_to_long_takes_arrays_of_the_size_that_the_code_has(
 @pytest.mark.parametrize(("cpp", "dtype"), [("signed char*", "|u1"), ("unsigned char*", "|i1"), ("uchar4*", "|i1")])
 def test_arrays_keep_their_sign(driver: Driver, cpp: str, dtype: str) -> None:
     with pytest.raises(ArgumentError, match="takes an array of"):
-        takes(cpp).launch(1, 1, array_interface(dtype))
+        takes(cpp).launch(1, 1, array_interface(typestr=dtype))
 
 
 class Versioned:
@@ -542,7 +521,7 @@ def table(driver: Driver) -> Any:
     [
         (np.zeros(2, ">f4"), r"^the numpy\.ndarray holds big-endian numbers"),
         (np.ma.array([1, 2], mask=[0, 1]), r"^the numpy\.MaskedArray may have masked elements"),
-        (array_interface(">f4"), r"^the numba\.DeviceArray holds big-endian numbers"),
+        (array_interface(typestr=">f4"), r"^the numba\.DeviceArray holds big-endian numbers"),
         (array_interface(mask=1), r"^the numba\.DeviceArray has masked elements"),
         (Tensor(negative=True), r"^the torch\.Tensor is a lazily negated tensor: pass tensor\.resolve_neg\(\)$"),
         (Tensor(conjugated=True), r"^the torch\.Tensor is a lazily conjugated tensor: pass tensor\.resolve_conj\(\)$"),

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ctypes
 import enum
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from cuda_wheel.runtime import manifest as manifest_module
 from cuda_wheel.runtime import module
+from cuda_wheel.runtime.arrays import PointerConverter
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter, Target
 from cuda_wheel.runtime.module import Kernel
 from tests.support.array_libraries import fake
 from tests.support.driver import Driver, Launch, handle_of
 
 __all__ = [
+    "MEMORY_OF_GPU_1",
+    "ON_GPU_1",
     "Box",
     "ByDLPack",
     "Colour",
@@ -23,9 +29,19 @@ __all__ = [
     "core_buffer",
     "kernel_of",
     "module_of",
+    "read",
+    "reads_and_writes",
+    "refused",
+    "saxpy",
     "sent",
     "takes",
 ]
+
+MEMORY_OF_GPU_1 = {"DEVICE_ORDINAL": 1, "MEMORY_TYPE": 2, "IS_MANAGED": 0}
+"""What the driver tells of an address in the memory of the second GPU."""
+
+ON_GPU_1 = "is an array on GPU 1, but the launch is on GPU 0"
+"""The reason with which an array in the memory of the second GPU is refused for a launch on the first."""
 
 
 def module_of(*infos: KernelInfo, variables: tuple[manifest_module.GlobalInfo, ...] = ()) -> module.Module:
@@ -56,6 +72,33 @@ def configured(driver: Driver, grid: Any, block: Any, **more: Any) -> Launch:
     return driver.launches[-1]
 
 
+def reads_and_writes() -> Kernel:
+    """Return a kernel that reads one array and writes another."""
+    return kernel_of(Parameter("u64", 0, 8, "const float*"), Parameter("u64", 8, 8, "float*"))
+
+
+def saxpy() -> Kernel:
+    """Return a kernel with a number, an array that it reads, an array that it writes, and a count."""
+    return kernel_of(
+        Parameter("f32", 0, 4, "float"),
+        Parameter("u64", 8, 8, "const float*"),
+        Parameter("u64", 16, 8, "float*"),
+        Parameter("u32", 24, 4, "int"),
+    )
+
+
+def read(converter: PointerConverter, value: Any, device: int | None = None, stream: int = -1) -> int:
+    """Return the address that a converter reads from a value, without waiting for it."""
+    return converter[type(value)](value, device, stream, [])
+
+
+def refused(convert: Callable[..., Any], *args: Any) -> str:
+    """Return the reason with which a converter refuses a value."""
+    with pytest.raises(TypeError) as caught:
+        convert(*args)
+    return str(caught.value)
+
+
 class Colour(enum.IntEnum):
     RED = 1
     BLUE = 100
@@ -78,7 +121,7 @@ def core_buffer(address: int, device: int = 0, *, host: bool = False, on_gpu: bo
     return buffer
 
 
-def array_interface(address: int | None, typestr: str = "<f4", *, read_only: bool = False, **more: Any) -> Any:
+def array_interface(address: int | None = 8, typestr: str = "<f4", *, read_only: bool = False, **more: Any) -> Any:
     interface = {"shape": (1,), "typestr": typestr, "data": (address, read_only), "version": 3, **more}
     return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
 

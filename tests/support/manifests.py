@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from cuda_wheel.builder.manifest_reader import manifest_of
+from cuda_wheel.builder.manifest_writer.coverage import Coverage, cover
 from cuda_wheel.builder.manifest_writer.text import _line, _signed, manifest_to_json
 from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version, sha256_of
@@ -50,6 +51,20 @@ def assembled(head: Mapping[str, Any], blocks: list[Any]) -> str:
 def manifest(*images: Image) -> Manifest:
     """Return the manifest of a module with these images."""
     return Manifest("pkg.k", "k.fatbin", 1, "0" * 64, {"nvrtc": "12.9.86"}, ("k.cu",), (), images, ())
+
+
+def covered(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0", compression: str = "none") -> Coverage:
+    """Return the coverage of a module with images for these targets."""
+    made = module(*targets, nvrtc=nvrtc, ptx=ptx)._replace(compression=compression)
+    if compression != "none":
+        made = made._replace(images=tuple(each._replace(offset=None) for each in made.images))
+    (coverage,) = cover([made])
+    return coverage
+
+
+def module(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Manifest:
+    """Return the manifest of a module with images for these targets, as a release of NVRTC compiles them."""
+    return manifest(*(image(target, ptx, nvrtc) for target in targets))._replace(toolchain={"nvrtc": nvrtc})
 
 
 TARGETS = [

@@ -14,6 +14,7 @@ from cuda_wheel.runtime.errors import PARTS
 from tests.support.wheels import contents
 
 SAXPY = "saxpy_demo.kernels.saxpy"
+FATBIN = "saxpy_demo/kernels/saxpy.fatbin"
 ODD_NAMES = [
     "with space",
     "quote's",

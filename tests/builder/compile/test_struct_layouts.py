@@ -30,8 +30,6 @@ from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.manifest import Manifest, Parameter
 from cuda_wheel.runtime.parts.dtypes import Field, Struct
 
-Build = Callable[..., Manifest]
-
 SOURCE = """
 #include <cuda_fp16.h>
 namespace ns { enum class Mode : short { A, B }; struct Base { int tag; };

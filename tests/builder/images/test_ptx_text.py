@@ -19,36 +19,7 @@ from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.manifest import dotted
 from cuda_wheel.runtime.parts.formats import ptx
-
-TEXT = """\
-//
-// Cuda compilation tools, release 12.9, V12.9.86
-//
-
-.version 8.8
-.target sm_80
-.address_size 64
-
-\t// .globl\tk
-.visible .entry k(
-\t.param .f32 k_param_0,
-\t.param .u64 .ptr .global .align 4 k_param_1,
-\t.param .align 8 .b8 k_param_2[24],
-\t.param .u16 k_param_3
-)
-.maxntid 256, 1, 1
-{
-\t.reg .b32 \t%r<3>;  /* two
-   lines */
-\tret;
-}
-.entry empty()
-{
-\tret;
-}
-.entry bare
-{ ret; }
-"""
+from tests.support.ptx_texts import TEXT
 
 
 def test_the_compilers_release_is_read() -> None:

@@ -24,22 +24,10 @@ from cuda_wheel.builder.manifest_writer.coverage import (
 )
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.inspect.coverage_report import parse_requirement
-from cuda_wheel.runtime.manifest import Manifest, parse_version
+from cuda_wheel.runtime.manifest import parse_version
 from cuda_wheel.runtime.parts.nvjitlink_rules import knows
-from tests.support.manifests import image, images, manifest
+from tests.support.manifests import covered, images, manifest, module
 from tests.support.projects import ROOT
-
-
-def covered(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0", compression: str = "none") -> Coverage:
-    made = module(*targets, nvrtc=nvrtc, ptx=ptx)._replace(compression=compression)
-    if compression != "none":
-        made = made._replace(images=tuple(each._replace(offset=None) for each in made.images))
-    (coverage,) = cover([made])
-    return coverage
-
-
-def module(*targets: str, nvrtc: str = "12.9.86", ptx: str = "7.0") -> Manifest:
-    return manifest(*(image(target, ptx, nvrtc) for target in targets))._replace(toolchain={"nvrtc": nvrtc})
 
 
 @pytest.mark.parametrize(

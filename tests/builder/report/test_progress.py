@@ -14,16 +14,10 @@ from cuda_wheel.builder.timing import CallClock, TimedError, phase
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.runtime.parts.user_cache import Cache
-from tests.support.traces import FILES, TABLE
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def project(make_project) -> Path:
-    return make_project(TABLE, **FILES)
 
 
 @pytest.mark.slow

@@ -15,17 +15,12 @@ from cuda_wheel.builder.report.trace import chrome_trace
 from cuda_wheel.builder.timing import Span, Step, Times
 from tests.support.processes import pip_wheel
 from tests.support.projects import copy_fixture
-from tests.support.traces import FILES, TABLE, assert_nested
+from tests.support.traces import FILES, assert_nested
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def project(make_project) -> Path:
-    return make_project(TABLE, **FILES)
 
 
 @pytest.mark.slow

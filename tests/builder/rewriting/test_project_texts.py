@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from cuda_wheel.builder.rewriting.project_texts import project_texts
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE, STAND_INS
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_the_texts_of_a_project_are_those_that_it_may_include(tmp_path: Path) -> None:

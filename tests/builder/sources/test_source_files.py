@@ -12,24 +12,9 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.modules import select
+from tests.support.package_sources import PACKAGE, names
 
 pytestmark = pytest.mark.one_toolchain
-
-PACKAGE = ["src/pkg/__init__.py", "src/pkg/kernels/__init__.py", "src/pkg/kernels/a.cu", "src/pkg/kernels/b.cu"]
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path / "project"
-    for name in [*PACKAGE, "csrc/c.cu", "include/x.h"]:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("// nothing\n")
-    return root
-
-
-def names(root: Path, table: dict | None = None) -> dict[str, str]:
-    files = [WheelFile(root / name, name.removeprefix("src/")) for name in PACKAGE]
-    return {module.name: module.paths[0] for module in select(Config.from_table(table or {}), root, files)}
 
 
 def test_a_byte_order_mark_is_dropped(root: Path) -> None:

@@ -12,30 +12,12 @@ import pytest
 
 from cuda_wheel.builder.wheel.stubs import stub, variant_loader_stub
 from cuda_wheel.runtime.manifest import Manifest
-from tests.support.processes import pip_wheel, run
+from tests.support.attaching_package import FILES, built_wheel
+from tests.support.processes import run
 from tests.support.projects import BACKENDS, copy_fixture
 from tests.support.wheels import contents
 
 pytestmark = pytest.mark.one_toolchain
-
-
-INIT = '''"""The kernels."""
-import cuda_wheel
-__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)
-'''
-
-
-TWO = """
-extern "C" __global__ void scale(float* x, float by, int n, bool b, float2 z) {}
-namespace ns { __global__ void shift(double* x) {} }
-template <class T> __global__ void generic(T* x) {}
-#define MAKE(name, type) \\
-    __global__ void name(type* x) {}
-MAKE(made, int)
-"""
-
-
-FILES = {"demo/kernels/__init__.py": INIT, "demo/kernels/helper.py": "", "demo/kernels/two.cu": TWO}
 
 
 RICH = '''"""The kernels, and more."""
@@ -78,13 +60,6 @@ shift.launch(1)  # no block
 """
 
 
-def built(project: Path, tmp_path: Path) -> Path:
-    result = pip_wheel(project, tmp_path / "dist", CUDAARCHS="80-real")
-    assert result.returncode == 0, result.stdout
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    return wheel
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("loader", ["dependency", "vendor"])
 def test_a_stub_describes_every_kernel_to_type_checkers(
@@ -93,7 +68,7 @@ def test_a_stub_describes_every_kernel_to_type_checkers(
     init = RICH if loader == "dependency" else RICH.replace("cuda_wheel", ".._cuda_wheel")
     files = {**FILES, "demo/kernels/__init__.py": init, "demo/py.typed": ""}
     files["demo/kernels/helper.py"] = "def helped(x: int) -> str: return str(x)\n"
-    wheel = built(make_project(f'[tool.cuda-wheel]\nloader = "{loader}"', **files), tmp_path)
+    wheel = built_wheel(make_project(f'[tool.cuda-wheel]\nloader = "{loader}"', **files), tmp_path)
     site = tmp_path / "site"
     run(sys.executable, "-m", "zipfile", "-e", wheel, site)
     (tmp_path / "user.py").write_text(USER)
@@ -137,7 +112,7 @@ def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None
     stubs = set()
     for backend in BACKENDS:
         project = copy_fixture("saxpy", tmp_path / backend / "project", extra, backend)
-        wheel = built(project, tmp_path / backend)
+        wheel = built_wheel(project, tmp_path / backend)
         stubs.add(contents(wheel)["saxpy_demo/kernels/__init__.pyi"])
     (one,) = stubs
     assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in one
@@ -146,7 +121,7 @@ def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None
 @pytest.mark.slow
 def test_an_existing_stub_is_kept(make_project: Callable[..., Path], tmp_path: Path) -> None:
     own = "from typing import Any\nscale: Any\n"
-    wheel = built(make_project(**FILES, **{"demo/kernels/__init__.pyi": own}), tmp_path)
+    wheel = built_wheel(make_project(**FILES, **{"demo/kernels/__init__.pyi": own}), tmp_path)
     assert contents(wheel)["demo/kernels/__init__.pyi"] == own.encode()
 
 
@@ -178,7 +153,7 @@ def test_the_command_writes_stubs_into_the_source_tree(make_project: Callable[..
 
 def test_no_stub_without_attach(make_project: Callable[..., Path], tmp_path: Path) -> None:
     files = {**FILES, "demo/kernels/__init__.py": "# attach is not called here\n"}
-    wheel = built(make_project(**files), tmp_path)
+    wheel = built_wheel(make_project(**files), tmp_path)
     assert not [name for name in contents(wheel) if name.endswith(".pyi")]
 
 

@@ -10,23 +10,12 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.runtime.parts.attach import attached, not_attached
-from tests.support.processes import pip_wheel, run
+from tests.support.attaching_package import FILES, INIT, built_wheel
+from tests.support.processes import run
 from tests.support.projects import KERNEL, ROOT
 
 pytestmark = pytest.mark.one_toolchain
 
-INIT = '''"""The kernels."""
-import cuda_wheel
-__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)
-'''
-TWO = """
-extern "C" __global__ void scale(float* x, float by, int n, bool b, float2 z) {}
-namespace ns { __global__ void shift(double* x) {} }
-template <class T> __global__ void generic(T* x) {}
-#define MAKE(name, type) \\
-    __global__ void name(type* x) {}
-MAKE(made, int)
-"""
 SHOW = """
 import demo.kernels as kernels
 from demo.kernels import scale, shift
@@ -49,7 +38,6 @@ module 'demo.kernels' has no attribute 'generic'
 demo.kernels.helper <Kernel 'made' of demo.kernels.two: not loaded yet>
 <Module demo.kernels.two: not loaded yet>
 """
-FILES = {"demo/kernels/__init__.py": INIT, "demo/kernels/helper.py": "", "demo/kernels/two.cu": TWO}
 
 
 def show(folder: Path) -> str:
@@ -62,7 +50,7 @@ def shown(*names: str, shift: str) -> str:
 
 
 def test_attributes_of_a_package_in_a_wheel(make_project: Callable[..., Path], tmp_path: Path) -> None:
-    wheel = built(make_project(**FILES), tmp_path)
+    wheel = built_wheel(make_project(**FILES), tmp_path)
     run(sys.executable, "-m", "zipfile", "-e", wheel, tmp_path / "site")
     for place in (tmp_path / "site", wheel):  # the second is imported as a zip
         assert show(place) == shown("made", "scale", "shift", "two", shift="ns::shift")
@@ -171,13 +159,6 @@ def test_names_of_several_kernels_are_warned_of_and_explained(
 
 
 # --- stubs -----------------------------------------------------------------------------------------
-
-
-def built(project: Path, tmp_path: Path) -> Path:
-    result = pip_wheel(project, tmp_path / "dist", CUDAARCHS="80-real")
-    assert result.returncode == 0, result.stdout
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
-    return wheel
 
 
 @pytest.mark.slow

@@ -16,12 +16,10 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.launching import launcher_of
-from cuda_wheel.runtime.manifest import Parameter
-from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.bind import launch_by_address
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch, cupy_array, torch_tensor
 from tests.support.driver import Driver, Result
-from tests.support.launches import kernel_of, takes
+from tests.support.launches import kernel_of, saxpy, takes
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -31,15 +29,6 @@ X, Y = 0x1000, 0x2000
 @pytest.fixture
 def driver(use: Callable[..., Driver]) -> Driver:
     return use((9, 0))
-
-
-def saxpy() -> Kernel:
-    return kernel_of(
-        Parameter("f32", 0, 4, "float"),
-        Parameter("u64", 8, 8, "const float*"),
-        Parameter("u64", 16, 8, "float*"),
-        Parameter("u32", 24, 4, "int"),
-    )
 
 
 def numbers(driver: Driver) -> tuple[Any, ...]:

@@ -13,18 +13,10 @@ from cuda_wheel.runtime.arguments import (
 )
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.parts.buffers import device_bytes, host_bytes
+from tests.support.array_libraries import fake
+from tests.support.launches import array_interface
 
 pytestmark = pytest.mark.one_toolchain
-
-
-def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
-    """Return a class that imitates one of a library."""
-    return type(name, bases, {"__module__": library, **members})
-
-
-def array_interface(typestr: str = "<f4", *, address: int | None = 8, **more: Any) -> Any:
-    interface = {"shape": (1,), "typestr": typestr, "data": (address, False), "version": 3, **more}
-    return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
 
 
 DATES = np.zeros(1, "M8[s]")  # 8 bytes that have no buffer

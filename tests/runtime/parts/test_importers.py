@@ -8,17 +8,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 import cuda_wheel
-from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.runtime.errors import ImageError
 from tests.support.driver import Driver
-from tests.support.package_files import SAXPY, with_loader
+from tests.support.package_files import FATBIN, SAXPY
 
 if sys.version_info >= (3, 11):
     from importlib.resources.abc import Traversable
@@ -27,50 +25,6 @@ else:
 
 
 pytestmark = pytest.mark.one_toolchain
-
-
-FATBIN = "saxpy_demo/kernels/saxpy.fatbin"
-
-
-@pytest.fixture
-def files(fixture_wheel: Callable[[str], Path]) -> dict[str, bytes]:
-    """Return the files of the saxpy wheel by name, with a copy of the loader."""
-    return with_loader(fixture_wheel("saxpy"))
-
-
-@pytest.fixture
-def check(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Return a function that loads saxpy and attaches its kernels, with cuda-wheel's loader and with the copy in the
-    package, and checks that the driver gets the right image. Its first argument is put first on `sys.path` (a path) or
-    `sys.meta_path` (a finder)."""
-
-    def forget() -> None:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
-            del sys.modules[name]
-
-    def check(entry: object, files: Mapping[str, bytes]) -> None:
-        forget()
-        with monkeypatch.context() as patch:
-            if isinstance(entry, str | Path):
-                patch.setattr(sys, "path", [str(entry), *sys.path])
-            else:
-                patch.setattr(sys, "meta_path", [entry, *sys.meta_path])
-            importlib.invalidate_caches()
-            own = importlib.import_module(f"saxpy_demo.{VENDORED_PACKAGE}")
-            assert Path(own.__file__).parts[-3:] == ("saxpy_demo", VENDORED_PACKAGE, "__init__.py")
-            kernels = importlib.import_module("saxpy_demo.kernels")
-            assert kernels.__all__ == ["saxpy"]
-            assert own.attach("saxpy_demo.kernels")[2] == ["saxpy"]
-            driver = use((8, 6))
-            for load in (cuda_wheel.load, own.load):
-                image = load(SAXPY).image
-                assert driver.loaded == [files[FATBIN][image.offset : image.offset + image.size]]
-                driver.loaded.clear()
-            assert kernels.saxpy.handle == 0xBEEF
-        forget()
-
-    yield check
-    forget()
 
 
 class InMemory:

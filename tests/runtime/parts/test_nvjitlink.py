@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,26 +17,6 @@ from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.driver import Driver
 
 Use = Callable[..., Driver]
-
-
-@pytest.fixture
-def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Return a function that builds a project with a `[tool.cuda-wheel]` table and puts its images on the path."""
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
-
-    def build(table: str) -> None:
-        result = cuda_wheel(
-            "build",
-            make_project(f"[tool.cuda-wheel]\n{table}"),
-            "-o",
-            tmp_path / "out",
-            CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"),
-        )
-        assert result.returncode == 0, result.stdout
-        monkeypatch.syspath_prepend(tmp_path / "out")
-
-    yield build
-    sys.modules.pop("demo", None)
 
 
 JIT = 'architectures = ["120-real", "80-virtual"]'

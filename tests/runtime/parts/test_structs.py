@@ -4,32 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from cuda_wheel.runtime.parts.structs import StructConverter, _holds, _number_kind
+from tests.support.array_libraries import fake
+from tests.support.launches import array_interface, refused
 
 pytestmark = pytest.mark.one_toolchain
-
-
-def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
-    """Return a class that imitates one of a library."""
-    return type(name, bases, {"__module__": library, **members})
-
-
-def array_interface(typestr: str = "<f4", *, address: int | None = 8, **more: Any) -> Any:
-    interface = {"shape": (1,), "typestr": typestr, "data": (address, False), "version": 3, **more}
-    return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
-
-
-def refused(convert: Callable[..., Any], *args: Any) -> str:
-    """Return the reason with which a converter refuses a value."""
-    with pytest.raises(TypeError) as caught:
-        convert(*args)
-    return str(caught.value)
 
 
 def packed(cpp: str, size: int, value: Any) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,48 +11,15 @@ import pytest
 from cuda_wheel.runtime.arguments import (
     plain_number,
 )
-from cuda_wheel.runtime.arrays import PointerConverter
 from cuda_wheel.runtime.parts.untyped_parameters import (
     RawScalarConverter,
     RawWordConverter,
 )
+from tests.support.array_libraries import fake
 from tests.support.driver import Driver
+from tests.support.launches import MEMORY_OF_GPU_1, ON_GPU_1, array_interface, read, refused
 
 pytestmark = pytest.mark.one_toolchain
-
-
-def fake(library: str, name: str, *bases: type, **members: Any) -> Any:
-    """Return a class that imitates one of a library."""
-    return type(name, bases, {"__module__": library, **members})
-
-
-def array_interface(typestr: str = "<f4", *, address: int | None = 8, **more: Any) -> Any:
-    interface = {"shape": (1,), "typestr": typestr, "data": (address, False), "version": 3, **more}
-    return fake("numba", "DeviceArray", __cuda_array_interface__=interface)()
-
-
-def read(converter: PointerConverter, value: Any, device: int | None = None, stream: int = -1) -> int:
-    """Return the address that a converter reads from a value, without waiting for it."""
-    return converter[type(value)](value, device, stream, [])
-
-
-def refused(convert: Callable[..., Any], *args: Any) -> str:
-    """Return the reason with which a converter refuses a value."""
-    with pytest.raises(TypeError) as caught:
-        convert(*args)
-    return str(caught.value)
-
-
-@pytest.fixture
-def two(use: Callable[..., Driver]) -> Driver:
-    """Return a driver with two GPUs, of which the second has the memory at 0x5000."""
-    driver = use((8, 6), (9, 0))
-    driver.context.device = 0
-    driver.pointers[0x5000] = {"DEVICE_ORDINAL": 1, "MEMORY_TYPE": 2, "IS_MANAGED": 0}
-    return driver
-
-
-ON_GPU_1 = "is an array on GPU 1, but the launch is on GPU 0"
 
 
 def test_a_scalar_of_machine_code_takes_bytes() -> None:
@@ -83,6 +49,7 @@ def test_an_array_of_numpy_is_no_word() -> None:
 
 
 def test_an_array_of_numpy_may_stand_for_one_on_the_gpu(two: Driver) -> None:
+    two.pointers[0x5000] = MEMORY_OF_GPU_1
     """A subclass has the array interface, or an array without dimensions holds the object that has it."""
     on_gpu = array_interface(address=0x5000)
     managed: Any = np.zeros(1, "f4").view(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +11,7 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import ImageError, JitOptions, LinkError, LinkInput
 from cuda_wheel.runtime.parts.linking.inputs import link_input_of
-from tests.support.driver import Driver
 from tests.support.linkable import APPLY, USER, compiled, piece
-
-Use = Callable[..., Driver]
 
 # --- pieces --------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,11 +11,7 @@ import cuda_wheel as package
 from cuda_wheel import JitOptions, LinkError
 from cuda_wheel.runtime.manifest import dotted
 from cuda_wheel.runtime.parts.linking.strategy import LinkUnit, strategies
-from tests.support.driver import Driver
 from tests.support.linkable import APPLY, BOTH, FORMS, USER, compiled, fatbin
-
-Use = Callable[..., Driver]
-
 
 BASE = LinkUnit("lib.cu", {"ltoir": b"", "ptx": b""}, (12, 9), (12, 0))
 LTOIR, PTX, CUBIN, CUDA = (LinkUnit(f"user{FORMS[kind]}", {kind: b""}) for kind in ("ltoir", "ptx", "cubin", "cuda"))
