@@ -164,7 +164,7 @@ _SYMBOL = re.compile(r"'([A-Za-z_$][\w$]*)'")
 _OTHER_GPU = "is machine code for"
 """Part of this package's own message for a cubin that is for another GPU, which it gives before the linker reads it."""
 
-_HELP = {
+_LINK_HELP = {
     Cause.UNDEFINED: (
         'add a source that defines it to the module\'s sources, with extern "C" in both or in neither; if the user of '
         "the module is to define it, list it in extern"
@@ -196,16 +196,16 @@ def link_failure(module: SourceModule, target: Target, nvjitlink: str, error: Ex
     readable = [_SYMBOL.sub(lambda match: f"'{_as_written(match[1])}'", line) for line in lines]
     places = [f"  {name}{where}" for name in names if (where := module.mentions(name))]
     head = f"{module.label} does not link for {target} with nvJitLink {nvjitlink}:"
-    return "\n".join([head, *readable, *places, *_help("\n".join(lines))])
+    return "\n".join([head, *readable, *places, *_link_help("\n".join(lines))])
 
 
-def _help(log: str) -> list[str]:
+def _link_help(log: str) -> list[str]:
     found = set(causes(log))
     if Cause.PTX_FOR_NEWER_GPU in found:
         found.add(Cause.LTOIR_FOR_NEWER_GPU)
     if _OTHER_GPU in log:
         found.add(Cause.BAD_INPUT)
-    return [f"help: {text}" for cause, text in _HELP.items() if cause in found][:1]
+    return [f"help: {text}" for cause, text in _LINK_HELP.items() if cause in found][:1]
 
 
 def _as_written(symbol: str) -> str:

@@ -24,6 +24,7 @@ from cuda_wheel.runtime.manifest import (
     count,
     damaged,
     parse_version,
+    printable,
 )
 from cuda_wheel.runtime.parts.variants import read_macros
 
@@ -70,7 +71,7 @@ def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:
 def _check_file(file: ManifestFile, content: bytes) -> None:
     """Raise ValueError or ImageError if the head of a manifest file is wrong, or if it is followed by anything but
     blocks."""
-    printable(file.name)
+    _name(file.name)
     if not file.variants or len(file.variants) < len(file.head["variants"]):
         raise ValueError("a variant appears twice, or there is none")
     for _, _, digest in file.blocks:
@@ -94,7 +95,7 @@ def _check(manifest: Manifest) -> None:
     """Raise ValueError, TypeError or AttributeError if a value in a manifest is impossible."""
     texts = [*manifest.toolchain.items(), manifest.sources, manifest.options, manifest.host_code]
     for text in [each for some in texts for each in some]:
-        printable(text)
+        _name(text)
     parse_version(manifest.toolchain["nvrtc"])
     _check_sha256(manifest.fatbin_sha256)
     if manifest.long_size is not None:
@@ -109,15 +110,14 @@ def _check(manifest: Manifest) -> None:
     for external in manifest.extern:
         _check_symbol(external.symbol)
         for text in (external.name, external.declaration):
-            printable(text)
+            _name(text)
     for kernel in manifest.kernels:
         _check_kernel(kernel, {str(image.target) for image in manifest.images})
     for variable in manifest.globals:
         if variable.space not in ("global", "constant", "managed"):
             raise ValueError(f"a variable has the memory space {variable.space!r}")
-        printable(variable.name)
+        _name(variable.name)
         _check_symbol(variable.symbol)
-        count(variable.size)
     _check_images(manifest)
     _check_unique("symbol", [info.symbol for info in manifest.kernels])
     _check_unique("symbol", [info.symbol for info in manifest.globals])
@@ -137,13 +137,13 @@ def _check_variants(manifests: Sequence[Manifest]) -> None:
 def _check_image(image: Image) -> None:
     _check_sha256(image.sha256)
     if image.source is not None:
-        printable(image.source)
+        _name(image.source)
     if (image.ptx_version is None) != (image.kind != "ptx"):
         raise ValueError(f"{image} has the PTX version {image.ptx_version}")
     if image.kind == "ltoir" and image.source is None:
         raise ValueError(f"{image} has no source, but LTO-IR must be linked")
     for symbol, figures in image.resources.items():
-        printable(symbol)
+        _name(symbol)
         if not "".join(figures).isprintable():
             raise ValueError(f"{figures!r} has names that are not printable")
         for figure in figures.values():
@@ -151,14 +151,13 @@ def _check_image(image: Image) -> None:
 
 
 def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
-    printable(kernel.name)
+    _name(kernel.name)
     _check_symbol(kernel.symbol)
     for each in kernel.parameters:
-        for text in (each.type, *([each.cpp] if each.cpp != "" else []), *([each.name] if each.name != "" else [])):
-            printable(text)
+        _name(each.type)
         if each.struct is not None and each.struct.size != each.size:
             raise ValueError(f"a parameter of {each.size} bytes is a struct of {each.struct.size}")
-    if not targets.issuperset(map(printable, kernel.absent)):
+    if not targets.issuperset(map(_name, kernel.absent)):
         raise ValueError(f"{kernel.name} is absent from {', '.join(kernel.absent)}, but not all are images here")
 
 
@@ -170,7 +169,7 @@ def _check_structs(structs: Mapping[str, Any]) -> None:
         """Check a struct and those of its fields; return its size in bytes. KeyError if it contains itself."""
         if key not in sizes:
             item = waiting.pop(key)
-            printable(item["name"])
+            _name(item["name"])
             size = count(item["size"], 1)
             for field in item["fields"]:
                 _check_field(field, check(field["struct"]) if "struct" in field else None, size)
@@ -198,15 +197,15 @@ def _check_field(field: Mapping[str, Any], struct: int | None, size: int) -> Non
         raise ValueError(f"a field has {len(shape)} dimensions")
     end = count(field["offset"]) + struct * prod(shape)
     if end > size:
-        raise ValueError(f"the field {printable(field['name'])} ends at {end} in a struct of {size} bytes")
-    printable(field["name"])
+        raise ValueError(f"the field {_name(field['name'])} ends at {end} in a struct of {size} bytes")
+    _name(field["name"])
 
 
-def printable(value: object) -> str:
-    # Names go to terminals and to the driver: no control characters, no lone surrogates.
-    if not isinstance(value, str) or not value or not value.isprintable():
+def _name(value: object) -> str:
+    """Return a printable text that is not empty; raises ValueError for anything else."""
+    if not value:
         raise ValueError(f"{value!r} is not a printable string")
-    return value
+    return printable(value)
 
 
 _SYMBOL_CHARACTERS = str.maketrans("$%.", "___")
@@ -215,7 +214,7 @@ _SYMBOL_CHARACTERS = str.maketrans("$%.", "___")
 def _check_symbol(value: object) -> None:
     """Raise ValueError for a value that is not a symbol. Source: PTX ISA, "Identifiers"; other compilers also write
     dots."""
-    text = printable(value)
+    text = _name(value)
     if not text.isascii() or not text.translate(_SYMBOL_CHARACTERS).isidentifier():
         raise ValueError(f"{value!r} is not a symbol")
 

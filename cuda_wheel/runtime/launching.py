@@ -194,9 +194,8 @@ class Launcher:
         self.functions = LaunchFunctions(kernel.name, self.checked, self._unchecked, self._several, steps)
         namespace = self.functions.namespace
         kernel.module.on_unload(lambda: namespace.update(loaded=False))
-        self._handle = ctypes.c_void_p.from_param(
-            kernel.handle
-        )  # after the line above: raises if the module is unloaded
+        # After the line above, because this raises if the module is unloaded.
+        self._handle = ctypes.c_void_p.from_param(kernel.handle)
         self.launch = self.functions.launch()
         """Function with the parameters of `Kernel.launch`."""
         self.launch.__doc__ = type(kernel).launch.__doc__
@@ -279,7 +278,7 @@ class Launcher:
             if device_of_first(args) is None:
                 device_with_context()
             code = self._launch_kernel(*call)
-        # Another GPU may be current than in _prepare.
+        # Another GPU may be current than in `prepare`.
         if code == int(driver.CUresult.CUDA_ERROR_INVALID_VALUE) and configuration.shared_memory:
             allow_block(self._kernel, 1, configuration.shared_memory)
             code = self._launch_kernel(*call)

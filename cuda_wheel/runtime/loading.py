@@ -12,6 +12,7 @@ from .rules import How, Resolution, resolve
 
 if TYPE_CHECKING:
     from .jit import JitOptions
+
 __all__ = ["load", "load_found", "load_ptx"]
 
 

@@ -49,6 +49,7 @@ __all__ = [
     "macro_text",
     "manifest_of_record",
     "parse_version",
+    "printable",
     "resources_of",
     "same_macros",
     "sha256_of",
@@ -506,7 +507,7 @@ def manifest_of_record(
         images=tuple(map(_image, _list(record["images"]), resources)),
         kernels=kernels,
         globals=tuple(
-            GlobalInfo(_text(each["name"]), _text(each["symbol"]), each["space"], count(each["size"]))
+            GlobalInfo(printable(each["name"]), printable(each["symbol"]), each["space"], count(each["size"]))
             for each in _list(record["globals"])
         ),
         extern=tuple(External(**each) for each in _list(record["extern"])),
@@ -554,9 +555,9 @@ def kernel_of(row: Mapping[str, Any], structs: Mapping[str, "Struct"]) -> Kernel
             raise ValueError(f"a parameter of {size} bytes starts at {start}, the one before ends at {end}")
         end = start + size
         struct = structs[each["struct"]] if "struct" in each and structs else None
-        texts = _text(each["cpp"]), _text(each.get("name", ""))
-        parameters.append(Parameter(_text(each["type"]), start, size, *texts, struct))
-    return KernelInfo(_text(row["name"]), _text(row["symbol"]), tuple(parameters), tuple(_list(row["absent"])))
+        texts = printable(each["cpp"]), printable(each.get("name", ""))
+        parameters.append(Parameter(printable(each["type"]), start, size, *texts, struct))
+    return KernelInfo(printable(row["name"]), printable(row["symbol"]), tuple(parameters), tuple(_list(row["absent"])))
 
 
 def _list(value: Any) -> list[Any]:
@@ -565,15 +566,15 @@ def _list(value: Any) -> list[Any]:
     return value
 
 
-def _text(value: object) -> str:
-    # Names go to terminals and to the driver: no control characters, no lone surrogates.
+def printable(value: object) -> str:
+    """Return a text without control characters and lone surrogates; raises ValueError for anything else."""
     if not isinstance(value, str) or not value.isprintable():
         raise ValueError(f"{value!r} is not a printable string")
     return value
 
 
 def _file_name(value: object) -> str:
-    text = _text(value)
+    text = printable(value)
     if text != os.path.basename(text) or "\\" in text or text in ("", ".", ".."):
         raise ValueError(f"fatbin file {text!r} is not a file name without a folder")
     return text

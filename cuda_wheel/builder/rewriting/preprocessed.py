@@ -281,9 +281,8 @@ class TranslationUnit:
         dependent = self._dependent(block, classes, functions)
         if not self._may_use(block, [each for named in dependent.values() for each in named]):
             return None
-        names = sorted(
-            dependent, key=lambda name: (name.startswith("_"), name)
-        )  # those of the project before a library's
+        # Names of the project come before those of a library, which begin with an underscore.
+        names = sorted(dependent, key=lambda name: (name.startswith("_"), name))
         return next(name for name in names if self._may_use(block, dependent[name]))
 
     def _dependent(

@@ -56,17 +56,16 @@ class UnknownSignConverter(IntegerConverter):
 def integer_of_unknown_sign(number: Any, size: int) -> int:
     """Return the unsigned integer with the bytes of a number, for a parameter of `size` bytes; raise TypeError or
     OverflowError where that is not certain."""
-    integer: int = number.__index__()
-    if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
-        raise OverflowError
+    word = any_integer(number, size)
     is_typed = is_of(type(number), "numpy", "integer") and number.dtype.itemsize == size
-    if not is_typed and not 0 <= integer < 1 << 8 * size - 1:
+    if not is_typed and word >= 1 << 8 * size - 1:  # with a sign, that would be another number
+        integer = number.__index__()
         signed, type_ = ("a signed", "int") if integer < 0 else ("an unsigned", "uint")
         raise TypeError(
             f"{value_text(number)} fits {signed} parameter only, and whether this one is signed is not known: pass "
             f"numpy.{type_}{8 * size}({integer})"
         )
-    return integer & (1 << 8 * size) - 1
+    return word
 
 
 class RawScalarConverter(IntegerConverter):
