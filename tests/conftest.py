@@ -95,7 +95,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     longest, so that at the end of a parallel run no process waits for one of them."""
     if half := config.getoption("--cases"):
         kept = half_of_the_cases(items, half)
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        config.hook.pytest_deselected(items=list(set(items).difference(kept)))
         items[:] = kept
     for item in items:
         if not _NVIDIA_TOOLS.isdisjoint(getattr(item, "fixturenames", ())):

@@ -128,14 +128,13 @@ def wheel(shape: str, share: Share, extra: str) -> Path:
 
 
 @pytest.fixture
-def installed(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def installed(wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The wheel's files in a folder on the path."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     forget_package("demo")
-    yield tmp_path / "site"
-    forget_package("demo")
+    return tmp_path / "site"
 
 
 COMMANDS = {

@@ -18,6 +18,7 @@ import cuda_wheel
 from cuda_wheel.runtime.parts import tuned_tables as choices
 from cuda_wheel.tuning.tuner import GpuTimer
 from tests.gpu.support import Memory, value
+from tests.support.loaded_modules import forget_package
 from tests.support.processes import run
 from tests.support.projects import ROOT, pyproject_head, write_files
 from tests.support.toolchains import installed_extra
@@ -106,8 +107,7 @@ def project(nvrtc: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nothin
     monkeypatch.syspath_prepend(str(root))
     monkeypatch.setenv("PYTHONPATH", f"{root}:{ROOT}")
     yield root
-    for name in [name for name in sys.modules if name.partition(".")[0] == "demo"]:
-        del sys.modules[name]
+    forget_package("demo")
     choices.forget()
 
 

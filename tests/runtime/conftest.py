@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime.module import forget_all
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch
 from tests.support.driver import Driver
+from tests.support.loaded_modules import forget_package
 from tests.support.package_files import FATBIN, SAXPY, with_loader
 
 
@@ -34,12 +35,6 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> StandInCuPy:
     return module
 
 
-@pytest.fixture(autouse=True)
-def _no_package_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the package `demo` of an earlier test, and after this one its own: many tests build one of that name."""
-    monkeypatch.delitem(sys.modules, "demo", raising=False)
-
-
 @pytest.fixture
 def driver(use: Callable[..., Driver]) -> Driver:
     return use((8, 6))
@@ -54,7 +49,7 @@ def two(use: Callable[..., Driver]) -> Driver:
 
 
 @pytest.fixture
-def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Return a function that builds a project with a `[tool.cuda-wheel]` table and puts its images on the path."""
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
 
@@ -69,20 +64,17 @@ def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert result.returncode == 0, result.stdout
         monkeypatch.syspath_prepend(tmp_path / "out")
 
-    yield build
-    sys.modules.pop("demo", None)
+    return build
 
 
 @pytest.fixture
-def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put the unpacked saxpy wheel on the path; nothing of it is imported or loaded."""
     folder = unpacked("saxpy")
     monkeypatch.syspath_prepend(folder)
     forget_all()
     driver_module.reset()
-    yield folder
-    for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
-        del sys.modules[name]
+    return folder
 
 
 @pytest.fixture
@@ -92,17 +84,13 @@ def files(fixture_wheel: Callable[[str], Path]) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def check(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+def check(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return a function that loads saxpy and attaches its kernels, with cuda-wheel's loader and with the copy in the
     package, and checks that the driver gets the right image. Its first argument is put first on `sys.path` (a path) or
     `sys.meta_path` (a finder)."""
 
-    def forget() -> None:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "saxpy_demo"]:
-            del sys.modules[name]
-
     def check(entry: object, files: Mapping[str, bytes]) -> None:
-        forget()
+        forget_package("saxpy_demo")
         with monkeypatch.context() as patch:
             if isinstance(entry, str | Path):
                 patch.setattr(sys, "path", [str(entry), *sys.path])
@@ -120,7 +108,5 @@ def check(use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch) -> Iterat
                 assert driver.loaded == [files[FATBIN][image.offset : image.offset + image.size]]
                 driver.loaded.clear()
             assert kernels.saxpy.handle == 0xBEEF
-        forget()
 
-    yield check
-    forget()
+    return check

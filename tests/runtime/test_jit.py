@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,7 +118,6 @@ def test_ptx_without_the_first_kernel_is_compiled_when_it_is_loaded(
     with pytest.raises(DriverError, match=r"CUDA_ERROR_INVALID_PTX[^$]*ptxas fatal"):
         loading.load("demo.part")
     assert failing.unloaded
-    sys.modules.pop("demo", None)
 
 
 def test_ptx_without_any_kernel_is_compiled_when_it_is_loaded(
@@ -137,7 +135,6 @@ def test_ptx_without_any_kernel_is_compiled_when_it_is_loaded(
     with pytest.raises(DriverError, match=r"CUDA_ERROR_INVALID_PTX[^$]*ptxas fatal"):
         loading.load("demo.part")
     assert failing.unloaded
-    sys.modules.pop("demo", None)
 
 
 @pytest.mark.parametrize("missing_in", ["driver", "bindings"])
@@ -161,7 +158,6 @@ def test_a_driver_that_cannot_count_kernels_compiles_at_the_first_use_of_a_varia
     driver.context.device = 0
     with pytest.raises(DriverError, match=r"looking for table[^$]*CUDA_ERROR_INVALID_PTX[^$]*ptxas fatal"):
         module.globals["table"].address  # noqa: B018
-    sys.modules.pop("demo", None)
 
 
 # --- more than one GPU, more than one process -------------------------------------------------------

@@ -36,7 +36,7 @@ from cuda_wheel.runtime.manifest import Image, Manifest
 from cuda_wheel.runtime.rules import resolve, unsupported
 from tests.soak import SOAK, amount
 from tests.support.driver import Driver, Result
-from tests.support.loaded_modules import forget_loaded_modules
+from tests.support.loaded_modules import forget_loaded_modules, forget_package
 from tests.support.manifests import assembled
 from tests.support.processes import pip_wheel
 from tests.support.projects import pyproject_head
@@ -153,8 +153,7 @@ def site(original: OriginalWheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         archive.extractall(folder)
     monkeypatch.syspath_prepend(folder)
     yield folder
-    for name in [name for name in sys.modules if name.partition(".")[0] == "damaged"]:
-        del sys.modules[name]
+    forget_package("damaged")
 
 
 # --- mutations -----------------------------------------------------------------------------
@@ -510,7 +509,6 @@ def test_a_damaged_wheel_gives_an_error_or_the_right_kernels(
             run_commands(path, random)
             if command("verify", path)[0] == 0:
                 assert unpacked_files(changed) == original.files
-        for name in [name for name in sys.modules if name.partition(".")[0] == "damaged"]:
-            del sys.modules[name]
+        forget_package("damaged")
         path.unlink()
     count("mutations", number)

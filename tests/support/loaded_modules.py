@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -23,6 +24,14 @@ def forget_package(name: str) -> None:
     for each in [each for each in sys.modules if each.partition(".")[0] == name]:
         del sys.modules[each]
     importlib.invalidate_caches()
+
+
+@pytest.fixture(autouse=True)
+def no_package_of_another_test() -> Iterator[None]:
+    """Forget the packages of a test after it: many tests build one of the same name."""
+    yield
+    for name in ("demo", "saxpy_demo"):
+        forget_package(name)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ NVRTC and nvJitLink are real. `tests/builder/test_floating_point.py` compares th
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -142,9 +141,7 @@ def make(make_project, cuda_wheel: Callable[..., Any], tmp_path: Path, monkeypat
         (tmp_path / "site/demo/__init__.py").touch()
 
     monkeypatch.syspath_prepend(tmp_path / "site")
-    yield make
-    for name in [name for name in sys.modules if name.partition(".")[0] == "demo"]:
-        del sys.modules[name]
+    return make
 
 
 LTO, AS_PTX = JitOptions(), JitOptions(lto=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import shutil
 import subprocess
@@ -21,6 +20,7 @@ from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.runtime.errors import PARTS, ImageError, UnknownKernelError, UnknownVariantError
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text, whole_fatbin
 from tests.support.driver import Driver
+from tests.support.loaded_modules import forget_package
 from tests.support.processes import run
 from tests.support.projects import pyproject_head, write_files
 
@@ -80,9 +80,7 @@ def built(tree: Path) -> Path:
 
 def put_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "demo"]:
-        monkeypatch.delitem(sys.modules, name)
-    importlib.invalidate_caches()
+    forget_package("demo")
 
 
 @pytest.fixture(params=["wheel", "source tree"])

@@ -6,7 +6,7 @@ import json
 import shutil
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -167,14 +167,13 @@ def test_several_sizes_count_together_and_strings_must_be_equal() -> None:
 
 
 @pytest.fixture
-def site(variants_build: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def site(variants_build: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a copy of the built package with variants on the path, with a table, and return the package's folder."""
     shutil.copytree(variants_build[0], tmp_path / "site")
     table = table_text("demo.update", [row(), row(problem={"n": 10}, kernel="gemm<MATH_TYPE, NUM_MODES>")])
     (tmp_path / "site/demo/update.tuned.json").write_text(table)
     put_on_path(tmp_path / "site", monkeypatch)
-    yield tmp_path / "site/demo"
-    forget_package("demo")
+    return tmp_path / "site/demo"
 
 
 def put_on_path(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

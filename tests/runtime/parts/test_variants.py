@@ -24,6 +24,7 @@ from cuda_wheel.runtime.manifest import Manifest, full_name, same_macros
 from cuda_wheel.runtime.parts import variants as variants_module
 from cuda_wheel.runtime.parts.variants import read_macros, unknown_variant
 from tests.support.driver import Driver
+from tests.support.loaded_modules import forget_package
 from tests.support.manifests import assembled
 from tests.support.processes import run
 
@@ -32,9 +33,7 @@ pytestmark = pytest.mark.one_toolchain
 
 def put_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "demo"]:
-        monkeypatch.delitem(sys.modules, name)
-    importlib.invalidate_caches()
+    forget_package("demo")
 
 
 @pytest.fixture

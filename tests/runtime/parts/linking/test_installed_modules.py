@@ -29,6 +29,7 @@ from cuda_wheel.runtime.parts.linking.strategy import relocatable_group
 from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.driver import Driver, Result
 from tests.support.linkable import APPLY, USER, compiled, fatbin, piece
+from tests.support.loaded_modules import forget_package
 from tests.support.processes import run
 
 Use = Callable[..., Driver]
@@ -91,8 +92,7 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.syspath_prepend(tmp_path / "site")
     yield make
-    for name in [name for name in sys.modules if name.partition(".")[0] == "lib"]:
-        del sys.modules[name]
+    forget_package("lib")
 
 
 NAME = "lib.kernels.apply"
