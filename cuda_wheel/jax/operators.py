@@ -68,7 +68,7 @@ def differentiable(
             "with jax.custom_vjp"
         )
     inputs = [each.name for each in roles.inputs]
-    gradients = gradient_names(operator, roles)
+    gradients = gradient_names(operator, roles.inputs, roles.outputs)
     wanted = bound(f"{operator}: backward", backward, {*inputs, *roles.outputs, *gradients}).names or ()
 
     needed = [f"grad_{name}" for name in roles.outputs if not _has_integers(kernels, roles.names.index(name))]

@@ -173,11 +173,19 @@ class InputArgument(NamedTuple):
 
     name: str
     type: str
-    """Type that stubs give the parameter: "Pointer" for an array, "Integer", "Real" or "bool"."""
+    """Type that stubs give the parameter: "Pointer" for an array, "Integer", "Real" or "bool". Arguments of an
+    operator that is a Python function may also be "Pointers", a list of arrays, or "Other", which no kernel takes."""
     written: bool
     """Whether the kernel writes the array."""
     has_default: bool
     default: Any
+    is_optional: bool = False
+    """Whether None may be passed for the array."""
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the argument is an array or a list of arrays."""
+        return self.type in ("Pointer", "Pointers")
 
 
 class OperatorArguments(NamedTuple):
@@ -259,7 +267,9 @@ def operator_arguments(
         elif name not in values:
             _check_input(operator, kernels.name, parameter, name, type_, name in read_only)
             default = _default(operator, parameter, name, type_, defaults[name]) if name in defaults else None
-            inputs.append(InputArgument(name, type_, written and name not in read_only, name in defaults, default))
+            is_written = written and name not in read_only
+            is_optional = type_ == "Pointer" and name in defaults
+            inputs.append(InputArgument(name, type_, is_written, name in defaults, default, is_optional))
     inputs.sort(key=lambda each: each.has_default)  # as in Python, arguments with defaults come last
     arrays = [each.name for each in inputs if each.type == "Pointer" and not each.has_default]
     if len(arrays) < max(kernels.count, 1):
@@ -376,10 +386,10 @@ def has_blocks(operator: str, grid: Any) -> bool:
     return 0 not in numbers
 
 
-def gradient_names(operator: str, roles: OperatorArguments) -> list[str]:
+def gradient_names(operator: str, inputs: Iterable[InputArgument], outputs: Iterable[str]) -> list[str]:
     """Return the names of the outputs' gradients; raise ArgumentError for an input that has such a name."""
-    names = [f"grad_{output}" for output in roles.outputs]
-    for each in roles.inputs:
+    names = [f"grad_{output}" for output in outputs]
+    for each in inputs:
         if each.name in names:
             raise ArgumentError(
                 f"{operator}: {each.name} is an argument, and to backward the gradient of {each.name[5:]}: rename one"

@@ -246,7 +246,7 @@ class PointerConverter(dict[type, Reader], Converter):
             nonlocal accepted
             dtype = array.dtype
             if dtype is not accepted:
-                self._check_dtype(dtype.name)
+                self.check_dtype(dtype.name)
                 if self._check and not dtype.isnative:
                     raise TypeError(BIG_ENDIAN)
                 accepted = dtype
@@ -267,7 +267,7 @@ class PointerConverter(dict[type, Reader], Converter):
             dtype = tensor.dtype
             if dtype is not accepted:
                 name = str(dtype).removeprefix("torch.")
-                self._check_dtype(name)
+                self.check_dtype(name)
                 if self._check and name.startswith(("qint", "quint")):
                     raise TypeError("is a quantized tensor: tensor.int_repr() has its integers")
                 accepted = dtype
@@ -310,7 +310,7 @@ class PointerConverter(dict[type, Reader], Converter):
         address, read_only = interface["data"]
         if self._check:
             refuse_interface(interface)
-        self._check_dtype(_dtype_name(interface["typestr"]))
+        self.check_dtype(_dtype_name(interface["typestr"]))
         self._check_access(read_only)
         if self._check and address and device is not None:
             found = _device_of(address)
@@ -335,11 +335,11 @@ class PointerConverter(dict[type, Reader], Converter):
                 raise
             return self._read_array_interface(array, device, stream, kept)
         self._check_access(exported.read_only)
-        self._check_dtype(exported.dtype)
+        self.check_dtype(exported.dtype)
         kept.append((exported.capsule, None))
         return exported.address
 
-    def _check_dtype(self, dtype: str) -> None:
+    def check_dtype(self, dtype: str) -> None:
         """Raise TypeError if the parameter does not accept arrays of this element type."""
         if self._dtypes is not None and not self._dtypes:
             raise TypeError(

@@ -74,6 +74,8 @@ element types.
 PyTorch is no dependency of cuda-wheel: it is imported when the first operator is made.
 """
 
+from cuda_wheel.torch.host_values import PhiloxState, packed, philox, read_size
+from cuda_wheel.torch.module_kernels import ModuleKernels, kernels
 from cuda_wheel.torch.operators import operator
 
-__all__ = ["operator"]
+__all__ = ["ModuleKernels", "PhiloxState", "kernels", "operator", "packed", "philox", "read_size"]

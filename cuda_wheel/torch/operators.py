@@ -1,104 +1,198 @@
-"""Make a PyTorch operator of a kernel: `operator`, and what it registers."""
+"""Make a PyTorch operator of a kernel, or of a Python function that launches kernels, and register it."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from cuda_wheel.operators.declarations import OperatorArguments, declared
+from cuda_wheel.operators.declarations import InputArgument, declared
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch import functions as operator_functions
-from cuda_wheel.torch.functions import Gradients, OperatorFunctions, schema
+from cuda_wheel.torch.batching import one_after_the_other
+from cuda_wheel.torch.bodies import BodyFunctions, body_of
+from cuda_wheel.torch.declared import DeclaredFunctions
+from cuda_wheel.torch.functions import OperatorFunctions
+from cuda_wheel.torch.gradients import Gradients
+from cuda_wheel.torch.schemas import schema
 
 __all__ = ["operator"]
 
-_libraries: list[Any] = []
-"""Libraries of PyTorch with the registrations of operators, which end when a library is freed."""
+_libraries: dict[str, Any] = {}
+"""Name of an operator -> PyTorch's library with its registrations, which end when the library is freed."""
 
 
 def operator(
     name: str,
+    function: Callable[..., Any] | None = None,
     *,
-    kernel: Any,
-    arguments: str | Sequence[str],
-    grid: Any,
-    block: Any,
+    kernel: Any = None,
     module: str | None = None,
-    outputs: Mapping[str, Any] = {},
+    arguments: str | Sequence[str] | None = None,
+    outputs: Mapping[str, Any] | str | Sequence[str] = (),
     values: Mapping[str, Any] = {},
     defaults: Mapping[str, Any] = {},
-    backward: Callable[..., Any] | None = None,
-    autocast: Any = None,
-    non_contiguous: str = "copy",
-    read_only: Iterable[str] = (),
+    grid: Any = None,
+    block: Any = None,
     shared_memory: Any = 0,
     cluster: Any = None,
     cooperative: bool = False,
+    writes: Iterable[str] = (),
+    read_only: Iterable[str] = (),
+    random: bool = False,
+    fake: Callable[..., Any] | None = None,
+    backward: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    vmap: Callable[..., Any] | None = None,
+    autocast: Any = None,
+    non_contiguous: str = "copy",
 ) -> Any:
-    """Return a new PyTorch operator that launches a kernel, such as `torch.ops.demo.swish.default`.
+    """Return a new PyTorch operator, such as `torch.ops.demo.swish.default`. `name` is "namespace::operator".
 
-    `name` is "namespace::operator". `kernel` is a kernel or its name in `module`, or maps the element type of the first
-    tensor to one, or the element types of the first few tensors (a tuple). `arguments` names the kernel's parameters in
-    their order; `outputs`, `values` and `defaults` say what they are. `grid`, `block`, `shared_memory`, `cluster` and
-    `cooperative` are what `Kernel.launch` takes, or functions. The documentation of `cuda_wheel.torch` has an example
-    and describes all of them.
+    With `kernel`, the operator is one launch: `kernel` is a kernel or its name in `module`, or maps the element type of
+    the first tensor to one, or the element types of the first few tensors (a tuple). `arguments` names the kernel's
+    parameters in their order; `outputs`, `values` and `defaults` say what they are. `grid`, `block`, `shared_memory`,
+    `cluster` and `cooperative` are what `Kernel.launch` takes, or functions.
 
-    Raises ArgumentError for a declaration that does not fit the kernel, ImageError if the module or a kernel is
-    missing, and ImportError if PyTorch is not installed. A call raises ArgumentError for tensors that the kernel does
-    not take.
+    Without `kernel`, it is the decorator of a Python function that makes the outputs, launches kernels of `kernels` and
+    calls PyTorch. `writes` names the inputs that it changes, `outputs` its results for `backward`. `random` says that
+    it draws random numbers. `fake` is another function for the outputs of fake tensors.
+
+    The documentation of `cuda_wheel.torch` has examples and describes all of them. An operator that was made here is
+    replaced by one of the same name.
+
+    Raises ArgumentError for a declaration that does not fit the kernel or the function, ImageError if the module or a
+    kernel is missing, and ImportError if PyTorch is not installed; then nothing is registered. A call raises
+    ArgumentError for tensors that the kernel does not take.
     """
     torch = _imported_torch()
-    namespace, _, short = name.partition("::")
+    namespace, _, short = name.partition("::") if isinstance(name, str) else ("", "", "")
     if not (namespace.isidentifier() and short.isidentifier()):
         raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
     if non_contiguous not in ("copy", "refuse", "pass"):
         raise ArgumentError(f'{name}: non_contiguous is "copy", "refuse" or "pass", not {non_contiguous!r}')
+    settings = Settings(backward, jvp, vmap, autocast, bool(random))
+    for what, formula in {"backward": backward, "jvp": jvp, "vmap": vmap, "fake": fake}.items():
+        if formula is not None and not callable(formula):
+            raise ArgumentError(f"{name}: {what} takes a function, not {formula!r}")
     launching: dict[str, Any] = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
     launching["cooperative"] = cooperative
-    declaration = declared(name, kernel, module, arguments, outputs, values, defaults, read_only, launching)
-    gradients = None if backward is None else Gradients(name, declaration.arguments, backward)
-    functions = OperatorFunctions(torch, declaration, non_contiguous)
-    written = _checked_schema(torch, name, declaration.arguments)
-    return _register(torch, name, written, functions, gradients, autocast)
+    if kernel is None:
+        of_kernels = {"module": module, "arguments": arguments, "values": values, "defaults": defaults, **launching}
+        if given := [what for what, value in of_kernels.items() if value]:
+            raise ArgumentError(f"{name}: {' and '.join(given)} belong to an operator with kernel, which is not given")
+        if isinstance(outputs, Mapping):
+            raise ArgumentError(f"{name}: outputs of an operator without kernel are names: the function makes them")
 
+        def decorate(function: Callable[..., Any]) -> Any:
+            body = body_of(torch, name, function, outputs, writes, read_only, settings.is_random, fake)
+            functions = BodyFunctions(torch, name, body, non_contiguous)
+            made = _registered(torch, name, body.schema, functions, body.inputs, body.outputs, settings)
+            made.__doc__ = inspect.getdoc(function)
+            return made
 
-def _checked_schema(torch: Any, name: str, roles: OperatorArguments) -> str:
-    """Return the operator's schema; raise ArgumentError if PyTorch cannot read it, or has an operator of the name."""
-    namespace, _, short = name.partition("::")
+        return decorate if function is None else decorate(function)
+    _check_declared(name, function, arguments, outputs, grid, block, writes, random, fake)
+    declaration = declared(name, kernel, module, arguments or "", outputs or {}, values, defaults, read_only, launching)  # type: ignore[arg-type]
+    roles = declaration.arguments
     written = schema(name, roles)
-    try:
-        torch._C.parse_schema(written)
-    except (RuntimeError, UnicodeError) as error:
-        reason = next(iter(str(error).splitlines()), "").removesuffix(" here:")
-        raise ArgumentError(f"{name}: PyTorch cannot read the schema {written}: {reason}") from None
-    operators = getattr(torch.ops, namespace)
-    if not isinstance(operators, type(torch.ops.aten)) or hasattr(operators, short):
-        raise ArgumentError(f"{name}: torch.ops.{namespace}.{short} exists already")
-    return written
+    functions = DeclaredFunctions(torch, declaration, non_contiguous)
+    return _registered(torch, name, written, functions, roles.inputs, tuple(roles.outputs), settings)
 
 
-def _register(
+class Settings(NamedTuple):
+    """What an operator is declared with besides its kernel or function."""
+
+    backward: Callable[..., Any] | None
+    jvp: Callable[..., Any] | None
+    vmap: Callable[..., Any] | None
+    autocast: Any
+    is_random: bool
+
+
+def _check_declared(
+    name: str, function: Any, arguments: Any, outputs: Any, grid: Any, block: Any, writes: Any, random: Any, fake: Any
+) -> None:
+    """Raise ArgumentError if a declaration with `kernel` has what belongs to a Python function, or lacks something."""
+    others = {"a function": function, "writes": writes, "random": random, "fake": fake}
+    if extra := [what for what, value in others.items() if value]:
+        raise ArgumentError(f"{name}: {' and '.join(extra)} belong to an operator without kernel, but kernel is given")
+    if missing := [
+        what for what, value in {"arguments": arguments, "grid": grid, "block": block}.items() if value is None
+    ]:
+        raise ArgumentError(f"{name}: an operator with kernel needs {' and '.join(missing)}")
+    if outputs and not isinstance(outputs, Mapping):
+        raise ArgumentError(f"{name}: outputs maps names to what makes them, not {outputs!r}")
+
+
+def _registered(
     torch: Any,
     name: str,
     written: str,
     functions: OperatorFunctions,
-    gradients: Gradients | None,
-    autocast: Any,
+    inputs: Sequence[InputArgument],
+    outputs: Sequence[str],
+    settings: Settings,
 ) -> Any:
-    """Register an operator with PyTorch and return it."""
+    """Return an operator that is registered with PyTorch, in place of an earlier one of the name that was made here.
+
+    `written` is its schema.
+    """
+    gradients = _gradients(name, inputs, outputs, settings)
     namespace, _, short = name.partition("::")
+    try:
+        parsed = torch._C.parse_schema(written)
+    except (RuntimeError, UnicodeError) as error:
+        reason = next(iter(str(error).splitlines()), "").removesuffix(" here:")
+        raise ArgumentError(f"{name}: PyTorch cannot read the schema {written}: {reason}") from None
+    operators = getattr(torch.ops, namespace)
+    earlier = _libraries.pop(name, None)
+    if earlier is not None:
+        earlier._destroy()
+    if not isinstance(operators, type(torch.ops.aten)) or hasattr(operators, short):
+        raise ArgumentError(f"{name}: torch.ops.{namespace}.{short} exists already")
     library = torch.library.Library(namespace, "FRAGMENT")
-    library.define(written, tags=(torch.Tag.pt2_compliant_tag,))
+    try:
+        _register(torch, library, name, written, functions, inputs, len(parsed.returns), gradients, settings)
+    except BaseException:
+        library._destroy()
+        raise
+    _libraries[name] = library
+    return getattr(getattr(torch.ops, namespace), short).default
+
+
+def _gradients(
+    name: str, inputs: Sequence[InputArgument], outputs: Sequence[str], settings: Settings
+) -> Gradients | None:
+    """Return the gradients of an operator; None for one that PyTorch cannot differentiate."""
+    has_any = settings.backward is not None or settings.jvp is not None
+    if not has_any and (not outputs or any(each.written for each in inputs)):
+        return None
+    return Gradients(name, inputs, outputs, settings.backward, settings.jvp)
+
+
+def _register(
+    torch: Any,
+    library: Any,
+    name: str,
+    written: str,
+    functions: OperatorFunctions,
+    inputs: Sequence[InputArgument],
+    returns: int,
+    gradients: Gradients | None,
+    settings: Settings,
+) -> None:
+    """Register all of an operator in a library of PyTorch; `returns` is the number of its results."""
+    short = name.partition("::")[2]
+    tags = [torch.Tag.pt2_compliant_tag, *([torch.Tag.nondeterministic_seeded] if settings.is_random else [])]
+    library.define(written, tags=tuple(tags))
     # Not torch.library.custom_op: its wrappers take twice the time of a call.
-    launch = functions.launching_function()
+    launch = functions.launching_function(gradients is not None and gradients.has_jvp)
     library.impl(short, launch, operator_functions.GPU_KEY)
     library.impl(short, _elsewhere(name), "CompositeExplicitAutograd")  # every device without an implementation
     torch.library.register_fake(name, functions.shape_function(), lib=library)
-    if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9
-        library.impl(
-            short,
-            functions.transformed_function(gradients is not None),
-            operator_functions.TRANSFORM_KEY,
-            with_keyset=True,
-        )
+    made = getattr(getattr(torch.ops, name.partition("::")[0]), short).default
+    batched = settings.vmap or one_after_the_other(name, inputs, returns, made)
+    if hasattr(torch.library, "register_vmap"):  # PyTorch 2.5
+        torch.library.register_vmap(name, batched, lib=library)
     if gradients is not None:
         torch.library.register_autograd(
             name,
@@ -106,22 +200,48 @@ def _register(
             setup_context=lambda ctx, inputs, output: gradients.keep(ctx, inputs, output),  # called with these names
             lib=library,
         )
-        if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
-            key = operator_functions.AUTOGRAD_KEY
-            general, differentiable = torch.library.get_kernel(name, key), gradients.differentiable(torch, launch)
-            function = functions.differentiable_function(differentiable, general)
-            library.impl(short, function, key, with_keyset=True)
-    if autocast is not None:
-        torch.library.register_autocast(name, "cuda", autocast, lib=library)
-    _libraries.append(library)
-    return getattr(getattr(torch.ops, namespace), short).default
+    if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
+        _register_transforms(torch, library, name, functions, launch, gradients, settings.backward is not None, batched)
+    if settings.autocast is not None:
+        torch.library.register_autocast(name, "cuda", settings.autocast, lib=library)
+
+
+def _register_transforms(
+    torch: Any,
+    library: Any,
+    name: str,
+    functions: OperatorFunctions,
+    launch: Callable[..., Any],
+    gradients: Gradients | None,
+    has_backward: bool,
+    batched: Callable[..., Any],
+) -> None:
+    """Register what serves transforms of `torch.func`, and the quick way of plain tensors to their gradient."""
+    namespace, _, short = name.partition("::")
+    made = getattr(getattr(torch.ops, namespace), short).default
+    differentiate = None if gradients is None else gradients.transformable(torch, made, batched)
+    transformed = functions.transformed_function(gradients, has_backward, differentiate)
+    library.impl(short, transformed, operator_functions.TRANSFORM_KEY, with_keyset=True)
+    differentiable = None if gradients is None else gradients.differentiable(torch, launch)
+    if gradients is None or differentiable is None:
+        return
+    key = operator_functions.AUTOGRAD_KEY
+    general = torch.library.get_kernel(name, key)
+    with_tangents = gradients.transformable(torch, launch, batched) if gradients.has_jvp else None
+    function = functions.differentiable_function(differentiable, general, with_tangents)
+    library.impl(short, function, key, with_keyset=True)
 
 
 def _elsewhere(name: str) -> Callable[..., Any]:
     """Return the implementation for tensors that are not on a GPU, sparse or quantized, which raises ArgumentError."""
 
     def refuse(*arguments: Any, **more: Any) -> Any:
-        tensors = [each for each in (*arguments, *more.values()) if hasattr(each, "device")]
+        given = [
+            each for value in (*arguments, *more.values()) for each in (value if isinstance(value, list) else [value])
+        ]
+        tensors = [each for each in given if hasattr(each, "device")]
+        if not tensors:
+            raise ArgumentError(f"{name} takes tensors on a GPU of CUDA, but got none")
         if all(tensor.is_cuda for tensor in tensors):
             kinds = sorted({f"{tensor.layout} of {tensor.dtype}".replace("torch.", "") for tensor in tensors})
             raise ArgumentError(f"{name} takes tensors that are neither sparse nor quantized, not {', '.join(kinds)}")

@@ -50,7 +50,7 @@ class StandIn(Kernel):
         self._compute = compute
         self.launched: list[Launched] = []
         by_address = lambda grid, block, stream, *args: self.launch(grid, block, *args, stream=stream)  # noqa: E731
-        self.__dict__["_launcher"] = SimpleNamespace(launch_addresses=by_address)
+        self.__dict__["_launcher"] = SimpleNamespace(launch_addresses=by_address, launch=self.launch)
 
     def launch(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
         assert more.pop("stream") == STREAM

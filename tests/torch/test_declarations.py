@@ -10,9 +10,9 @@ import pytest
 
 from cuda_wheel.operators.declarations import KernelInstances, OperatorArguments, launch_settings, operator_arguments
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.torch.functions import Gradients
-from cuda_wheel.torch.functions import schema as schema_of
+from cuda_wheel.torch.gradients import Gradients
 from cuda_wheel.torch.operators import _elsewhere as refusing
+from cuda_wheel.torch.schemas import schema as schema_of
 from tests.support.processes import run
 from tests.torch.stand_in_kernels import StandIn
 
@@ -82,7 +82,7 @@ def test_settings_that_launches_need_not_be_given_are_left_out() -> None:
 
 def test_an_operator_without_outputs_has_no_gradient() -> None:
     with pytest.raises(ArgumentError, match=r"^a::b cannot have a gradient, because it writes y: PyTorch diff"):
-        Gradients("a::b", declared("const float*, float*", "x, y"), lambda x: x)
+        Gradients("a::b", declared("const float*, float*", "x, y").inputs, [], lambda x: x)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, ImageError, UnknownKernelError
 from cuda_wheel.torch import functions as operator_functions
-from tests.torch.stand_in_kernels import STREAM, Address, StandIn
+from tests.torch.stand_in_kernels import StandIn
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -49,28 +49,6 @@ def swish_backward_kernel() -> StandIn:
         out.copy_(grad * (s + beta * x * s * (1 - s)))
 
     return StandIn("swish_backward", "const float*, const float*, float*, int, float", compute)
-
-
-@pytest.fixture
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what operators register for GPUs serve tensors in host memory, whose addresses stand-ins can compute with."""
-    monkeypatch.setattr(operator_functions, "GPU_KEY", "CPU")
-    monkeypatch.setattr(operator_functions, "AUTOGRAD_KEY", "AutogradCPU")
-    monkeypatch.setattr(torch._C, "_cuda_getCurrentRawStream", lambda device: STREAM, raising=False)
-    data_ptr = torch.Tensor.data_ptr
-
-    def address(tensor: Any) -> Address:
-        found = Address(data_ptr(tensor))
-        found.tensor = tensor
-        return found
-
-    monkeypatch.setattr(torch.Tensor, "data_ptr", address)
-
-
-@pytest.fixture
-def name(request: pytest.FixtureRequest) -> str:
-    """Return an operator's name that no other test uses."""
-    return f"cuda_wheel_tests::op{abs(hash(request.node.nodeid))}"
 
 
 def blocks(n: int) -> int:
@@ -488,8 +466,15 @@ def test_modes_and_transforms_of_pytorch_see_the_operator(name: str, on_cpu: Non
 def test_without_gradients_backward_says_so(name: str, on_cpu: None) -> None:
     operator, _ = swish(name)
     y = operator(torch.ones(3, requires_grad=True), 1.0)
-    with pytest.warns(UserWarning, match="an autograd kernel was not registered"):
+    with pytest.raises(
+        ArgumentError, match=f"^{name} has no gradient, but one is asked for, which would count as zero"
+    ):
         y.sum().backward()
+    # Of gradients of gradients, too: that of the gradient's operator is not zero.
+    x = torch.ones(3, requires_grad=True)
+    (gradient,) = torch.autograd.grad(differentiable(f"{name}d")(x, 0.5).sum(), x, create_graph=True)
+    with pytest.raises(ArgumentError, match=f"^{name}d_backward has no gradient"):
+        gradient.sum().backward()
 
 
 def test_torch_compile_keeps_the_operator_in_one_graph(name: str, on_cpu: None) -> None:
@@ -800,7 +785,11 @@ def test_a_default_of_another_type_is_refused(name: str, defaults: dict[str, Any
     ("more", "message"),
     [
         ({"grid": 0}, "grid takes integers of 1 and more, not 0"),
-        ({"grid": None}, "grid takes integers, not None"),
+        ({"grid": None}, "an operator with kernel needs grid"),
+        ({"grid": (1, None)}, "grid takes integers, not None"),
+        ({"outputs": "y"}, "outputs maps names to what makes them, not 'y'"),
+        ({"writes": "x", "fake": len}, "writes and fake belong to an operator without kernel, but kernel is given"),
+        ({"backward": 3}, "backward takes a function, not 3"),
         ({"block": (1, -2)}, "block takes integers of 1 and more, not -2"),
         ({"cluster": "ab"}, "cluster takes integers, not 'a'"),
         ({"shared_memory": 1.5}, "shared_memory takes integers, not 1.5"),
@@ -819,10 +808,23 @@ def test_more_declarations_that_do_not_fit(name: str, more: dict[str, Any], mess
         swish(name, **more)
 
 
+def test_declaring_an_operator_again_replaces_it(name: str, on_cpu: None) -> None:
+    first, _ = swish(name, defaults={"beta": 1.0})
+    kernel = StandIn("other", "const float*, float*, int, float", lambda x, y, n, beta: y.fill_(beta))
+    second, _ = swish(name, kernel=kernel)
+    assert schema_of(second) == "(Tensor x, float beta) -> Tensor"
+    assert second(torch.ones(2), 5.0).tolist() == [5, 5]
+    assert getattr(torch.ops.cuda_wheel_tests, name.partition("::")[2])(torch.ones(2), 3.0).tolist() == [3, 3]
+    with pytest.raises(ArgumentError, match="an operator with kernel needs block"):
+        swish(name, block=None)
+    assert second(torch.ones(2), 5.0).tolist() == [5, 5]  # a declaration that fails changes nothing
+    with pytest.raises(RuntimeError):
+        first(torch.ones(2))
+
+
 def test_a_name_that_pytorch_has_is_refused() -> None:
-    swish("cuda_wheel_tests::twice")
     for name in (
-        "cuda_wheel_tests::twice",
+        "aten::relu",
         "cuda_wheel_tests::name",
         "cuda_wheel_tests::__init__",
         "loaded_libraries::x",

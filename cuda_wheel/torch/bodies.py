@@ -1,0 +1,214 @@
+"""Generate the functions of an operator that is a Python function, which launches kernels and calls PyTorch."""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from cuda_wheel.operators.declarations import InputArgument
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.torch.functions import OperatorFunctions
+from cuda_wheel.torch.launch_checks import Call, checking, checks_running
+from cuda_wheel.torch.schemas import fits_schema
+
+__all__ = ["Body", "BodyFunctions", "body_of"]
+
+
+class Body(NamedTuple):
+    """The Python function of an operator, and what its signature says."""
+
+    function: Callable[..., Any]
+    schema: str
+    """The operator's schema, without its namespace: "swish(Tensor x, float beta=1.0) -> Tensor"."""
+    inputs: tuple[InputArgument, ...]
+    outputs: tuple[str, ...]
+    """Names of the outputs, for the gradient; empty if some are no tensors."""
+    read_only: frozenset[str]
+    """Inputs that kernels do not write, though their pointers are not `const`."""
+    is_random: bool
+    """Whether the function draws random numbers."""
+    shapes: Callable[..., Any]
+    """Function that makes the outputs of fake tensors."""
+
+
+def body_of(
+    torch: Any,
+    name: str,
+    function: Callable[..., Any],
+    outputs: str | Sequence[str],
+    writes: Iterable[str],
+    read_only: Iterable[str],
+    is_random: bool,
+    fake: Callable[..., Any] | None,
+) -> Body:
+    """Return what the signature of an operator's Python function says.
+
+    Raises ArgumentError for a function whose parameters or results cannot be those of an operator.
+    """
+    if not callable(function):
+        raise ArgumentError(f"{name}: operator without kernel decorates a function, not {function!r}")
+    signature = inspect.signature(function)
+    written, unchanged = _names(name, "writes", writes, signature), _names(name, "read_only", read_only, signature)
+    if both := written & unchanged:
+        raise ArgumentError(f"{name}: {' and '.join(sorted(both))} is in writes and in read_only")
+    for parameter in signature.parameters.values():
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            raise ArgumentError(f"{name}: {parameter.name} must be a parameter that is passed by position and by name")
+        if parameter.name.startswith("_"):  # the generated functions have such names
+            raise ArgumentError(f"{name}: the parameter {parameter.name} begins with an underscore")
+    schema = _schema(torch, name, function, signature, written)
+    parsed = torch._C.parse_schema(schema)
+    inputs = tuple(_input(each, signature, written) for each in parsed.arguments)
+    if not any(each.is_array for each in inputs):
+        raise ArgumentError(f"{name} takes no tensor, so PyTorch cannot know on which GPU it runs")
+    numbers = [each.name for each in inputs if not each.is_array]
+    if wrong := sorted((written | unchanged) & {*numbers}):
+        raise ArgumentError(f"{name}: {' and '.join(wrong)} in writes or read_only is no tensor")
+    results = [str(each.type) == "Tensor" for each in parsed.returns]
+    named = tuple(outputs.replace(",", " ").split() if isinstance(outputs, str) else outputs)
+    if not named:
+        named = ("output",) if len(results) == 1 else tuple(f"output{number}" for number in range(len(results)))
+    _check_outputs(name, named, len(results), inputs)
+    return Body(function, schema, inputs, named if all(results) else (), unchanged, is_random, fake or function)
+
+
+def _names(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
+    """Return names of parameters; raise ArgumentError for others."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    for each in names:
+        if each not in signature.parameters:
+            raise ArgumentError(f"{name}: {what} names {each!r}, which is not one of {', '.join(signature.parameters)}")
+    return frozenset(names)
+
+
+def _check_outputs(name: str, named: Sequence[str], count: int, inputs: Sequence[InputArgument]) -> None:
+    """Raise ArgumentError if these cannot be the names of so many outputs."""
+    if len(named) != count:
+        raise ArgumentError(f"{name} returns {count} results, but outputs names {len(named)}: {', '.join(named)}")
+    for each in named:
+        if not each.isidentifier() or each.startswith("_") or named.count(each) > 1:
+            raise ArgumentError(f"{name}: {each!r} in outputs is no name of its own")
+        if any(each == argument.name for argument in inputs):
+            raise ArgumentError(f"{name}: {each} is a parameter and in outputs: rename one")
+
+
+def _schema(
+    torch: Any, name: str, function: Callable[..., Any], signature: inspect.Signature, written: frozenset[str]
+) -> str:
+    """Return the schema that PyTorch reads from a function's annotations."""
+    if not hasattr(torch.library, "infer_schema"):
+        raise ArgumentError(f"{name}: operators that are Python functions need PyTorch 2.5 or newer")
+
+    def prototype() -> None: ...
+
+    try:
+        annotations = inspect.get_annotations(function, eval_str=True)
+        returned = annotations.get("return", signature.return_annotation)
+        parameters = []
+        for each in signature.parameters.values():
+            each = each.replace(annotation=annotations.get(each.name, each.annotation))
+            if not fits_schema(each.default):  # as for declared operators, None stands for it
+                each = each.replace(default=None, annotation=float | None)
+            parameters.append(each)
+        if returned is inspect.Signature.empty:
+            raise ValueError("its result has no annotation: None, Tensor or a tuple of them")
+        prototype.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=parameters, return_annotation=returned
+        )
+        prototype.__module__ = function.__module__
+        return str(torch.library.infer_schema(prototype, mutates_args=written, op_name=name.rpartition("::")[2]))
+    except Exception as error:
+        reason = str(error).partition("\n")[0].removeprefix("infer_schema(func): ").partition(" The valid types")[0]
+        raise ArgumentError(f"{name}: the annotations of its function are not those of an operator: {reason}") from None
+
+
+def _input(argument: Any, signature: inspect.Signature, written: frozenset[str]) -> InputArgument:
+    """Return an argument of the operator from that of its schema."""
+    type_, default = str(argument.type), signature.parameters[argument.name].default
+    has_default = default is not inspect.Parameter.empty
+    kinds = {"Tensor": "Pointer", "Optional[Tensor]": "Pointer", "List[Tensor]": "Pointers", "bool": "bool"}
+    kinds |= {"List[Optional[Tensor]]": "Pointers", "int": "Integer", "SymInt": "Integer", "float": "Real"}
+    is_optional = type_ == "Optional[Tensor]"
+    return InputArgument(
+        argument.name,
+        kinds.get(type_, "Other"),
+        argument.name in written,
+        has_default,
+        default if has_default else None,
+        is_optional,
+    )
+
+
+class BodyFunctions(OperatorFunctions):
+    """Generates the functions of an operator that is a Python function.
+
+    Its function runs as it is. When it is called with tensors of some types for the first time, its launches are
+    checked; with fake tensors, they are only checked.
+    """
+
+    def __init__(self, torch: Any, name: str, body: Body, non_contiguous: str) -> None:
+        super().__init__(torch, name, body.inputs, body.outputs, non_contiguous)
+        self._body = body
+        self._written = frozenset(each.name for each in body.inputs if each.written)
+        self._namespace |= {
+            "_body": body.function,
+            "_first": self._first,
+            "_shape": self._shape,
+            "_known": set(),
+            "_last": None,
+            "_checks_running": checks_running,
+        }
+
+    def _first_call(self) -> Iterator[str]:
+        yield from self._versions()
+        yield f"return _first({self._key()}, ({self._passed}, ))"
+
+    def _later_call(self) -> Iterator[str]:
+        yield "global _last"
+        yield "if _key != _last or _checks_running:"
+        yield f"    if _key not in _known or _checks_running: return _checked({self._passed})"
+        yield "    _last = _key"
+        yield from self._versions()
+        yield f"return _body({self._passed})"
+
+    def _shapes(self) -> Iterator[str]:
+        yield f"return _shape(({self._passed}, ))"
+
+    def _versions(self) -> Iterator[str]:
+        """Yield the lines that tell autograd which inputs change."""
+        for each in self._inputs:
+            if each.written and each.type == "Pointers":
+                yield f"for _each in {each.name}: _increment_version(_each)"
+            elif each.written:
+                there = f"if {each.name} is not None: " if each.is_optional else ""
+                yield f"{there}_increment_version({each.name})"
+
+    def _key(self) -> str:
+        """Return the expression of a tuple with the GPU, the element types and the flags, and which tensors are
+        missing."""
+        parts = ["_device"]
+        for each in self._inputs:
+            if each.type == "Pointer":
+                missing = f" if {each.name} is not None else None" if each.is_optional else ""
+                parts.append(f"{each.name}.dtype{missing}")
+            elif each.type == "bool":
+                parts.append(each.name)
+        return f"({', '.join(parts)}, )"
+
+    def _first(self, key: Any, values: tuple[Any, ...]) -> Any:
+        """Call the function with tensors of types that are new, and check its launches and results."""
+        self._note_gpus()
+        results = self._checked_call(self._body.function, values, launches=True)
+        self._namespace["_known"].add(key)
+        return results
+
+    def _shape(self, values: tuple[Any, ...]) -> Any:
+        """Call the function with fake tensors."""
+        return self._checked_call(self._body.shapes, values, launches=False)
+
+    def _checked_call(self, function: Callable[..., Any], values: tuple[Any, ...], launches: bool) -> Any:
+        inputs = dict(zip((each.name for each in self._inputs), values, strict=True))
+        call = Call(self._operator, inputs, self._written, self._body.read_only, self._body.is_random, launches)
+        with checking(call):
+            results = function(*values)
+        call.check_results(results if isinstance(results, tuple) else [results])
+        return results

@@ -1,0 +1,214 @@
+"""Generate the functions of an operator that is declared as one launch of a kernel."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from typing import Any
+
+from cuda_wheel.operators.declarations import Bound, Declaration, has_blocks
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.module import Kernel
+from cuda_wheel.runtime.parts.bind import launch_by_address
+from cuda_wheel.torch.functions import OperatorFunctions
+from cuda_wheel.torch.launch_checks import KernelCheck
+
+__all__ = ["DeclaredFunctions"]
+
+
+class DeclaredFunctions(OperatorFunctions):
+    """Generates the functions of a declared operator."""
+
+    def __init__(self, torch: Any, declaration: Declaration, non_contiguous: str) -> None:
+        self._kernels, self._arguments, self._launching = declaration[1:]
+        super().__init__(torch, declaration.name, self._arguments.inputs, [*self._arguments.outputs], non_contiguous)
+        self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
+        self._checks = {key: KernelCheck(info, self._kernels.long_size) for key, info in self._kernels.infos.items()}
+        self._namespace |= {
+            "_type": type,
+            "_int": int,
+            "_tuple": tuple,
+            "_isinstance": isinstance,
+            "_Tensor": torch.Tensor,
+            "_has_blocks": partial(has_blocks, self._operator),
+            "_is_alias_of": torch._C._is_alias_of,
+            "_empty_like": torch.empty_like,
+            "_dense": torch.contiguous_format,
+            "_refuse_output": self._refuse_output,
+            "_check_tensors": self._check_tensors,
+        }
+        bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
+        for prefix, named in bounds.items():
+            self._namespace |= {f"_{prefix}_{name}": each.value for name, each in named.items()}
+
+    def _first_call(self) -> Iterator[str]:
+        """Yield the lines of the first launch with tensors of some GPUs and element types.
+
+        It gets the tensors, so that `Kernel.launch` checks them. Later ones with the same get their addresses, which
+        takes less time.
+        """
+        launches: dict[tuple[Any, ...], Any] = {}
+        self._namespace |= {
+            "_launches": launches,
+            "_launch_for": launches.get,
+            "_launch_of": self._launch_of,
+            "_last": (None, None),
+        }
+
+        @cache
+        def prepare(device: int, *dtypes: Any) -> Any:
+            self._check_dtypes(dtypes)
+            kernel = self._kernels.loaded(dtypes, device)
+            self._note_gpus()
+            return kernel
+
+        self._namespace["_prepare"] = prepare
+        of_types = "".join(f", {name}.dtype" for name in self._selecting)
+        yield from (f"_kernel = _prepare(_device{of_types})", *self._on_its_gpu(), f"_key = {self._key()}")
+        yield from self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _launch_of(_kernel)")
+
+    def _later_call(self) -> Iterator[str]:
+        """Yield the lines that launch the kernel with tensors of GPUs and element types that were checked before."""
+        yield "global _last"
+        yield "_known, _launch = _last"
+        yield "if _key != _known:"  # which is faster than a look-up
+        yield "    _launch = _launch_for(_key)"
+        yield f"    if _launch is None: return _checked({self._passed})"
+        yield "    _last = _key, _launch"
+        yield from self._launch("_launch", map(self._address, self._arguments.names), "", self._by_address)
+
+    def _shapes(self) -> Iterator[str]:
+        outputs = self._arguments.outputs
+        needed: set[str] = set()
+        waiting = [name for each in outputs.values() for name in each.names or ()]
+        while waiting:
+            name = waiting.pop()
+            if name in self._arguments.values and name not in needed:
+                needed.add(name)
+                waiting += self._arguments.values[name].names or ()
+        yield from self._computations([name for name in self._arguments.values if name in needed], [*outputs])
+        dtypes = "".join(f"{name}.dtype, " for name in self._selecting)
+        arrays = [*(each.name for each in self._tensors), *outputs]
+        yield f"_check_tensors(({dtypes}), {{{', '.join(f'{name!r}: {name}' for name in arrays)}}})"
+        yield self._return()
+
+    def _check_tensors(self, dtypes: Any, arrays: Mapping[str, Any]) -> None:
+        """Raise ArgumentError for element types that no kernel serves, or an array that the kernel does not take.
+
+        `dtypes` are the element types that choose the kernel.
+        """
+        self._check_dtypes(dtypes)
+        first = arrays[self._arguments.selecting[0].name]
+        for name, array in arrays.items():
+            if array is not None:
+                place = self._arguments.names.index(name)
+                self._checks[tuple(dtypes)].array(self._operator, place, array, first.device)
+
+    @property
+    def _by_address(self) -> bool:
+        """Whether later launches pass addresses only, and no more settings than grid and block."""
+        outputs = self._arguments.outputs.values()
+        return self._launching.keys() == {"grid", "block"} and all(each.value is None for each in outputs)
+
+    def _launch_of(self, kernel: Kernel) -> Callable[..., None]:
+        """Return the function that launches the kernel with tensors that were checked before."""
+        return launch_by_address(kernel) if self._by_address else kernel.launch
+
+    def _computations(self, values: list[str], outputs: list[str]) -> Iterator[str]:
+        """Yield the lines that compute values and make outputs."""
+        for name in values:
+            yield f"{name} = {self._expression(f'_value_{name}', self._arguments.values[name])}"
+        for name in outputs:
+            output = self._arguments.outputs[name]
+            if output.value is None:
+                # Kernels write their outputs densely, whatever strides an input has that reaches them.
+                layout = ", memory_format=_dense" if self._non_contiguous == "pass" else ""
+                yield f"{name} = _empty_like({(output.names or ())[0]}{layout})"
+            else:
+                yield f"{name} = {self._expression(f'_output_{name}', output)}"
+                yield self._output_check(name)
+
+    def _launch(self, launch: str, arguments: Iterable[str], after: str, by_address: bool = False) -> Iterator[str]:
+        """Yield the lines that compute values and outputs, launch the kernel by the function `launch` with these
+        arguments unless the grid is empty, and return the outputs. The line `after` follows a launch."""
+        settings = {name: self._expression(f"_setting_{name}", each) for name, each in self._launching.items()}
+        grid, block = settings.pop("grid"), settings.pop("block")
+        more = [f"{name}={value}" for name, value in settings.items()]
+        yield from self._computations([*self._arguments.values], [*self._arguments.outputs])
+        yield f"_grid = {grid}"
+        usual = "_grid > 0 if _type(_grid) is _int else _type(_grid) is _tuple and 0 not in _grid"  # takes no call
+        yield f"if ({usual}) or _has_blocks(_grid):"
+        yield from (f"    _increment_version({each.name})" for each in self._arguments.inputs if each.written)
+        stream = "_current_stream(_device)"
+        given = [block, stream, *arguments] if by_address else [block, *arguments, f"stream={stream}", *more]
+        yield f"    {launch}(_grid, {', '.join(given)})"
+        yield f"    {after}"
+        yield self._return()
+
+    def _key(self) -> str:
+        """Return the expression of a tuple with the GPU and the element type of each tensor."""
+        key, known = "", self._arguments.selecting[0]
+        for tensor in self._arguments.tensors:
+            device = "_device" if tensor is known else f"{tensor.name}.get_device()"
+            parts = f"{device}, {tensor.name}.dtype, "
+            key += f"*(({parts}) if {tensor.name} is not None else (None,)), " if tensor.is_optional else parts
+        return f"({key})"
+
+    def _address(self, name: str) -> str:
+        """Return the expression of a kernel's argument, the address if it is an input or an output like one."""
+        tensors = {each.name: each.is_optional for each in self._arguments.tensors}
+        output = self._arguments.outputs.get(name)
+        is_like_an_input = output is not None and output.value is None
+        if name not in tensors and not is_like_an_input:
+            return name
+        return f"0 if {name} is None else {name}.data_ptr()" if tensors.get(name) else f"{name}.data_ptr()"
+
+    @staticmethod
+    def _expression(name: str, each: Bound) -> str:
+        """Return the expression of a constant or of a function's call; `name` is that in the namespace."""
+        return name if each.names is None else f"{name}({', '.join(each.names)})"
+
+    def _return(self) -> str:
+        return f"return {', '.join(self._arguments.outputs)}" if self._arguments.outputs else "return None"
+
+    def _check_dtypes(self, dtypes: Any) -> None:
+        """Raise ArgumentError if no kernel serves tensors of these element types."""
+        accepted = self._kernels.accepted
+        if tuple(dtypes) in accepted:
+            return
+        alternatives = " or ".join(", ".join(map(_dtype_name, each)) for each in accepted)
+        found = ", ".join(map(_dtype_name, dtypes))
+        raise ArgumentError(f"{self._operator} takes {', '.join(self._selecting)} of {alternatives}, not of {found}")
+
+    def _output_check(self, name: str) -> str:
+        """Return the line that refuses what an output's function returned, if it is no new tensor."""
+        outputs = [*self._arguments.outputs]
+        optional = {each.name: each.is_optional for each in self._arguments.tensors}
+        others = [*optional, *outputs[: outputs.index(name)]]
+        wrong = [f"not _isinstance({name}, _Tensor)"]
+        if self._non_contiguous != "pass":
+            wrong.append(f"not {name}.is_contiguous()")
+        for other in others:
+            there = f"{other} is not None and " if optional.get(other) else ""
+            wrong.append(f"{there}_is_alias_of({name}, {other})")
+        given = "".join(f"{other!r}: {other}, " for other in others)
+        return f"if {' or '.join(wrong)}: _refuse_output({name!r}, {name}, {{{given}}})"
+
+    def _refuse_output(self, name: str, made: Any, others: Mapping[str, Any]) -> None:
+        """Raise ArgumentError: an output's function made no new, contiguous tensor. `others`: name -> older tensor."""
+        if not isinstance(made, self._torch.Tensor):
+            raise ArgumentError(
+                f"{self._operator}: the function of the output {name} must return a tensor, not {made!r}"
+            )
+        for other, tensor in others.items():
+            if tensor is not None and self._torch._C._is_alias_of(made, tensor):
+                raise ArgumentError(
+                    f"{self._operator}: the output {name} shares the memory of {other}, but PyTorch's operators return "
+                    "new tensors: let its function make one, or leave it out of outputs, so that the operator writes it"
+                )
+        raise ArgumentError(
+            f"{self._operator}: the function of the output {name} returned a tensor that is not contiguous: only with "
+            'non_contiguous="pass" does a kernel know its strides'
+        )
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")

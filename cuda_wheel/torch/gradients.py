@@ -1,0 +1,242 @@
+"""Generate the functions by which PyTorch differentiates an operator, in reverse and in forward mode, and batches it.
+
+The names that the sources use begin with an underscore; those of an operator's arguments do not.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from cuda_wheel.operators.declarations import InputArgument, bound, gradient_names
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.torch.schemas import define_function, setting_defaults
+
+__all__ = ["Gradients", "refuse_backward"]
+
+
+class Gradients:
+    """The functions that PyTorch's autograd calls for an operator that returns new tensors.
+
+    Only the tensors that `backward` names are kept from the forward pass, and those that `jvp` names where a
+    forward-mode derivative is asked for; `cuda_wheel.torch` describes both functions.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        inputs: Sequence[InputArgument],
+        outputs: Sequence[str],
+        backward: Callable[..., Any] | None,
+        jvp: Callable[..., Any] | None = None,
+    ) -> None:
+        """Raises ArgumentError for an operator that PyTorch cannot differentiate, and for names it does not have."""
+        _check_differentiable(operator, inputs, outputs)
+        self._operator = operator
+        self._arguments = inputs
+        self._tensors = [each.name for each in inputs if each.is_array]
+        self._inputs = [each.name for each in inputs]
+        self._outputs = outputs
+        self.has_jvp = jvp is not None
+        wanted = _backward_parameters(operator, inputs, outputs, backward) if backward else [f"grad_{outputs[0]}"]
+        """Names of the parameters of `backward`."""
+        tangents = _jvp_parameters(operator, inputs, outputs, jvp) if jvp else []
+        """Names of the parameters of `jvp`."""
+        arrays = {*self._tensors, *outputs}
+        kept = [name for name in wanted if name in arrays]
+        kept_forward = [name for name in dict.fromkeys([*tangents, *self._tensors]) if jvp and name in arrays]
+        numbers = [name for name in dict.fromkeys([*wanted, *tangents]) if name in self._inputs and name not in arrays]
+        constant = [output for output in outputs if backward and f"grad_{output}" not in wanted]
+        self._defaults = {f"_default_{each.name}": each.default for each in inputs}
+        self._keeping = [
+            *setting_defaults(inputs),
+            f"_ctx.save_for_backward({', '.join(kept)})",
+            *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
+            *([f"_ctx.numbers = {', '.join(numbers)},"] if numbers else []),
+        ]
+        """Lines of Python that keep in `ctx` what the gradient needs."""
+        unpacked = f"{', '.join(outputs)}{',' * (len(outputs) > 1)} = _output"
+        lines = [f"{', '.join(self._inputs)}, = _inputs", unpacked, *self._keeping]
+        self.keep = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
+        """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
+        if jvp:
+            lines.append(f"_ctx.save_for_forward({', '.join(kept_forward)})")
+        self._keep_for_both = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
+        parameters = ", ".join(["_ctx", *(f"grad_{output}" for output in outputs)])
+        of_numbers = [f"{', '.join(numbers)}, = _ctx.numbers"] if numbers else []
+        if backward is None:
+            self.differentiate: Callable[..., Any] = refuse_backward(operator)
+            """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
+        else:
+            lines = [
+                *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
+                *of_numbers,
+                f"_results = _backward({', '.join(wanted)})",
+                "if not _isinstance(_results, _several): _results = (_results,)",
+                f"if _len(_results) != {len(self._tensors)}: _refuse(_len(_results))",
+                f"return {', '.join(map(self._gradient, self._inputs))},",
+            ]
+            # No argument of an operator begins with an underscore, so that these names stay what they are.
+            names: dict[str, Any] = {"_backward": backward, "_refuse": self._refuse_gradients, "_len": len}
+            names |= {"_isinstance": isinstance, "_several": (tuple, list)}
+            self.differentiate = define_function("_differentiate", parameters, lines, names, operator)
+        self._jvp = self._forward_derivative(jvp, tangents, kept_forward, of_numbers) if jvp else None
+
+    def _forward_derivative(
+        self, jvp: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
+    ) -> Callable[..., Any]:
+        """Return a function of ctx and a tangent or None for each input, which returns the tangents of the outputs."""
+        import torch
+
+        known = ", ".join(kept)
+        lines = [
+            *([f"{known}, = _ctx.saved_tensors"] if kept else []),
+            *of_numbers,
+            # A tangent that is None is zero.
+            *(
+                f"if tangent_{name} is None and {name} is not None: tangent_{name} = _zeros_like({name})"
+                for name in self._tensors
+            ),
+            f"_results = _jvp({', '.join(wanted)})",
+            "if not _isinstance(_results, _several): _results = (_results,)",
+            f"if _len(_results) != {len(self._outputs)}: _refuse(_len(_results))",
+            f"return {'_results[0]' if len(self._outputs) == 1 else '_tuple(_results)'}",
+        ]
+        names = {"_jvp": jvp, "_refuse": self._refuse_tangents, "_len": len, "_tuple": tuple, "_isinstance": isinstance}
+        names |= {"_several": (tuple, list), "_zeros_like": torch.zeros_like}
+        parameters = ", ".join(["_ctx", *(f"tangent_{name}" for name in self._inputs)])
+        return define_function("_forward_derivative", parameters, lines, names, self._operator)
+
+    def _gradient(self, name: str) -> str:
+        """Return the expression of an input's gradient: a result of `backward` for a tensor, None for a number."""
+        return f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None"
+
+    def _refuse_gradients(self, count: int) -> None:
+        """Raise ArgumentError: `backward` returned another number of gradients than there are tensors."""
+        raise ArgumentError(
+            f"{self._operator}: backward returned {count} gradients for {len(self._tensors)} tensors: "
+            f"{', '.join(self._tensors)}"
+        )
+
+    def _refuse_tangents(self, count: int) -> None:
+        """Raise ArgumentError: `jvp` returned another number of tangents than there are outputs."""
+        raise ArgumentError(
+            f"{self._operator}: jvp returned {count} tangents for {len(self._outputs)} outputs: "
+            f"{', '.join(self._outputs)}"
+        )
+
+    def differentiable(self, torch: Any, launch: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Return `launch` as a function of plain tensors, whose gradients are known to autograd; None for an operator
+        of lists of tensors, which autograd's functions do not see.
+
+        It does what `register_autograd` does for them, without passing PyTorch's dispatcher a second time.
+        """
+        if any(each.type == "Pointers" for each in self._arguments):
+            return None
+        inputs = ", ".join(self._inputs)
+        lines = [
+            f"{', '.join(self._outputs)}{',' * (len(self._outputs) > 1)} = _output = _launch({inputs})",
+            *self._keeping,
+            "return _output",
+        ]
+        namespace = {"_launch": launch, **self._defaults}
+        forward = define_function("_forward", f"_ctx, {inputs}", lines, namespace, self._operator)
+        members = {"forward": staticmethod(forward), "backward": staticmethod(self.differentiate)}
+        function = type(self._name, (torch.autograd.Function,), members)
+        # Function.apply only adds what the transforms of torch.func need, which no plain tensor passes.
+        apply: Callable[..., Any] = super(torch.autograd.Function, function).apply  # type: ignore[misc]
+        return apply
+
+    def transformable(
+        self, torch: Any, forward: Callable[..., Any], batched: Callable[..., Any]
+    ) -> Callable[..., Any] | None:
+        """Return `forward`, a function of the operator's inputs, as one that `torch.func` and forward-mode autograd
+        differentiate; None for an operator of lists of tensors. `batched` is its rule for `torch.vmap`."""
+        if any(each.type == "Pointers" for each in self._arguments):
+            return None
+        members = {
+            "forward": staticmethod(forward),
+            "setup_context": staticmethod(self._keep_for_both),
+            "backward": staticmethod(self.differentiate),
+            "vmap": staticmethod(batched),
+        }
+        if self._jvp is not None:
+            members["jvp"] = staticmethod(self._jvp)
+        function = type(self._name, (torch.autograd.Function,), members)
+        apply: Callable[..., Any] = function.apply  # type: ignore[attr-defined]
+        return apply
+
+    @property
+    def _name(self) -> str:
+        """Name that the `grad_fn` of tensors shows, such as "<swishBackward object at ...>"."""
+        return self._operator.partition("::")[2]
+
+
+def refuse_backward(operator: str) -> Callable[..., Any]:
+    """Return the gradient of an operator that has none, which raises ArgumentError when PyTorch asks for it."""
+
+    def refuse(ctx: Any, *gradients: Any) -> Any:
+        raise ArgumentError(
+            f"{operator} has no gradient, but one is asked for, which would count as zero: declare it with backward, "
+            "or pass x.detach() for a tensor x whose gradient does not matter"
+        )
+
+    return refuse
+
+
+def _check_differentiable(operator: str, inputs: Iterable[InputArgument], outputs: Sequence[str]) -> None:
+    """Raise ArgumentError for an operator that PyTorch cannot differentiate: it writes inputs or returns nothing."""
+    written = [each.name for each in inputs if each.written]
+    if written or not outputs:
+        raise ArgumentError(
+            f"{operator} cannot have a gradient, because it writes {' and '.join(written) or 'no output'}: PyTorch "
+            "differentiates operators that only return new tensors"
+        )
+
+
+def _backward_parameters(
+    operator: str, inputs: Sequence[InputArgument], outputs: Sequence[str], backward: Callable[..., Any]
+) -> Sequence[str]:
+    """Return the names that `backward` takes: inputs, outputs, and gradients such as "grad_y".
+
+    Raises ArgumentError for names that the operator does not have.
+    """
+    gradients = gradient_names(operator, inputs, outputs)
+    # An operator, which `backward` may be, has no signature, but names its arguments in its schema.
+    schema = getattr(backward, "_schema", None)
+    given = backward if schema is None else _function_of([each.name for each in schema.arguments])
+    known = {*(each.name for each in inputs), *outputs, *gradients}
+    wanted = bound(f"{operator}: backward", given, known).names or ()
+    if not set(gradients) & set(wanted):
+        raise ArgumentError(f"{operator}: backward must be a function of {' or '.join(gradients)}")
+    return wanted
+
+
+def _jvp_parameters(
+    operator: str, inputs: Sequence[InputArgument], outputs: Sequence[str], jvp: Callable[..., Any]
+) -> Sequence[str]:
+    """Return the names that `jvp` takes: inputs, outputs, and tangents such as "tangent_x", and for each tangent its
+    input, whose shape it has.
+
+    Raises ArgumentError for names that the operator does not have, and if a tangent is missing, which would count as
+    zero.
+    """
+    arrays = [each for each in inputs if each.is_array]
+    tangents = [f"tangent_{each.name}" for each in arrays]
+    known = {*(each.name for each in inputs), *outputs, *tangents}
+    wanted = bound(f"{operator}: jvp", jvp, known).names or ()
+    missing = [name for name in tangents if name not in wanted]
+    if missing:
+        raise ArgumentError(
+            f"{operator}: jvp must be a function of {' and '.join(missing)} too, which would count as zero"
+        )
+    return wanted
+
+
+def _function_of(names: list[str]) -> Callable[..., None]:
+    """Return a function with the signature (names[0], names[1], ...)."""
+
+    def function() -> None: ...
+
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return function

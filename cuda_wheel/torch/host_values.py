@@ -1,0 +1,153 @@
+"""What the Python function of an operator computes besides launches: sizes read back, random states, packed structs."""
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.torch.launch_checks import current_call
+
+__all__ = ["PhiloxState", "packed", "philox", "read_size"]
+
+
+def read_size(tensor: Any, most: int | None = None) -> int:
+    """Return the whole number of at least 0 in a tensor of one element, which a kernel computed: a size of an output.
+
+    The host waits for the GPU. With fake tensors it is a size that is not known, at most `most`. Raises ArgumentError
+    for another number, and for a tensor with several elements.
+    """
+    if tensor.numel() != 1 or tensor.is_floating_point() or tensor.is_complex():
+        raise ArgumentError(
+            f"read_size takes a tensor with one whole number, not one of {tuple(tensor.shape)} of {tensor.dtype}"
+        )
+    call = current_call()
+    if call is not None and not call.launches:
+        import torch
+
+        size: int = torch.library.get_ctx().new_dynamic_size(min=0, max=most if type(most) is int else None)
+        return size
+    number = int(tensor.item())
+    if number < 0 or (most is not None and number > most):
+        limit = "at least 0" if most is None else f"0 to {most}"
+        raise ArgumentError(f"read_size: the tensor holds {number}, but a size is {limit}")
+    return number
+
+
+class PhiloxState(ctypes.Structure):
+    """The state of a counter-based random generator, which a kernel takes by value as `at::PhiloxCudaState`.
+
+    `seed` and `offset` are numbers for kernels that take them so. Source: PyTorch, ATen/cuda/PhiloxCudaState.h.
+    """
+
+    _fields_ = [
+        ("seed", ctypes.c_uint64),
+        ("offset", ctypes.c_uint64),
+        ("offset_intragraph", ctypes.c_uint32),
+        ("captured", ctypes.c_bool),
+    ]
+
+
+def philox(increment: int, generator: Any = None) -> PhiloxState:
+    """Return seed and offset of PyTorch's generator on the current GPU, and advance the generator's offset.
+
+    `increment` is how many random numbers each thread draws at most; the offset grows by the next multiple of 4, as in
+    `CUDAGeneratorImpl::philox_cuda_state`. `generator` is another generator of that GPU. In an operator it needs
+    `random=True`. Raises ArgumentError while a CUDA graph is captured, whose replays would repeat the numbers.
+    """
+    call = current_call()
+    if call is not None:
+        if not call.is_random:
+            raise ArgumentError(f"{call.operator} draws random numbers: declare it with random=True")
+        if not call.launches:
+            return PhiloxState()
+    import torch
+
+    if torch.cuda.is_current_stream_capturing():
+        raise ArgumentError(
+            "philox: a CUDA graph would repeat the same numbers in each replay: let the kernel read seed and offset "
+            "from a tensor that torch.randint fills"
+        )
+    if generator is None:
+        generator = torch.cuda.default_generators[torch.cuda.current_device()]
+    offset = generator.get_offset()
+    generator.set_offset(offset + (int(increment) + 3) // 4 * 4)
+    return PhiloxState(generator.initial_seed() & (1 << 64) - 1, offset)
+
+
+def packed(structure: type[ctypes.Structure], **fields: Any) -> ctypes.Structure:
+    """Return a ctypes structure, filled from these values, as the argument of a kernel that takes the struct by value.
+
+    A field of type `c_void_p` takes a tensor, None or an address; an array takes a sequence of at most as many values,
+    also nested, and the rest stays zero. Fields that are not named stay zero. Raises ArgumentError for a field that the
+    structure does not have, and for a value that does not fit.
+
+        class Lists(ctypes.Structure):
+            _fields_ = [("addresses", ctypes.c_void_p * 110 * 2), ("sizes", ctypes.c_int64 * 110)]
+
+        packed(Lists, addresses=[inputs, outputs], sizes=[each.numel() for each in inputs])
+    """
+    types: dict[str, Any] = {each[0]: each[1] for each in structure._fields_}
+    unknown = [name for name in fields if name not in types]
+    if unknown:
+        raise ArgumentError(f"{structure.__name__} has no field {' and '.join(unknown)}: it has {', '.join(types)}")
+    call = current_call()
+    are_fake = call is not None and not call.launches
+    made = _holding(structure)()
+    for name, value in fields.items():
+        try:
+            _fill(made, name, types[name], value, are_fake)
+        except (TypeError, ValueError, OverflowError, IndexError) as error:
+            raise ArgumentError(f"{structure.__name__}.{name}: {error}") from None
+    made.tensors = [*_tensors(list(fields.values()))]
+    return made
+
+
+_holders: dict[type[ctypes.Structure], type[ctypes.Structure]] = {}
+
+
+def _holding(structure: type[ctypes.Structure]) -> type[ctypes.Structure]:
+    """Return a structure of the same layout whose values have attributes, such as the tensors that they point to."""
+    if structure not in _holders:
+        _holders[structure] = type(structure.__name__, (structure,), {"tensors": ()})
+    return _holders[structure]
+
+
+def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool) -> None:
+    """Write a value into the field or element `key` of a ctypes structure or array."""
+    if isinstance(kind, type) and issubclass(kind, ctypes.Array):
+        target = owner[key] if isinstance(key, int) else getattr(owner, key)
+        length = len(target)
+        if not isinstance(value, (list, tuple)):
+            raise TypeError(f"takes a list of at most {length} values, not {value!r}")
+        if len(value) > length:
+            raise ValueError(f"takes at most {length} values, not {len(value)}")
+        for index, each in enumerate(value):
+            _fill(target, index, kind._type_, each, are_fake)
+        return
+    if hasattr(value, "data_ptr"):
+        if kind is not ctypes.c_void_p:
+            raise TypeError("takes a number, not a tensor: declare the field as c_void_p for its address")
+        if not are_fake and not value.is_cuda:
+            raise TypeError(f"takes tensors on a GPU, not on {value.device}")
+        value = None if are_fake else value.data_ptr()
+    elif type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
+        value = 0
+    elif kind in _INTEGERS and isinstance(value, int) and kind(value).value != value:
+        raise OverflowError(f"{value} does not fit into {kind.__name__}")
+    if isinstance(key, int):
+        owner[key] = value
+    else:
+        setattr(owner, key, value)
+
+
+_INTEGERS = [getattr(ctypes, f"c_{sign}int{size}") for sign in ("", "u") for size in (8, 16, 32, 64)]
+"""Types of integers, to which ctypes would cut a larger number."""
+
+
+def _tensors(values: Any) -> Iterator[Any]:
+    """Yield the tensors in nested lists."""
+    for value in values if isinstance(values, (list, tuple)) else [values]:
+        if isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+        elif hasattr(value, "data_ptr"):
+            yield value

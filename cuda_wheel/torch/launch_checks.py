@@ -1,0 +1,187 @@
+"""Check what launches are given, without a GPU: with fake tensors, and in the first call with tensors of some types.
+
+A launch checks its arguments itself. What it cannot know is which inputs an operator says that it writes; and with fake
+tensors there is no launch.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from cuda_wheel.operators.declarations import has_blocks
+from cuda_wheel.runtime.arguments import dimensions, value_text
+from cuda_wheel.runtime.arrays import PointerConverter, argument_type, pointee
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.generated import converted
+from cuda_wheel.runtime.launching import converter_for
+from cuda_wheel.runtime.manifest import KernelInfo
+
+__all__ = ["Call", "KernelCheck", "checking", "current_call"]
+
+
+class KernelCheck:
+    """Checks the arguments of a kernel's launches by its entry in the manifest.
+
+    `long_size` is the number of bytes of a `long` in the kernel's code, None if it is not known.
+    """
+
+    def __init__(self, info: KernelInfo, long_size: int | None) -> None:
+        self.info = info
+        self._converters = [converter_for(parameter, True, long_size) for parameter in info.parameters]
+
+    def writes(self, place: int) -> bool:
+        """Return whether the kernel may write to the memory of the array that it gets in this place."""
+        parameter = self.info.parameters[place]
+        if argument_type(parameter) != "Pointer" or not parameter.cpp:
+            return True
+        return not pointee(parameter.cpp)[1]
+
+    def array(self, operator: str, place: int, array: Any, device: Any) -> None:
+        """Raise ArgumentError if the kernel takes no array of this element type in this place, or if the array is not
+        on this device."""
+        converter = self._converters[place]
+        if array.device != device:
+            self._refuse(operator, place, f"is a tensor on {array.device}, but the operator's first one is on {device}")
+        try:
+            if isinstance(converter, PointerConverter):
+                converter.check_dtype(str(array.dtype).removeprefix("torch."))
+            elif argument_type(self.info.parameters[place]) != "Struct":
+                raise TypeError("takes a number, not a tensor: tensor.item() is one")
+        except TypeError as error:
+            self._refuse(operator, place, str(error))
+
+    def value(self, operator: str, place: int, value: Any) -> None:
+        """Raise ArgumentError if the kernel does not take this number, struct or address in this place. A number that
+        PyTorch does not know while it compiles is of the right type at least."""
+        if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
+            value = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}[type(value).__name__]
+        try:
+            converted(self._converters[place], value, None)
+        except Exception as error:
+            out_of_range = isinstance(error, OverflowError) or type(error).__name__ == "error"
+            self._refuse(operator, place, f"{value_text(value)} is out of range" if out_of_range else str(error))
+
+    def _refuse(self, operator: str, place: int, why: str) -> None:
+        type_ = self.info.parameters[place].cpp_or_ptx_type
+        raise ArgumentError(f"{operator}: {self.info.name}, argument {place + 1} ({type_}): {why}")
+
+
+class Call:
+    """One call of an operator that is a Python function, whose launches are checked."""
+
+    def __init__(
+        self,
+        operator: str,
+        inputs: Mapping[str, Any],
+        written: frozenset[str],
+        read_only: frozenset[str],
+        is_random: bool,
+        launches: bool,
+    ) -> None:
+        self.operator = operator
+        self.arrays = [
+            (name, array)
+            for name, value in inputs.items()
+            for array in (value if isinstance(value, (list, tuple)) else [value])
+            if hasattr(array, "untyped_storage")
+        ]
+        """Name of an input -> array, for each array; a list of arrays has one name."""
+        self.written = written
+        """Names of the inputs that the operator writes."""
+        self.read_only = read_only
+        """Names of the inputs that kernels only read, though their pointers are not `const`."""
+        self.is_random = is_random
+        """Whether the operator draws random numbers."""
+        self.launches = launches
+        """Whether kernels are launched after the check; not with fake tensors."""
+
+    @property
+    def device(self) -> Any:
+        """The device of the operator's first tensor that is not on the CPU; of the first if all are."""
+        devices = [array.device for _, array in self.arrays]
+        return next((each for each in devices if each.type != "cpu"), devices[0])
+
+    def check_launch(self, kernel: KernelCheck, grid: Any, block: Any, args: Sequence[Any]) -> bool:
+        """Raise ArgumentError for a launch with wrong arguments; return whether there is anything to launch."""
+        info = kernel.info
+        if len(args) != len(info.parameters):
+            raise ArgumentError(
+                f"{self.operator}: {info.name} takes {len(info.parameters)} arguments, ({info.parameter_list}), but "
+                f"got {len(args)}"
+            )
+        for place, value in enumerate(args):
+            if hasattr(value, "untyped_storage"):
+                kernel.array(self.operator, place, value, self.device)
+                if kernel.writes(place):
+                    self._check_written(value, f"{info.name} may write to its argument {place + 1}")
+            elif tensors := getattr(value, "tensors", None):  # a struct with the addresses of tensors
+                for tensor in tensors:
+                    self._check_written(tensor, f"{info.name} may write to tensors of its argument {place + 1}")
+            else:
+                kernel.value(self.operator, place, value)
+        what = f"{self.operator}: {info.name}: "
+        if _is_known(block):
+            dimensions(block, f"{what}block")
+        return has_blocks(f"{self.operator}: {info.name}", grid) if _is_known(grid) else True
+
+    def check_results(self, results: Sequence[Any]) -> None:
+        """Raise ArgumentError for an output that shares the memory of an input or of another output."""
+        import torch
+
+        before = list(self.arrays)
+        for number, result in enumerate(results):
+            for array in result if isinstance(result, (list, tuple)) else [result]:
+                if not isinstance(array, torch.Tensor):
+                    continue
+                for name, other in before:
+                    if torch._C._is_alias_of(array, other):
+                        raise ArgumentError(
+                            f"{self.operator}: output {number + 1} shares the memory of {name}, but PyTorch's "
+                            "operators return new tensors: return a copy, or name the input in writes"
+                        )
+                before.append((f"output {number + 1}", array))
+
+    def _check_written(self, value: Any, what: str) -> None:
+        """Raise ArgumentError if a tensor shares memory with an input that the operator does not say it writes."""
+        import torch
+
+        for name, array in self.arrays:
+            known = name in self.written or name in self.read_only
+            if not known and torch._C._is_alias_of(value, array):
+                raise ArgumentError(
+                    f"{self.operator}: {what}, which has the memory of the input {name}: name {name} in writes, or in "
+                    "read_only if the kernel only reads it"
+                )
+
+
+def _is_known(size: Any) -> bool:
+    """Return whether all numbers of a grid or block are known, and not symbols of a compilation."""
+    sizes = size if isinstance(size, (tuple, list)) else [size]
+    return not any(type(each).__name__ == "SymInt" for each in sizes)
+
+
+_thread = threading.local()
+
+checks_running: list[bool] = []
+"""Not empty while any thread checks a call: a look at it takes less time than one at the thread's own state."""
+
+
+def current_call() -> Call | None:
+    """Return the call that is checked in this thread, the innermost one; None if none is."""
+    calls: list[Call] = getattr(_thread, "calls", None) or []
+    return calls[-1] if calls else None
+
+
+@contextmanager
+def checking(call: Call) -> Iterator[None]:
+    """Check the launches in a `with` block as those of this call."""
+    if not hasattr(_thread, "calls"):
+        _thread.calls = []
+    _thread.calls.append(call)
+    checks_running.append(True)
+    try:
+        yield
+    finally:
+        checks_running.pop()
+        _thread.calls.pop()

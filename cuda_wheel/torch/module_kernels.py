@@ -1,0 +1,248 @@
+"""The kernels of a module, as the Python function of an operator launches them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from cuda_wheel.operators.declarations import has_blocks
+from cuda_wheel.runtime.arrays import long_size
+from cuda_wheel.runtime.driver import current_device, device_count
+from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
+from cuda_wheel.runtime.files import files_and_manifest
+from cuda_wheel.runtime.launching import launcher_of
+from cuda_wheel.runtime.loading import load
+from cuda_wheel.runtime.manifest import KernelInfo, Manifest
+from cuda_wheel.runtime.module import ByName, Kernel
+from cuda_wheel.runtime.parts.instance_names import canonical
+from cuda_wheel.runtime.streams import CurrentStreams
+from cuda_wheel.torch.launch_checks import Call, KernelCheck, checks_running, current_call
+
+__all__ = ["KernelLaunch", "ModuleKernels", "kernels"]
+
+
+def kernels(module: str, **variant: Any) -> "ModuleKernels":
+    """Return the kernels of a module, for functions that launch them on PyTorch's current stream.
+
+    Nothing is read or loaded until a kernel is asked for. `variant` are the macros of a variant, as for
+    `cuda_wheel.load`.
+
+        knn = cuda_wheel.torch.kernels("demo.kernels.knn")
+        knn["search<float, 3>"].launch(grid, block, points, found, n)
+        knn["search", points.dtype, dimensions].launch(grid, block, points, found, n)
+    """
+    return ModuleKernels(module, variant)
+
+
+class ModuleKernels:
+    """The kernels of a module by name, or by name and template arguments.
+
+    A template argument is an element type of PyTorch, a whole number, True, False, or a string of C++. Where an
+    operator is called with fake tensors, as while PyTorch compiles, launches only check their arguments; sizes that are
+    not known then may be template arguments.
+    """
+
+    def __init__(self, module: str, variant: Mapping[str, Any]) -> None:
+        self.module = module
+        """Dotted name of the module."""
+        self._macros = dict(variant)
+        self._variants: dict[tuple[Any, ...], ModuleKernels] = {}
+        self._launches: dict[int, dict[Any, KernelLaunch]] = {}
+        self._of_only_gpu: dict[Any, KernelLaunch] | None = None
+        """Element of `_launches` for GPU 0 if there is no other; None until that is known."""
+        self._checks: dict[str, KernelCheck] = {}
+        self._found: Manifest | None = None
+
+    def variant(self, **macros: Any) -> "ModuleKernels":
+        """Return the kernels of the module's variant with these macros."""
+        key = tuple(sorted(macros.items()))
+        if key not in self._variants:
+            self._variants[key] = ModuleKernels(self.module, macros)
+        return self._variants[key]
+
+    def __getitem__(self, name: Any) -> "KernelLaunch | CheckedLaunch":
+        """Return a kernel by its C++ name, or by its name and template arguments.
+
+        Raises UnknownKernelError if the module has none of the name and cannot compile one, ArgumentError for what is
+        no name, and what `load` raises.
+        """
+        if checks_running:
+            call = current_call()
+            if call is not None:
+                return CheckedLaunch(self, name, call)
+        return self.launch_of(name)
+
+    def launch_of(self, name: Any) -> "KernelLaunch":
+        """Return a kernel, loaded for the current GPU."""
+        loaded = self._of_only_gpu
+        if loaded is None:
+            loaded = self._of_current_gpu()
+        try:
+            return loaded[name]
+        except (KeyError, TypeError):
+            return self._load(loaded, name)
+
+    def _of_current_gpu(self) -> "dict[Any, KernelLaunch]":
+        device = current_device() or 0
+        loaded = self._launches.setdefault(device, {})
+        if device_count() == 1:
+            self._of_only_gpu = loaded
+        return loaded
+
+    def _load(self, loaded: "dict[Any, KernelLaunch]", name: Any) -> "KernelLaunch":
+        device = current_device() or 0
+        kernel = load(self.module, device=device, **self._macros)[instance_name(name)]
+        launch = loaded[name] = KernelLaunch(kernel, device)
+        return launch
+
+    @property
+    def _manifest(self) -> Manifest:
+        if self._found is None:
+            self._found = files_and_manifest(self.module, None, self._macros, needs_gpu=False)[1]
+        return self._found
+
+    def check_of(self, name: Any) -> KernelCheck | None:
+        """Return what checks the launches of a kernel, from the manifest; None for an instance that is compiled when it
+        is launched.
+
+        With unknown numbers among the template arguments, it is that of the first instance with the known ones. Raises
+        UnknownKernelError if the module has no such kernel.
+        """
+        is_known = not isinstance(name, tuple) or not any(map(_is_symbol, name))
+        text = instance_name(name) if is_known else repr(name)
+        if text not in self._checks:
+            info = self._info(text) if is_known else self._like(name)
+            if info is None:
+                return None
+            self._checks[text] = KernelCheck(info, long_size(self._manifest))
+        return self._checks[text]
+
+    def _info(self, name: str) -> KernelInfo | None:
+        named = ByName(self.module, "kernel", self._manifest.kernels, lambda info: info, UnknownKernelError)
+        try:
+            found: KernelInfo = named[name]
+        except UnknownKernelError:
+            if self._manifest.specialize is None:
+                raise
+            return None
+        return found
+
+    def _like(self, name: tuple[Any, ...]) -> KernelInfo | None:
+        """Return the first kernel with the known template arguments of a name."""
+        wanted = [None if _is_symbol(each) else canonical(_argument(each), same_layout=True) for each in name[1:]]
+        template = canonical(name[0], same_layout=True)
+        for info in self._manifest.kernels:
+            found, given = _template_arguments(canonical(info.name, same_layout=True))
+            pairs = zip(wanted, given, strict=False)
+            fits = len(given) >= len(wanted) and all(each in (None, other) for each, other in pairs)
+            if fits and (found == template or found.endswith(f"::{template}")):
+                return info
+        if self._manifest.specialize is not None:
+            return None
+        shown = ", ".join("any" if each is None else each for each in wanted)
+        raise UnknownKernelError(f"{self.module} has no kernel {name[0]}<{shown}>")
+
+
+class KernelLaunch:
+    """A kernel that is loaded for a GPU, and launched on PyTorch's current stream there."""
+
+    __slots__ = ("kernel", "launch")
+
+    def __init__(self, kernel: Kernel, device: int) -> None:
+        import torch
+
+        self.kernel = kernel
+        """The kernel, such as for its handle."""
+        self.launch = _launching(kernel, device, CurrentStreams()[(torch.Tensor,)])
+        """Launches the kernel: a function of grid, block, the kernel's arguments, and what else `Kernel.launch` takes
+        by name. With a 0 in the grid, nothing is launched."""
+
+
+def _launching(kernel: Kernel, device: int, current_stream: Any) -> Callable[..., None]:
+    launch = launcher_of(kernel).launch
+
+    def launch_on_current_stream(grid: Any, block: Any, *args: Any, **settings: Any) -> None:
+        usual = grid > 0 if grid.__class__ is int else grid.__class__ is tuple and 0 not in grid  # takes no call
+        if usual or has_blocks(kernel.name, grid):
+            launch(grid, block, *args, stream=current_stream(device), **settings)
+
+    return launch_on_current_stream
+
+
+class CheckedLaunch:
+    """A kernel whose launches belong to a call that is checked, and so are checked first."""
+
+    def __init__(self, owner: ModuleKernels, name: Any, call: Call) -> None:
+        self._owner = owner
+        self._name = name
+        self._call = call
+        try:
+            self._check = owner.check_of(name)
+        except CudaWheelError as error:
+            if isinstance(error, ArgumentError):
+                raise
+            raise type(error)(f"{call.operator}: {error}") from None
+
+    @property
+    def kernel(self) -> Kernel:
+        """The loaded kernel."""
+        return self._owner.launch_of(self._name).kernel
+
+    def launch(self, grid: Any, block: Any, *args: Any, **settings: Any) -> None:
+        has_work = self._check is None or self._call.check_launch(self._check, grid, block, args)
+        if self._call.launches and has_work:
+            self._owner.launch_of(self._name).launch(grid, block, *args, **settings)
+
+
+_CPP_TYPES = {
+    "float16": "__half", "bfloat16": "__nv_bfloat16", "float32": "float", "float64": "double", "bool": "bool",
+    "uint8": "unsigned char", "int8": "signed char", "int16": "short", "uint16": "unsigned short", "int32": "int",
+    "uint32": "unsigned int", "int64": "long", "uint64": "unsigned long", "complex32": "c10::complex<__half>",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "float8_e4m3fn": "__nv_fp8_e4m3",
+    "float8_e5m2": "__nv_fp8_e5m2", "float8_e8m0fnu": "__nv_fp8_e8m0", "float8_e4m3fnuz": "c10::Float8_e4m3fnuz",
+    "float8_e5m2fnuz": "c10::Float8_e5m2fnuz",
+}  # fmt: skip
+"""Element type of PyTorch -> C++ type. A module's kernel may have another type of the same layout in its name."""
+
+
+def instance_name(name: Any) -> str:
+    """Return the C++ name of an instance: "search<float, 3>" for ("search", torch.float32, 3).
+
+    Raises ArgumentError for what is no template argument.
+    """
+    if isinstance(name, str):
+        return name
+    if not isinstance(name, tuple) or not name or not isinstance(name[0], str):
+        raise ArgumentError(f"a kernel is named by a string, or by a string and template arguments, not by {name!r}")
+    return f"{name[0]}<{', '.join(map(_argument, name[1:]))}>" if len(name) > 1 else name[0]
+
+
+def _argument(value: Any) -> str:
+    """Return a template argument in C++."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return value
+    found = _CPP_TYPES.get(str(value).removeprefix("torch."))
+    if found is not None:
+        return found
+    if hasattr(value, "__index__"):
+        return str(value.__index__())
+    raise ArgumentError(f"{value!r} is no template argument: those are element types, whole numbers, True, False, C++")
+
+
+def _is_symbol(value: Any) -> bool:
+    """Return whether a number is not known while PyTorch compiles."""
+    return type(value).__name__ in ("SymInt", "SymBool")
+
+
+def _template_arguments(name: str) -> tuple[str, list[str]]:
+    """Return the name of a template and its arguments, from the name of an instance without spaces."""
+    template, _, rest = name.partition("<")
+    arguments, depth, text = [], 0, ""
+    for character in rest.removesuffix(">"):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and not depth:
+            arguments.append(text)
+            text = ""
+        else:
+            text += character
+    return template, [*arguments, text] if rest else []
