@@ -295,8 +295,8 @@ class TracedOperator:
         place = self._roles.names.index(name)
         if self._kernels.kinds[place][0] == "Pointer" and not (value is None or isinstance(value, int)):
             raise ArgumentError(
-                f"{self._name}: the value {name} is for a pointer, which takes None or an address, not {value!r}: let an "
-                "array be an argument of the operator"
+                f"{self._name}: the value {name} is for a pointer, which takes None or an address, not "
+                f"{value!r}: let an array be an argument of the operator"
             )
         try:
             return _struct_argument(info.parameters[place], value) if info else json_argument(value)

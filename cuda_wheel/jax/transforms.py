@@ -7,7 +7,7 @@ own, which is linear in the tangents: it evaluates `jvp`, and its transpose is `
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from cuda_wheel.jax.tracing import TracedOperator, varying_axes
 from cuda_wheel.operators.declarations import Declaration, KernelInstances, bound, gradient_names
@@ -210,18 +210,20 @@ class _Derivatives:
         outputs = [*self._roles.outputs]
         inexact = [name for name in outputs if self._has_tangents(known[name])]
         moving = [name for name in self._arrays if known[name] is not None and self._has_tangents(known[name])]
-        still = {name: tangents[f"tangent_{name}"] for name in self._arrays if name not in moving}
+        still = [name for name in self._arrays if name not in moving]
         kept = [name for name in (*self._arrays, *outputs) if known[name] is not None]
+        absent = {name: None for name in known if name not in kept}
 
         def forward(arrays: Sequence[Any], moved: Sequence[Any]) -> list[Any]:
-            given = {**dict.fromkeys(known), **dict(zip(kept, arrays, strict=True))}
-            named = {f"tangent_{name}": each for name, each in still.items()}
+            given = {**absent, **dict(zip(kept, arrays, strict=True))}
+            none = {name: None if given[name] is None else self._no_tangent(given[name]) for name in still}
+            named = {f"tangent_{name}": each for name, each in none.items()}
             named |= {f"tangent_{name}": each for name, each in zip(moving, moved, strict=True)}
             found = dict(zip(outputs, self._pushed(numbers, given, named), strict=True))
             return [found[name] for name in inexact]
 
         def transposed(arrays: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-            given = {**dict.fromkeys(known), **dict(zip(kept, arrays, strict=True))}
+            given = {**absent, **dict(zip(kept, arrays, strict=True))}
             pulled = dict(zip(inexact, cotangents, strict=True))
             each = tuple(pulled[name] if name in pulled else self._no_tangent(given[name]) for name in outputs)
             wanted = {name: given[name] for name in self._backward_names if name in given}
@@ -247,13 +249,22 @@ class _Derivatives:
         return [next(pushed) if name in inexact else self._no_tangent(known[name]) for name in outputs]
 
 
-class _LinearMap(NamedTuple):
-    """A function of arrays and of tangents, in which it is linear, and its transpose in these."""
+class _LinearMap:
+    """A function of arrays and of tangents, in which it is linear, and its transpose in these.
 
-    forward: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
-    transposed: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
-    count: int
-    """Number of the arrays, which are the first operands."""
+    JAX keeps it in programs, so that it is compared by identity and holds no arrays.
+    """
+
+    def __init__(
+        self,
+        forward: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
+        transposed: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
+        count: int,
+    ) -> None:
+        self.forward = forward
+        self.transposed = transposed
+        self.count = count
+        """Number of the arrays, which are the first operands."""
 
     def __call__(self, *operands: Any) -> list[Any]:
         return self.forward(operands[: self.count], operands[self.count :])
@@ -310,7 +321,11 @@ def _linear_primitive(jax: Any) -> Any:
 
     def batched(operands: Sequence[Any], axes: Sequence[Any], map: _LinearMap) -> tuple[list[Any], list[int]]:
         size = next(each.shape[axis] for each, axis in zip(operands, axes, strict=True) if axis is not None)
-        moved = [batching.bdim_at_front(each, axis, size) for each, axis in zip(operands, axes, strict=True)]
+        numpy = jax.numpy
+        moved = [
+            numpy.broadcast_to(each, (size, *each.shape)) if axis is None else numpy.moveaxis(each, axis, 0)
+            for each, axis in zip(operands, axes, strict=True)
+        ]
         several = _LinearMap(jax.vmap(map.forward), jax.vmap(map.transposed), map.count)
         results = primitive.bind(*moved, map=several)
         return results, [0] * len(results)

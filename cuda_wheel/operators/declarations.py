@@ -162,7 +162,7 @@ def _names(operator: str, what: str, given: Any) -> tuple[str, ...]:
     """Return names that are given as one string or as several; raise ArgumentError for anything else."""
     if isinstance(given, str):
         return tuple(given.replace(",", " ").split())
-    names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, (bytes, Mapping)) else (given,)
+    names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else (given,)
     for name in names:
         if not isinstance(name, str):
             raise ArgumentError(f"{operator}: {what} takes names, such as 'x, y' or ['x', 'y'], not {name!r}")
