@@ -143,7 +143,11 @@ def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any
     try:
         if argument.type == "Real":
             return float(value).hex()
-        return bool(value) if argument.type == "bool" else int(index(value))
+        if argument.type == "bool":
+            if value not in (0, 1):
+                raise TypeError(f"takes True or False, not {value!r}")
+            return bool(value)
+        return int(index(value))
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(value, jax.core.Tracer):
             raise ArgumentError(

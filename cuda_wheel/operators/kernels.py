@@ -453,7 +453,8 @@ class KernelInstances:
             identity = KernelIdentity(manifest.full_name, info.symbol, manifest.fatbin_sha256[:DIGEST])
             return _Found(name, info, identity, None)
         carried = self._base.specialize
-        digest = (carried.sha256 if carried else "") or self._base.fatbin_sha256
+        # A source tree carries nothing: its sources change with what was compiled of them.
+        digest = carried.sha256 if carried is not None and carried.size else self._base.fatbin_sha256
         identity = KernelIdentity(full_name(self._module, macros), name, digest[:DIGEST])
         return _Found(name, None, identity, None)
 
