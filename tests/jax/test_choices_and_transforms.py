@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ from cuda_wheel.runtime.errors import ArgumentError, ImageError
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from tests.jax.host_kernels import HostKernel, launch_on_cpu, memory
 from tests.operators.test_kernels import Installed
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")  # as test_operators.py
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 
@@ -123,7 +126,7 @@ def test_an_exported_program_names_its_choice(monkeypatch: pytest.MonkeyPatch) -
         if works:
             assert_close(export.deserialize(bytearray(program)).call(X), 3 * X)
             continue
-        with pytest.raises(Exception, match="was made for another version of demo::exported.*here it is none"):
+        with pytest.raises(Exception, match=r"was made for another version of demo::exported.*here it is none"):
             jax.block_until_ready(export.deserialize(bytearray(program)).call(X))
 
 
@@ -290,6 +293,20 @@ def test_kernels_compute_both_derivatives() -> None:
         REVERSE["gradient"](only)
 
 
+def test_in_shard_map_both_rules_need_that_axes_are_not_checked() -> None:
+    shard_map = getattr(jax, "shard_map", None)
+    devices = jax.devices("cpu")[:2]
+    if shard_map is None or len(devices) < 2:
+        pytest.skip("this JAX does not check axes, or was imported before this test could ask for two devices")
+    mesh, rows = jax.sharding.Mesh(np.array(devices), ("rows",)), jax.sharding.PartitionSpec("rows")
+    for rules, more in ((["jvp"], {}), (["backward"], {}), (["jvp", "backward"], {"check_vma": False})):
+        parts = shard_map(cubes(*rules), mesh=mesh, in_specs=rows, out_specs=rows, **more)
+        assert_close(jax.jit(jax.grad(lambda x, parts=parts: parts(x).sum()))(X), 3 * X**2)
+    parts = shard_map(cubes("jvp", "backward"), mesh=mesh, in_specs=rows, out_specs=rows)
+    with pytest.raises(ArgumentError, match=r"^demo::cube: JAX cannot tell shard_map .* rows .*: use check_vma=False"):
+        jax.jit(jax.grad(lambda x: parts(x).sum()))(X)
+
+
 def test_derivatives_with_integers_missing_arrays_and_several_outputs() -> None:
     def compute(x: int, bias: int | None, index: int, y: int, z: int, place: int) -> None:
         memory(y, 3)[:] = memory(x, 3) * memory(index, 3, np.int32) + (memory(bias, 3) if bias else 0)
@@ -314,7 +331,7 @@ def test_derivatives_with_integers_missing_arrays_and_several_outputs() -> None:
     for rules in ({"jvp": jvp}, {"jvp": jvp, "backward": backward}):
         operator = make(**rules)
         for bias in (None, x + 1):
-            f = lambda x, bias=bias: operator(x, index, 2.0, bias)[:2]  # noqa: E731
+            f = lambda x, bias=bias, operator=operator: operator(x, index, 2.0, bias)[:2]  # noqa: E731
             g = lambda x, bias=bias: (x * index + (0 if bias is None else bias), x**2)  # noqa: E731
             for derivative in (
                 lambda f: jax.jvp(f, (x,), (x,))[1],
@@ -322,7 +339,7 @@ def test_derivatives_with_integers_missing_arrays_and_several_outputs() -> None:
             ):
                 for found, wanted in zip(derivative(f), derivative(g), strict=True):
                     np.testing.assert_allclose(found, wanted, 1e-5)
-        gradient = jax.grad(lambda bias: operator(x, index, 2.0, bias)[0].sum())(x)
+        gradient = jax.grad(lambda bias, operator=operator: operator(x, index, 2.0, bias)[0].sum())(x)
         np.testing.assert_allclose(gradient, np.ones(3))
     with pytest.raises(
         ArgumentError, match=r"^demo::several: jvp must be a function of tangent_x and tangent_bias too"
