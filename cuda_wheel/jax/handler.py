@@ -38,7 +38,7 @@ from cuda_wheel.jax.call_frames import (
     read_frame,
 )
 from cuda_wheel.jax.tracing import ArrayType, Launch, base_name, unique_name
-from cuda_wheel.operators.declarations import KernelInstances
+from cuda_wheel.operators.declarations import KernelIdentity, KernelInstances
 from cuda_wheel.runtime.driver import check_result, cuda_driver, device_count, driver_function
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError
 from cuda_wheel.runtime.module import Kernel
@@ -181,18 +181,19 @@ class ProgramLaunches:
         self.are_used = True
         launch = Launch.read(text)
         kernels = self._kernels(launch)
-        info = kernels.infos.get(launch.dtypes)
-        if info is None or info.parameter_list != launch.parameters:
+        info = kernels.chosen(launch.choice)
+        if info is not None and info.parameter_list != launch.parameters:
             raise ArgumentError(
                 f"the program was made for another version of {launch.operator}, whose kernel for "
                 f"({', '.join(launch.dtypes)}) takes ({launch.parameters}): make the program again"
             )
+        kernel = kernels.loaded_choice(launch.choice, device)
         if len(self._ready) >= MOST_LAUNCHES:
             self._ready.clear()
         places: dict[str, list[tuple[int, int]]] = {"input": [], "output": []}
         arguments: list[Any] = []
         types = {"input": launch.inputs, "output": launch.outputs}
-        for parameter, (kind, value) in zip(info.parameters, launch.arguments, strict=True):
+        for parameter, (kind, value) in zip(kernel.parameters, launch.arguments, strict=True):
             if kind in places:
                 accepted = kernels.element_types(parameter)
                 if accepted is not None and types[kind][value].dtype not in accepted:
@@ -201,7 +202,6 @@ class ProgramLaunches:
                     )
                 places[kind].append((len(arguments), value))
             arguments.append(bytes.fromhex(value) if kind == "bytes" else value)
-        kernel = kernels.loaded(launch.dtypes, device)
         inputs, outputs = map(_expected, (launch.inputs, launch.outputs))
         return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
 
@@ -215,15 +215,23 @@ class ProgramLaunches:
             raise ArgumentError(f"the program needs the operator {launch.operator}, which this process has not made")
         own = self._operators.get(launch.operator)
         for kernels in ([own] if own else []) + named:
-            if kernels.identities.get(launch.dtypes) == launch.kernel:
+            if _identity(kernels, launch) == launch.kernel:
                 return kernels
-        kernel, here = launch.kernel, (own or named[0]).identities.get(launch.dtypes)
+        kernel, here = launch.kernel, _identity(own or named[0], launch)
         found = f"{here.symbol} of {here.module}, {here.digest}" if here else "none"
         raise ArgumentError(
             f"the program was made for another version of {launch.operator}, whose kernel for "
             f"({', '.join(launch.dtypes)}) is {kernel.symbol} of {kernel.module}, with images of the digest "
             f"{kernel.digest}; here it is {found}: make the program again, or install the modules that it was made with"
         )
+
+
+def _identity(kernels: KernelInstances, launch: Launch) -> KernelIdentity | None:
+    """Return the identity of the kernel that a launch chooses among these; None if there is none."""
+    try:
+        return kernels.identity(launch.choice)
+    except CudaWheelError:  # another version of the operator
+        return None
 
 
 class GpuLaunches:

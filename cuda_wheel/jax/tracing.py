@@ -2,21 +2,35 @@
 
 A launch is an attribute of that call, a JSON text: it may be kept in an exported program and read by another process.
 JAX knows shapes and numbers while it traces, so that the text has all but the addresses of the arrays.
+
+`jax.shard_map` checks over which axes of the mesh values differ. JAX 0.6.1 to 0.9 call that type `vma`; later ones keep
+it in a `ManualAxisType`. What a kernel computes differs wherever one of its inputs does.
 """
 
 import json
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
 from cuda_wheel.jax.call_frames import DATA_TYPES
-from cuda_wheel.operators.declarations import Bound, Declaration, KernelIdentity, has_blocks
+from cuda_wheel.operators.declarations import Bound, Declaration, KernelChoice, KernelIdentity, has_blocks
 from cuda_wheel.runtime.arguments import dimensions, whole_number
+from cuda_wheel.runtime.arrays import argument_type, is_machine_word
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.manifest import KernelInfo
+from cuda_wheel.runtime.launching import converter_for
+from cuda_wheel.runtime.manifest import KernelInfo, Macros, Parameter
 from cuda_wheel.runtime.parts.buffers import host_bytes
 
-__all__ = ["ArrayType", "Launch", "TracedOperator", "base_name", "json_argument", "unique_name"]
+__all__ = [
+    "ArrayType",
+    "Launch",
+    "TracedOperator",
+    "base_name",
+    "json_argument",
+    "unique_name",
+    "varying_axes",
+    "with_equal_axes",
+]
 
 
 class ArrayType(NamedTuple):
@@ -40,7 +54,8 @@ class Launch(NamedTuple):
     kernel: KernelIdentity
     """Identity of the kernel, which an exported program must find where it runs."""
     parameters: str
-    """C++ types of the kernel's parameters, which must be the same where an exported program runs."""
+    """C++ types of the kernel's parameters, which must be the same where an exported program runs; "" for a kernel that
+    is compiled when it is loaded."""
     inputs: Sequence[ArrayType]
     outputs: Sequence[ArrayType]
     aliases: Sequence[tuple[int, int]]
@@ -52,6 +67,15 @@ class Launch(NamedTuple):
     block: tuple[int, int, int]
     settings: dict[str, Any]
     """Other arguments of `Kernel.launch`: name -> value."""
+    name: str = ""
+    """Name of the kernel that a function returned; "" without one."""
+    macros: Macros = ()
+    """Macros of the module's variant that holds the kernel; empty without one."""
+
+    @property
+    def choice(self) -> KernelChoice:
+        """The kernel among those of the operator."""
+        return KernelChoice(self.dtypes, self.name, self.macros)
 
     def text(self) -> str:
         """Return the launch as text, in ASCII."""
@@ -73,6 +97,30 @@ class Launch(NamedTuple):
             raise ArgumentError(f"the program's text of a launch is not cuda-wheel's: {error!r}") from None
 
 
+def varying_axes(jax: Any, array: Any) -> frozenset[str]:
+    """Return the axes over which an array differs; none outside of `shard_map`, or where that does not check."""
+    type_ = jax.typeof(array) if hasattr(jax, "typeof") else None
+    found: Iterable[str] = getattr(getattr(type_, "mat", type_), "varying", None) or getattr(type_, "vma", None) or ()
+    return frozenset(found)
+
+
+def with_equal_axes(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = frozenset()) -> list[Any]:
+    """Return the arrays as ones that all differ over the same axes: those of any of them, and `axes`.
+
+    None stays None. The gradient of an array that was the same on all devices is summed over them, as JAX does.
+    """
+    axes = axes.union(*(varying_axes(jax, each) for each in arrays if each is not None))
+    found = []
+    for each in arrays:
+        missing = tuple(sorted(axes - varying_axes(jax, each))) if axes and each is not None else ()
+        if missing and hasattr(jax.lax, "pcast"):
+            each = jax.lax.pcast(each, missing, to="varying")
+        elif missing:
+            each = jax.lax.pvary(each, missing)
+        found.append(each)
+    return found
+
+
 def unique_name(name: str, taken: Container[str]) -> str:
     """Return an operator's name in programs: its own, or with a number where that is taken."""
     names = (name if number == 1 else f"{name}#{number}" for number in count(1))
@@ -86,8 +134,11 @@ def base_name(unique: str) -> str:
 
 def json_argument(value: Any) -> tuple[str, Any]:
     """Return a number, a vector's numbers or a struct as `Launch.arguments` has it; raise ArgumentError for others."""
-    if hasattr(value, "dtype") and getattr(value, "shape", None) == () and value.dtype.kind in "biufc":
-        value = value.item()
+    if hasattr(value, "dtype") and getattr(value, "shape", None) == ():
+        if value.dtype.kind in "biufc":
+            value = value.item()
+        elif value.dtype.kind == "V" and hasattr(value, "__float__"):  # bfloat16 and 8-bit floats
+            value = float(value)
     if isinstance(value, complex):
         value = (value.real, value.imag)
     if value is None or isinstance(value, (bool, int, float)):
@@ -128,12 +179,14 @@ class TracedOperator:
         """Return what the operator returns for these numbers and arrays, which are of its inputs' order."""
         known = self.numbers(static)
         for each, array in zip(self._roles.tensors, arrays, strict=True):
+            if array is None and not each.has_default:
+                raise ArgumentError(f"{self._name}: {each.name} is None, but this array has no default: pass one")
             known[each.name] = None if array is None else self._jax.numpy.asarray(array)
-        selecting = [each.name for each in self._roles.selecting[: self._kernels.count]]
-        dtypes = tuple(self._type(name, known[name]).dtype for name in selecting)
-        info = self._info(selecting, dtypes)
+        dtypes = self._dtypes(known)
         for name, value in self._roles.values.items():
             known[name] = self._computed(f"the value {name}", value, known)
+        choice = self._choice(dtypes, known)
+        info = self._kernels.chosen(choice)
         inputs = {each.name: known[each.name] for each in self._roles.tensors if known[each.name] is not None}
         results, aliases = self._results(inputs, known)
         settings = {name: self._computed(name, each, known) for name, each in self._launching.items()}
@@ -145,12 +198,16 @@ class TracedOperator:
             launch = Launch(
                 operator=self._name,
                 dtypes=dtypes,
-                kernel=self._kernels.identities[dtypes],
-                parameters=info.parameter_list,
+                kernel=self._kernels.identity(choice),
+                parameters=info.parameter_list if info else "",
                 inputs=[self._checked_type(name, each, info) for name, each in inputs.items()],
                 outputs=[self._checked_type(name, each, info) for name, each in results.items()],
                 aliases=aliases,
-                arguments=[self._argument(name, [*inputs], [*results], known) for name in self._roles.names],
+                arguments=[
+                    self._argument(name, [*inputs], [*results], known[name], info) for name in self._roles.names
+                ],
+                name=choice.name,
+                macros=choice.macros,
                 **self._configuration(grid, settings.pop("block"), settings),
             )
             found = self._call_handler(launch, [*inputs.values()], [*results.values()])
@@ -176,18 +233,32 @@ class TracedOperator:
                 results[name] = self._jax.ShapeDtypeStruct(inputs[name].shape, inputs[name].dtype)
         return results, aliases
 
-    def _info(self, selecting: list[str], dtypes: tuple[str, ...]) -> KernelInfo:
-        """Return the kernel for the arrays' element types; raise ArgumentError if there is none."""
-        info = self._kernels.infos.get(dtypes)
-        if info is None:
+    def _dtypes(self, known: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the element types that choose the kernel; raise ArgumentError if there is none for them."""
+        selecting = [each.name for each in self._roles.selecting[: self._kernels.count]]
+        dtypes = tuple(self._type(name, known[name]).dtype for name in selecting)
+        if dtypes not in self._kernels.accepted:
             accepted = " or ".join(", ".join(each) for each in self._kernels.accepted)
             raise ArgumentError(f"{self._name} takes {', '.join(selecting)} of {accepted}, not of {', '.join(dtypes)}")
-        return info
+        return dtypes
+
+    def _choice(self, dtypes: tuple[str, ...], known: Mapping[str, Any]) -> KernelChoice:
+        """Return the choice of a kernel, by what the functions for it return; it depends on no array's content."""
+        kernels = self._kernels
+        name = "" if kernels.chooser is None else self._computed("kernel", kernels.chooser, known)
+        variant = kernels.variant_chooser
+        macros = None if variant is None else self._computed("variant", variant, known)
+        choice = kernels.choice(dtypes, name, macros)
+        for text in (choice.name, *(value for _, value in choice.macros)):
+            if "Traced<" in text or "Tracer(" in text:  # such as f"knn<{x.sum()}>"
+                raise ArgumentError(f"{self._name}: {text} depends on the content of an array: use shapes and numbers")
+        return choice
 
     def _computed(self, what: str, value: Bound, known: Mapping[str, Any]) -> Any:
         """Return a value that a launch needs; it cannot depend on an array's content."""
         found = _called(value, known)
-        for each in found if isinstance(found, (tuple, list)) else (found,):
+        several = found.values() if isinstance(found, Mapping) else found
+        for each in several if isinstance(found, (tuple, list, Mapping)) else (found,):
             if isinstance(each, self._jax.core.Tracer):
                 raise ArgumentError(
                     f"{self._name}: {what} depends on the content of an array, which is not known before the program "
@@ -213,14 +284,22 @@ class TracedOperator:
         except ArgumentError as error:
             raise ArgumentError(f"{self._name}: {error}") from None
 
-    def _argument(self, name: str, inputs: list[str], results: list[str], known: Mapping[str, Any]) -> tuple[str, Any]:
-        """Return a kernel's argument as `Launch` has it."""
+    def _argument(
+        self, name: str, inputs: list[str], results: list[str], value: Any, info: KernelInfo | None
+    ) -> tuple[str, Any]:
+        """Return a kernel's argument as `Launch` has it; `value` is what was given or computed for it."""
         if name in results:
             return "output", results.index(name)
         if name in inputs:
             return "input", inputs.index(name)
+        place = self._roles.names.index(name)
+        if self._kernels.kinds[place][0] == "Pointer" and not (value is None or isinstance(value, int)):
+            raise ArgumentError(
+                f"{self._name}: the value {name} is for a pointer, which takes None or an address, not "
+                f"{value!r}: let an array be an argument of the operator"
+            )
         try:
-            return json_argument(known[name])
+            return _struct_argument(info.parameters[place], value) if info else json_argument(value)
         except (TypeError, ArgumentError) as error:
             raise ArgumentError(f"{self._name}: the value {name}: {error}") from None
 
@@ -241,9 +320,12 @@ class TracedOperator:
             )
         return found
 
-    def _checked_type(self, name: str, array: Any, info: KernelInfo) -> ArrayType:
-        """Return the type of an input or output that the kernel's parameter takes."""
+    def _checked_type(self, name: str, array: Any, info: KernelInfo | None) -> ArrayType:
+        """Return the type of an input or output that the kernel's parameter takes. Of a kernel that is compiled when it
+        is loaded, the handler checks that."""
         found = self._type(name, array)
+        if info is None:
+            return found
         parameter = info.parameters[self._roles.names.index(name)]
         accepted = self._kernels.element_types(parameter)
         if accepted is not None and found.dtype not in accepted:
@@ -252,6 +334,17 @@ class TracedOperator:
                 f"{' or '.join(sorted(accepted))}, not of {found.dtype}"
             )
         return found
+
+
+def _struct_argument(parameter: Parameter, value: Any) -> tuple[str, Any]:
+    """Return an argument as `Launch` has it: that of a struct, a vector or a complex number as its bytes.
+
+    Raises TypeError for what `Kernel.launch` would not take for these.
+    """
+    if argument_type(parameter) != "Struct" or is_machine_word(parameter):
+        return json_argument(value)
+    convert = converter_for(parameter, True).namespace("value")["convert_value"]
+    return "bytes", convert(value, []).hex()
 
 
 def _called(value: Bound, known: Mapping[str, Any]) -> Any:

@@ -1,27 +1,23 @@
 """Decide what each parameter of an operator's kernel is: an input, an output, or a value that the operator computes.
 
-The kernels that serve an operator, by the element types of its arrays; their signatures need no GPU.
+`kernels.py` has the kernels that serve an operator.
 """
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from keyword import iskeyword
 from operator import index
 from typing import Any, NamedTuple
 
+from cuda_wheel.operators.kernels import Bound, KernelChoice, KernelIdentity, KernelInstances, ParameterKind, bound
 from cuda_wheel.runtime.arguments import dimensions, is_sequence, whole_number
-from cuda_wheel.runtime.arrays import argument_type, element_types, long_size, pointee
-from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
-from cuda_wheel.runtime.files import files_and_manifest
-from cuda_wheel.runtime.loading import load
-from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
-from cuda_wheel.runtime.module import ByName, Kernel, Module
-from cuda_wheel.runtime.parts.source_hook import source_hook
+from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.manifest import Parameter
 
 __all__ = [
     "Bound",
     "Declaration",
     "InputArgument",
+    "KernelChoice",
     "KernelIdentity",
     "KernelInstances",
     "OperatorArguments",
@@ -33,139 +29,6 @@ __all__ = [
     "launch_settings",
     "operator_arguments",
 ]
-
-
-DIGEST = 32
-"""Number of hexadecimal digits of `KernelIdentity.digest`."""
-
-ParameterKind = tuple[str, bool]
-"""Type that stubs give a kernel's parameter, such as "Pointer" or "Integer", and whether the kernel may write through
-it."""
-
-
-class KernelIdentity(NamedTuple):
-    """Identity of a kernel across processes."""
-
-    module: str
-    """Name of the module, with its variant."""
-    symbol: str
-    """Lowered name of the kernel."""
-    digest: str
-    """First digits of the SHA-256 of the fatbin; of the loaded image for a module that was linked here or is of no
-    wheel."""
-
-
-class KernelInstances:
-    """The kernels of an operator, by the element types of its arrays.
-
-    `kernel` is what `operator` takes: one, or a mapping from element types.
-    """
-
-    def __init__(self, operator: str, kernel: Any, module: str | None) -> None:
-        """Raises ArgumentError for what is no kernel, or if the kernels' parameters differ in kind; ImageError if the
-        module or a kernel of it is missing."""
-        self._operator = operator
-        self._module = module
-        given = kernel if isinstance(kernel, Mapping) and not isinstance(kernel, Kernel) else {(): kernel}
-        self._given = {key if isinstance(key, tuple) else (key,): value for key, value in given.items()}
-        counts = {len(dtypes) for dtypes in self._given}
-        if len(counts) != 1:
-            raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
-        self.count = counts.pop()
-        """Number of arrays whose element types choose the kernel; 0 if there is one kernel."""
-        described = self._described()
-        infos = [info for info, _ in described]
-        self.infos = dict(zip(self._given, infos, strict=True))
-        """Element types -> the kernel's entry in the manifest."""
-        self.identities = {key: identity for key, (_, identity) in zip(self._given, described, strict=True)}
-        self.kinds = [_kind(parameter) for parameter in infos[0].parameters]
-        """Kinds of the parameters, which all kernels have in common."""
-        self.parameters = infos[0].parameters
-        self.name = infos[0].name
-        for info in infos[1:]:
-            if [_kind(parameter) for parameter in info.parameters] != self.kinds:
-                raise ArgumentError(
-                    f"{operator}: the kernels take different kinds of arguments: {infos[0].name} takes "
-                    f"({infos[0].parameter_list}), and {info.name} takes ({info.parameter_list})"
-                )
-
-    @property
-    def accepted(self) -> list[tuple[Any, ...]]:
-        """The element types that have a kernel."""
-        return list(self._given)
-
-    def element_types(self, parameter: Parameter) -> set[str] | None:
-        """Return the element types, by NumPy's names, of the arrays that a pointer may point to; None for all."""
-        return element_types(pointee(parameter.cpp)[0], self.long_size) if parameter.cpp else None
-
-    def loaded(self, dtypes: tuple[Any, ...], device: int) -> Kernel:
-        """Return the kernel for arrays of these element types on the GPU of this number."""
-        found = self._given[dtypes]
-        if isinstance(found, Kernel):
-            return found
-        assert self._module is not None, "the constructor checked it"
-        if device < 0:
-            raise ArgumentError(f"{self._operator}: the first tensor is in host memory, but others are on a GPU")
-        return load(self._module, device=device)[found]
-
-    def _manifest(self, module: str) -> Manifest:
-        """Return a module's manifest, from a wheel or compiled now. It may be for other GPUs than this machine's."""
-        try:
-            return files_and_manifest(module, None, needs_gpu=False)[1]
-        except CudaWheelError as error:
-            hook = source_hook()
-            if hook is None or not isinstance(error, hook.ToolchainError):
-                raise
-            raise type(error)(
-                f"{self._operator}: {module} lies in a source tree and has no images, so it must be compiled to know "
-                f"the parameters of its kernels: {error}"
-            ) from error
-
-    def _described(self) -> list[tuple[KernelInfo, KernelIdentity]]:
-        """Return each kernel's entry in the manifest, and its identity."""
-        named: Mapping[str, KernelInfo] = {}
-        manifests = [each.module.manifest for each in self._given.values() if isinstance(each, Kernel)]
-        if self._module is not None:
-            manifest = self._manifest(self._module)
-            named = ByName(self._module, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
-            manifests.append(manifest)
-        self.long_size = long_size(manifests[0]) if manifests else None
-        """Size of a `long` in the kernels' code, in bytes; None if it is not known."""
-        found = []
-        for kernel in self._given.values():
-            if isinstance(kernel, str) and self._module is None:
-                raise ArgumentError(
-                    f"{self._operator}: {kernel!r} is the name of a kernel: name its module too, by module='...'"
-                )
-            if not isinstance(kernel, (str, Kernel)):
-                raise ArgumentError(f"{self._operator}: kernel takes kernels of cuda-wheel, not {kernel!r}")
-            if isinstance(kernel, str):
-                info, owner, digest = named[kernel], manifest.full_name, manifest.fatbin_sha256
-            else:
-                info, owner, digest = kernel.info, kernel.module.manifest.full_name, _digest(kernel.module)
-            found.append((info, KernelIdentity(owner, info.symbol, digest[:DIGEST])))
-        return found
-
-
-def _digest(module: Module) -> str:
-    """Return the SHA-256 of a loaded module's fatbin; of its image if it was linked here or is of no wheel."""
-    is_of_wheel = module.link is None and module.manifest.fatbin_sha256
-    return module.manifest.fatbin_sha256 if is_of_wheel else module.image.sha256
-
-
-def _kind(parameter: Parameter) -> ParameterKind:
-    """Return the kind of a kernel's parameter."""
-    type_ = argument_type(parameter)
-    return type_, type_ == "Pointer" and not (parameter.cpp and pointee(parameter.cpp)[1])
-
-
-class Bound(NamedTuple):
-    """A constant, or a function whose parameters are names of an operator's arguments."""
-
-    value: Any
-    """The constant or the function."""
-    names: tuple[str, ...] | None
-    """Names of the function's parameters; None for a constant."""
 
 
 class InputArgument(NamedTuple):
@@ -232,14 +95,27 @@ def declared(
     defaults: Mapping[str, Any],
     read_only: Iterable[str],
     launching: Mapping[str, Any],
+    kernels: Any = None,
+    variant: Any = None,
+    more_arguments: Mapping[str, type] = {},
 ) -> Declaration:
     """Return the declaration of an operator from what `operator` of a framework takes.
 
-    Raises ArgumentError for one that does not fit the kernels, and ImageError if the module or a kernel is missing.
+    `KernelInstances` describes `kernels` and `variant`; functions among them may name what values may name, and all
+    values. Raises ArgumentError for a declaration that does not fit the kernels, and ImageError if the module or a
+    kernel is missing.
     """
-    kernels = KernelInstances(name, kernel, module)
-    roles = operator_arguments(name, kernels, arguments, outputs, values, defaults, read_only)
-    return Declaration(name, kernels, roles, launch_settings(name, roles, launching))
+    if not isinstance(name, str):
+        raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
+    instances = KernelInstances(name, kernel, module, kernels, variant)
+    roles = operator_arguments(
+        name, instances, arguments, outputs, values, defaults, read_only, more_arguments=more_arguments
+    )
+    known = {*(each.name for each in roles.inputs), *roles.values}
+    for what, chooser in (("kernel", instances.chooser), ("variant", instances.variant_chooser)):
+        if chooser is not None:
+            bound(f"{name}: {what}", chooser.value, known)
+    return Declaration(name, instances, roles, launch_settings(name, roles, launching))
 
 
 def operator_arguments(
@@ -250,12 +126,21 @@ def operator_arguments(
     values: Mapping[str, Any],
     defaults: Mapping[str, Any],
     read_only: Iterable[str],
+    more_arguments: Mapping[str, type] = {},
 ) -> OperatorArguments:
-    """Return the roles of a kernel's parameters; raise ArgumentError for a declaration that does not fit the kernel."""
-    names = tuple(arguments.replace(",", " ").split() if isinstance(arguments, str) else arguments)
-    read_only = tuple(read_only)
+    """Return the roles of a kernel's parameters; raise ArgumentError for a declaration that does not fit the kernel.
+
+    `more_arguments` maps the names of numbers that the operator takes and the kernel does not to int, float or bool.
+    """
+    names = _names(operator, "arguments", arguments)
+    read_only = _names(operator, "read_only", read_only)
+    mappings = {"outputs": outputs, "values": values, "defaults": defaults, "more_arguments": more_arguments}
+    for what, mapping in mappings.items():
+        if not isinstance(mapping, Mapping):
+            raise ArgumentError(f"{operator}: {what} must be a mapping from names, not {mapping!r}")
+    more = _more_arguments(operator, more_arguments, defaults)
     given = {"outputs": [*outputs], "values": [*values], "defaults": [*defaults], "read_only": [*read_only]}
-    _check_names(operator, kernels, names, given)
+    _check_names(operator, kernels, names, given, [each.name for each in more])
     inputs = []
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         if name in outputs:
@@ -266,30 +151,71 @@ def operator_arguments(
                 )
         elif name not in values:
             _check_input(operator, kernels.name, parameter, name, type_, name in read_only)
-            default = _default(operator, parameter, name, type_, defaults[name]) if name in defaults else None
+            cpp = parameter.cpp_or_ptx_type
+            default = _default(operator, cpp, name, type_, defaults[name]) if name in defaults else None
             is_written = written and name not in read_only
             is_optional = type_ == "Pointer" and name in defaults
             inputs.append(InputArgument(name, type_, is_written, name in defaults, default, is_optional))
+    inputs += more
     inputs.sort(key=lambda each: each.has_default)  # as in Python, arguments with defaults come last
     arrays = [each.name for each in inputs if each.type == "Pointer" and not each.has_default]
     if len(arrays) < max(kernels.count, 1):
         raise ArgumentError(f"{operator}: kernel names the element types of more arrays than the operator always takes")
-    bound_values = _bound_values(operator, outputs, values, inputs)
+    types = {name: type_ for name, (type_, _) in zip(names, kernels.kinds, strict=True)}
+    bound_values = _bound_values(operator, outputs, values, inputs, types)
     known = {*(each.name for each in inputs), *bound_values}
     bound_outputs = {name: _output(operator, name, output, known, arrays) for name, output in outputs.items()}
     return OperatorArguments(names, tuple(inputs), bound_outputs, bound_values)
 
 
+def _names(operator: str, what: str, given: Any) -> tuple[str, ...]:
+    """Return names that are given as one string or as several; raise ArgumentError for anything else."""
+    if isinstance(given, str):
+        return tuple(given.replace(",", " ").split())
+    names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else (given,)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(f"{operator}: {what} takes names, such as 'x, y' or ['x', 'y'], not {name!r}")
+    return names
+
+
+_NUMBERS = {int: "Integer", float: "Real", bool: "bool"}
+"""Type of an argument that the kernel does not take -> type that stubs give a number."""
+
+
+def _more_arguments(operator: str, more: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[InputArgument]:
+    """Return the arguments of the operator that the kernel does not take."""
+    found = []
+    for name, kind in more.items():
+        type_ = _NUMBERS.get(kind) if isinstance(kind, type) else None
+        if type_ is None:
+            raise ArgumentError(
+                f"{operator}: more_arguments maps names to int, float or bool, not {name!r} to {kind!r}"
+            )
+        default = _default(operator, kind.__name__, name, type_, defaults[name]) if name in defaults else None
+        found.append(InputArgument(name, type_, False, name in defaults, default))
+    return found
+
+
 def _bound_values(
-    operator: str, outputs: Mapping[str, Any], values: Mapping[str, Any], inputs: Iterable[InputArgument]
+    operator: str,
+    outputs: Mapping[str, Any],
+    values: Mapping[str, Any],
+    inputs: Iterable[InputArgument],
+    types: Mapping[str, str],
 ) -> dict[str, Bound]:
-    """Return what computes each value: a constant, or a function of inputs and of the values before it."""
+    """Return what computes each value: a constant, or a function of inputs and of the values before it.
+
+    `types` are those of the kernel's parameters by name. The constant None is a null pointer.
+    """
     known = {each.name for each in inputs}
     found = {}
     for name, value in values.items():
         if name in outputs:
             raise ArgumentError(f"{operator}: {name} is in outputs and in values")
         found[name] = bound(f"{operator}: the value {name}", value, known)
+        if not callable(value) and types[name] in _NUMBERS.values():
+            _number(f"{operator}: the value {name}", types[name], value)
         known.add(name)
     return found
 
@@ -304,9 +230,16 @@ def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, ty
 
 
 def _check_names(
-    operator: str, kernels: KernelInstances, names: tuple[str, ...], given: Mapping[str, Sequence[str]]
+    operator: str,
+    kernels: KernelInstances,
+    names: tuple[str, ...],
+    given: Mapping[str, Sequence[str]],
+    more: Sequence[str],
 ) -> None:
-    """Raise ArgumentError for names that cannot be those of the kernel's parameters, and for others in the settings."""
+    """Raise ArgumentError for names that cannot be those of arguments, and for others in the settings.
+
+    `names` are those of the kernel's parameters, `more` those of the arguments that it does not take.
+    """
     if len(names) != len(kernels.kinds):
         types = ", ".join(parameter.cpp_or_ptx_type for parameter in kernels.parameters)
         raise ArgumentError(
@@ -315,28 +248,33 @@ def _check_names(
         )
     for what, mentioned in given.items():
         for name in mentioned:
-            if name not in names:
-                raise ArgumentError(f"{operator}: {what} names {name!r}, which is not one of {', '.join(names)}")
+            known = (*names, *more) if what == "defaults" else names
+            if name not in known:
+                raise ArgumentError(f"{operator}: {what} names {name!r}, which is not one of {', '.join(known)}")
     outputs, values, defaults = given["outputs"], given["values"], given["defaults"]
-    for name in names:
-        if not name.isidentifier() or iskeyword(name) or names.count(name) > 1:
-            why = "is a keyword of Python" if iskeyword(name) else "is no name of its own"
-            raise ArgumentError(f"{operator}: {name!r} in arguments {why}")
+    for place, name in enumerate((*names, *more)):
+        where = "arguments" if place < len(names) else "more_arguments"
+        if not isinstance(name, str) or not name.isidentifier() or iskeyword(name) or (*names, *more).count(name) > 1:
+            why = "is a keyword of Python" if isinstance(name, str) and iskeyword(name) else "is no name of its own"
+            raise ArgumentError(f"{operator}: {name!r} in {where} {why}")
         if name.startswith("_"):  # the generated functions have such names
-            raise ArgumentError(f"{operator}: {name!r} in arguments begins with an underscore")
+            raise ArgumentError(f"{operator}: {name!r} in {where} begins with an underscore")
         if name in defaults and (name in outputs or name in values):
             raise ArgumentError(f"{operator}: defaults names {name!r}, which is no argument of the operator")
 
 
-def _default(operator: str, parameter: Parameter, name: str, type_: str, value: Any) -> Any:
-    """Return the default of an argument: None or a number of Python. Raises ArgumentError for one of another type."""
+def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:
+    """Return the default of an argument: None or a number of Python. Raises ArgumentError for one of another type.
+
+    `cpp` is the argument's type in messages.
+    """
     if (value is None) != (type_ == "Pointer"):
-        raise ArgumentError(
-            f"{operator}: the default of a pointer is None, that of a number is not: {name} is "
-            f"{parameter.cpp_or_ptx_type}"
-        )
-    if type_ == "Pointer":
-        return None
+        raise ArgumentError(f"{operator}: the default of a pointer is None, that of a number is not: {name} is {cpp}")
+    return None if type_ == "Pointer" else _number(f"{operator}: the default of {name}", type_, value)
+
+
+def _number(what: str, type_: str, value: Any) -> Any:
+    """Return a number of Python of a type such as "Real"; raise ArgumentError for anything else."""
     try:
         if type_ == "Real":
             if isinstance(value, (str, bytes)):
@@ -347,7 +285,7 @@ def _default(operator: str, parameter: Parameter, name: str, type_: str, value: 
             raise TypeError
     except (TypeError, ValueError, OverflowError):
         kind = {"Real": "a number", "Integer": "an integer", "bool": "true or false"}[type_]
-        raise ArgumentError(f"{operator}: the default of {name} must be {kind}, not {value!r}") from None
+        raise ArgumentError(f"{what} must be {kind}, not {value!r}") from None
     return bool(number) if type_ == "bool" else number
 
 
@@ -361,7 +299,7 @@ def launch_settings(operator: str, roles: OperatorArguments, settings: Mapping[s
     return {
         name: bound(f"{operator}: {name}", value if callable(value) else _constant(operator, name, value), known)
         for name, value in settings.items()
-        if callable(value) or name in ("grid", "block") or value not in (0, None)
+        if callable(value) or name in ("grid", "block") or not (value is None or (isinstance(value, int) and not value))
     }
 
 
@@ -370,7 +308,9 @@ def _constant(operator: str, name: str, value: Any) -> Any:
     if name in ("grid", "block", "cluster"):
         sizes = dimensions(value, f"{operator}: {name}")
         return sizes if is_sequence(value) else sizes[0]
-    return whole_number(value, f"{operator}: {name}", 0) if name == "shared_memory" else bool(value)
+    if name == "shared_memory":
+        return whole_number(value, f"{operator}: {name}", 0)
+    return _number(f"{operator}: {name}", "bool", value)
 
 
 def has_blocks(operator: str, grid: Any) -> bool:
@@ -395,25 +335,6 @@ def gradient_names(operator: str, inputs: Iterable[InputArgument], outputs: Iter
                 f"{operator}: {each.name} is an argument, and to backward the gradient of {each.name[5:]}: rename one"
             )
     return names
-
-
-def bound(what: str, value: Any, known: Iterable[str]) -> Bound:
-    """Return a function with the names of its parameters, which say what it takes, or any other value as a constant.
-
-    Raises ArgumentError for a parameter that is not in `known`.
-    """
-    if not callable(value):
-        return Bound(value, None)
-    try:
-        names = tuple(inspect.signature(value).parameters)
-    except (TypeError, ValueError):
-        names = ("?",)
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ArgumentError(
-            f"{what} is a function of {', '.join(names)}: its parameters must be names among {', '.join(sorted(known))}"
-        )
-    return Bound(value, names)
 
 
 def _output(

@@ -45,6 +45,9 @@ class UnknownKernelError(ImageError, KeyError):
 class UnknownVariantError(ImageError):
     """A module has no variant with the given macros, or has variants and none was chosen."""
 
+    variants: "tuple[tuple[tuple[str, object], ...], ...]" = ()
+    """Macros of the module's variants; empty if it has none, or if this copy of the loader lacks the part for them."""
+
 
 class UnknownGlobalError(ImageError, KeyError):
     """A module has no variable of the given name."""

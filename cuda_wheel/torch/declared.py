@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
-from cuda_wheel.operators.declarations import Bound, Declaration, has_blocks
+from cuda_wheel.operators.declarations import Bound, Declaration, KernelChoice, has_blocks
 from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.manifest import Macros
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.torch.functions import OperatorFunctions
-from cuda_wheel.torch.launch_checks import KernelCheck
+from cuda_wheel.torch.launch_checks import KernelCheck, is_symbol
+from cuda_wheel.torch.module_kernels import instance_name
 
 __all__ = ["DeclaredFunctions"]
 
@@ -21,7 +23,9 @@ class DeclaredFunctions(OperatorFunctions):
         self._kernels, self._arguments, self._launching = declaration[1:]
         super().__init__(torch, declaration.name, self._arguments.inputs, [*self._arguments.outputs], non_contiguous)
         self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
-        self._checks = {key: KernelCheck(info, self._kernels.long_size) for key, info in self._kernels.infos.items()}
+        self._checks: dict[str, KernelCheck] = {}
+        self._choosers = {"kernel": self._kernels.chooser, "variant": self._kernels.variant_chooser}
+        """Functions that choose the kernel and the module's variant by value; None where there is no such function."""
         self._namespace |= {
             "_type": type,
             "_int": int,
@@ -34,8 +38,12 @@ class DeclaredFunctions(OperatorFunctions):
             "_dense": torch.contiguous_format,
             "_refuse_output": self._refuse_output,
             "_check_tensors": self._check_tensors,
+            "_has_symbols": _has_symbols,
+            "_macros_of": self._macros_of,
         }
+        choosers = {name: each for name, each in self._choosers.items() if each is not None}
         bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
+        bounds["choice"] = choosers
         for prefix, named in bounds.items():
             self._namespace |= {f"_{prefix}_{name}": each.value for name, each in named.items()}
 
@@ -54,16 +62,51 @@ class DeclaredFunctions(OperatorFunctions):
         }
 
         @cache
-        def prepare(device: int, *dtypes: Any) -> Any:
-            self._check_dtypes(dtypes)
-            kernel = self._kernels.loaded(dtypes, device)
+        def prepare(device: int, dtypes: tuple[Any, ...], name: Any, macros: Any) -> Any:
+            kernel = self._kernels.loaded_choice(self._choice(dtypes, name, dict(macros)), device)
             self._note_gpus()
             return kernel
 
-        self._namespace["_prepare"] = prepare
-        of_types = "".join(f", {name}.dtype" for name in self._selecting)
-        yield from (f"_kernel = _prepare(_device{of_types})", *self._on_its_gpu(), f"_key = {self._key()}")
+        self._namespace |= {"_prepare": prepare}
+        dtypes = "".join(f"{name}.dtype, " for name in self._selecting)
+        yield from self._choosing()
+        yield f"_kernel = _prepare(_device, ({dtypes}), _chosen_kernel, _chosen_variant)"
+        yield from (*self._on_its_gpu(), f"_key = {self._key()}")
         yield from self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _launch_of(_kernel)")
+
+    def _choosing(self) -> Iterator[str]:
+        """Yield the lines that call the functions which choose the kernel."""
+        if self._chooses:
+            yield from self._computations([*self._arguments.values], [])
+        for name, each in self._choosers.items():
+            chosen = f"_chosen_{name}"
+            if each is None:
+                yield f"{chosen} = {'()' if name == 'variant' else repr('')}"
+            elif name == "variant":
+                yield f"{chosen} = _macros_of({self._expression(f'_choice_{name}', each)})"
+            else:
+                yield f"{chosen} = {self._expression(f'_choice_{name}', each)}"
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether a function chooses the kernel by value."""
+        return any(self._choosers.values())
+
+    def _choice(self, dtypes: tuple[Any, ...], name: Any, macros: Any) -> KernelChoice:
+        """Return which kernel a call runs; raise ArgumentError for element types and names without a kernel."""
+        if self._kernels.chooser is None:
+            self._check_dtypes(dtypes)
+        elif isinstance(name, tuple):
+            name = instance_name(name)
+        return self._kernels.choice(dtypes, name, macros if self._kernels.variant_chooser else None)
+
+    def _macros_of(self, variant: Any) -> Macros:
+        """Return the macros that a function chose, as a part of a key; raise ArgumentError for what is no mapping."""
+        return self._kernels.choice(macros=variant, name="any").macros
+
+    def _before_key(self) -> Iterator[str]:
+        if self._chooses:
+            yield from self._choosing()
 
     def _later_call(self) -> Iterator[str]:
         """Yield the lines that launch the kernel with tensors of GPUs and element types that were checked before."""
@@ -87,20 +130,35 @@ class DeclaredFunctions(OperatorFunctions):
         yield from self._computations([name for name in self._arguments.values if name in needed], [*outputs])
         dtypes = "".join(f"{name}.dtype, " for name in self._selecting)
         arrays = [*(each.name for each in self._tensors), *outputs]
-        yield f"_check_tensors(({dtypes}), {{{', '.join(f'{name!r}: {name}' for name in arrays)}}})"
+        if self._chooses:
+            choosing = {name for each in self._choosers.values() if each for name in each.names or ()}
+            seen = [name for name in (each.name for each in self._inputs) if name in choosing | needed]
+            yield f"if not _has_symbols(({''.join(f'{name}, ' for name in seen)})):"
+            yield from (f"    {line}" for line in self._choosing())
+            yield f"    _check_tensors(({dtypes}), _chosen_kernel, _chosen_variant, {self._named(arrays)})"
+        else:
+            yield f"_check_tensors(({dtypes}), '', (), {self._named(arrays)})"
         yield self._return()
 
-    def _check_tensors(self, dtypes: Any, arrays: Mapping[str, Any]) -> None:
+    @staticmethod
+    def _named(arrays: Iterable[str]) -> str:
+        return f"{{{', '.join(f'{name!r}: {name}' for name in arrays)}}}"
+
+    def _check_tensors(self, dtypes: Any, name: Any, macros: Any, arrays: Mapping[str, Any]) -> None:
         """Raise ArgumentError for element types that no kernel serves, or an array that the kernel does not take.
 
-        `dtypes` are the element types that choose the kernel.
+        `dtypes`, `name` and `macros` choose the kernel.
         """
-        self._check_dtypes(dtypes)
+        info = self._kernels.chosen(self._choice(tuple(dtypes), name, dict(macros)))
+        if info is None:  # it is compiled when it is launched
+            return
+        if info.symbol not in self._checks:
+            self._checks[info.symbol] = KernelCheck(info, self._kernels.long_size)
         first = arrays[self._arguments.selecting[0].name]
-        for name, array in arrays.items():
+        for array_name, array in arrays.items():
             if array is not None:
-                place = self._arguments.names.index(name)
-                self._checks[tuple(dtypes)].array(self._operator, place, array, first.device)
+                place = self._arguments.names.index(array_name)
+                self._checks[info.symbol].array(self._operator, place, array, first.device)
 
     @property
     def _by_address(self) -> bool:
@@ -132,7 +190,8 @@ class DeclaredFunctions(OperatorFunctions):
         settings = {name: self._expression(f"_setting_{name}", each) for name, each in self._launching.items()}
         grid, block = settings.pop("grid"), settings.pop("block")
         more = [f"{name}={value}" for name, value in settings.items()]
-        yield from self._computations([*self._arguments.values], [*self._arguments.outputs])
+        values = [] if self._chooses else [*self._arguments.values]
+        yield from self._computations(values, [*self._arguments.outputs])
         yield f"_grid = {grid}"
         usual = "_grid > 0 if _type(_grid) is _int else _type(_grid) is _tuple and 0 not in _grid"  # takes no call
         yield f"if ({usual}) or _has_blocks(_grid):"
@@ -150,6 +209,7 @@ class DeclaredFunctions(OperatorFunctions):
             device = "_device" if tensor is known else f"{tensor.name}.get_device()"
             parts = f"{device}, {tensor.name}.dtype, "
             key += f"*(({parts}) if {tensor.name} is not None else (None,)), " if tensor.is_optional else parts
+        key += "_chosen_kernel, _chosen_variant, " if self._chooses else ""
         return f"({key})"
 
     def _address(self, name: str) -> str:
@@ -208,6 +268,11 @@ class DeclaredFunctions(OperatorFunctions):
             f"{self._operator}: the function of the output {name} returned a tensor that is not contiguous: only with "
             'non_contiguous="pass" does a kernel know its strides'
         )
+
+
+def _has_symbols(values: Iterable[Any]) -> bool:
+    """Return whether a number, or a size of a tensor, is not known while PyTorch compiles."""
+    return any(is_symbol(each) or any(map(is_symbol, getattr(each, "shape", ()))) for each in values)
 
 
 def _dtype_name(dtype: Any) -> str:

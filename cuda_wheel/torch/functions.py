@@ -89,7 +89,12 @@ class OperatorFunctions:
         return self._compiled([*self._refusals(), *self._prepared_call()], self._namespace, "_function")
 
     def _prepared_call(self) -> list[str]:
-        return [*self._preparation(), *self._on_its_gpu(), f"_key = {self._key()}", *self._later_call()]
+        key = [*self._before_key(), f"_key = {self._key()}"]
+        return [*self._preparation(), *self._on_its_gpu(), *key, *self._later_call()]
+
+    def _before_key(self) -> Iterator[str]:
+        """Yield the lines that compute what the key contains besides the tensors' GPUs and element types."""
+        yield from ()
 
     def _note_gpus(self) -> None:
         """Let calls find out on which GPU their tensors are, if this machine has several."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.torch.launch_checks import current_call
+from cuda_wheel.torch.launch_checks import current_call, is_symbol
 
 __all__ = ["PhiloxState", "packed", "philox", "read_size"]
 
@@ -130,7 +130,7 @@ def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool) -> None:
         if not are_fake and not value.is_cuda:
             raise TypeError(f"takes tensors on a GPU, not on {value.device}")
         value = None if are_fake else value.data_ptr()
-    elif type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
+    elif is_symbol(value):
         value = 0
     elif kind in _INTEGERS and isinstance(value, int) and kind(value).value != value:
         raise OverflowError(f"{value} does not fit into {kind.__name__}")

@@ -17,7 +17,7 @@ from cuda_wheel.runtime.generated import converted
 from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import KernelInfo
 
-__all__ = ["Call", "KernelCheck", "checking", "current_call"]
+__all__ = ["Call", "KernelCheck", "checking", "checks_running", "current_call", "is_symbol"]
 
 
 class KernelCheck:
@@ -54,8 +54,8 @@ class KernelCheck:
     def value(self, operator: str, place: int, value: Any) -> None:
         """Raise ArgumentError if the kernel does not take this number, struct or address in this place. A number that
         PyTorch does not know while it compiles is of the right type at least."""
-        if type(value).__name__ in ("SymInt", "SymFloat", "SymBool"):
-            value = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}[type(value).__name__]
+        if is_symbol(value):
+            value = _SYMBOLS[type(value).__name__]
         try:
             converted(self._converters[place], value, None)
         except Exception as error:
@@ -155,10 +155,18 @@ class Call:
                 )
 
 
+def is_symbol(value: Any) -> bool:
+    """Return whether a number is not known while PyTorch compiles."""
+    return type(value).__name__ in _SYMBOLS
+
+
+_SYMBOLS = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}
+"""Type of a number that is not known while PyTorch compiles -> a number of that kind."""
+
+
 def _is_known(size: Any) -> bool:
-    """Return whether all numbers of a grid or block are known, and not symbols of a compilation."""
-    sizes = size if isinstance(size, (tuple, list)) else [size]
-    return not any(type(each).__name__ == "SymInt" for each in sizes)
+    """Return whether all numbers of a grid or block are known."""
+    return not any(map(is_symbol, size if isinstance(size, (tuple, list)) else [size]))
 
 
 _thread = threading.local()

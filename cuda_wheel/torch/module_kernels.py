@@ -14,9 +14,9 @@ from cuda_wheel.runtime.manifest import KernelInfo, Manifest
 from cuda_wheel.runtime.module import ByName, Kernel
 from cuda_wheel.runtime.parts.instance_names import canonical
 from cuda_wheel.runtime.streams import CurrentStreams
-from cuda_wheel.torch.launch_checks import Call, KernelCheck, checks_running, current_call
+from cuda_wheel.torch.launch_checks import Call, KernelCheck, checks_running, current_call, is_symbol
 
-__all__ = ["KernelLaunch", "ModuleKernels", "kernels"]
+__all__ = ["KernelLaunch", "ModuleKernels", "instance_name", "kernels"]
 
 
 def kernels(module: str, **variant: Any) -> "ModuleKernels":
@@ -106,7 +106,7 @@ class ModuleKernels:
         With unknown numbers among the template arguments, it is that of the first instance with the known ones. Raises
         UnknownKernelError if the module has no such kernel.
         """
-        is_known = not isinstance(name, tuple) or not any(map(_is_symbol, name))
+        is_known = not isinstance(name, tuple) or not any(map(is_symbol, name))
         text = instance_name(name) if is_known else repr(name)
         if text not in self._checks:
             info = self._info(text) if is_known else self._like(name)
@@ -127,7 +127,7 @@ class ModuleKernels:
 
     def _like(self, name: tuple[Any, ...]) -> KernelInfo | None:
         """Return the first kernel with the known template arguments of a name."""
-        wanted = [None if _is_symbol(each) else canonical(_argument(each), same_layout=True) for each in name[1:]]
+        wanted = [None if is_symbol(each) else canonical(_argument(each), same_layout=True) for each in name[1:]]
         template = canonical(name[0], same_layout=True)
         for info in self._manifest.kernels:
             found, given = _template_arguments(canonical(info.name, same_layout=True))
@@ -227,11 +227,6 @@ def _argument(value: Any) -> str:
     if hasattr(value, "__index__"):
         return str(value.__index__())
     raise ArgumentError(f"{value!r} is no template argument: those are element types, whole numbers, True, False, C++")
-
-
-def _is_symbol(value: Any) -> bool:
-    """Return whether a number is not known while PyTorch compiles."""
-    return type(value).__name__ in ("SymInt", "SymBool")
 
 
 def _template_arguments(name: str) -> tuple[str, list[str]]:

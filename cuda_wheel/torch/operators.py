@@ -26,10 +26,13 @@ def operator(
     *,
     kernel: Any = None,
     module: str | None = None,
+    kernels: Any = None,
+    variant: Any = None,
     arguments: str | Sequence[str] | None = None,
     outputs: Mapping[str, Any] | str | Sequence[str] = (),
     values: Mapping[str, Any] = {},
     defaults: Mapping[str, Any] = {},
+    more_arguments: Mapping[str, type] = {},
     grid: Any = None,
     block: Any = None,
     shared_memory: Any = 0,
@@ -48,9 +51,10 @@ def operator(
     """Return a new PyTorch operator, such as `torch.ops.demo.swish.default`. `name` is "namespace::operator".
 
     With `kernel`, the operator is one launch: `kernel` is a kernel or its name in `module`, or maps the element type of
-    the first tensor to one, or the element types of the first few tensors (a tuple). `arguments` names the kernel's
-    parameters in their order; `outputs`, `values` and `defaults` say what they are. `grid`, `block`, `shared_memory`,
-    `cluster` and `cooperative` are what `Kernel.launch` takes, or functions.
+    the first tensor to one, or the element types of the first few tensors (a tuple), or is a function that returns the
+    name of one of `kernels`; `variant` chooses the module's variant. `arguments` names the kernel's parameters in their
+    order; `outputs`, `values` and `defaults` say what they are, and `more_arguments` what else the operator takes.
+    `grid`, `block`, `shared_memory`, `cluster` and `cooperative` are what `Kernel.launch` takes, or functions.
 
     Without `kernel`, it is the decorator of a Python function that makes the outputs, launches kernels of `kernels` and
     calls PyTorch. `writes` names the inputs that it changes, `outputs` its results for `backward`. `random` says that
@@ -76,7 +80,8 @@ def operator(
     launching: dict[str, Any] = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
     launching["cooperative"] = cooperative
     if kernel is None:
-        of_kernels = {"module": module, "arguments": arguments, "values": values, "defaults": defaults, **launching}
+        of_kernels = {"module": module, "kernels": kernels, "variant": variant, "arguments": arguments}
+        of_kernels |= {"values": values, "defaults": defaults, "more_arguments": more_arguments, **launching}
         if given := [what for what, value in of_kernels.items() if value]:
             raise ArgumentError(f"{name}: {' and '.join(given)} belong to an operator with kernel, which is not given")
         if isinstance(outputs, Mapping):
@@ -91,7 +96,20 @@ def operator(
 
         return decorate if function is None else decorate(function)
     _check_declared(name, function, arguments, outputs, grid, block, writes, random, fake)
-    declaration = declared(name, kernel, module, arguments or "", outputs or {}, values, defaults, read_only, launching)  # type: ignore[arg-type]
+    declaration = declared(
+        name,
+        kernel,
+        module,
+        arguments or "",
+        outputs or {},  # type: ignore[arg-type]  # the check above
+        values,
+        defaults,
+        read_only,
+        launching,
+        kernels,
+        variant,
+        more_arguments,
+    )
     roles = declaration.arguments
     written = schema(name, roles)
     functions = DeclaredFunctions(torch, declaration, non_contiguous)

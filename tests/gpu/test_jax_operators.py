@@ -411,3 +411,79 @@ def test_backward_names_every_gradient(kernels: Any) -> None:
                 outputs={"counts": lambda classes: jnp.zeros(classes, jnp.int32), "largest": "x"},
                 backward=backward, **SIZES,
             )  # fmt: skip
+
+
+CHOICES = """
+template <int N, int K> __global__ void knn(const float* x, const float* mask, int* y, int rows)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows)
+        for (int k = 0; k < K; ++k) y[i * K + k] = int(x[i * N]) + 100 * N + k + (mask ? 1000 : 0);
+}
+struct Pair { int a; float b; };
+__global__ void by_value(const float* x, float* y, Pair pair, float4 four, int n)
+{
+    if (threadIdx.x < n) y[threadIdx.x] = x[threadIdx.x] + pair.a + pair.b + four.x + 10 * four.y + 100 * four.z + 1000 * four.w;
+}
+"""
+
+
+def test_the_kernel_is_chosen_by_value(kernels: Any) -> None:
+    module = cuda_wheel.compile(CHOICES, instantiate=["knn<3, 2>", "knn<3, 4>", "knn<5, 2>"])
+    knn = cuda_wheel.jax.operator(
+        "tests::knn",
+        kernel=lambda x, k: f"knn<{x.shape[1]}, {k}>",
+        kernels=[module[name] for name in ("knn<3, 2>", "knn<3, 4>", "knn<5, 2>")],
+        arguments="x, mask, y, rows",
+        outputs={"y": lambda x, k: jax.ShapeDtypeStruct((x.shape[0], k), jnp.int32)},
+        values={"rows": lambda x: x.shape[0], "mask": None},
+        more_arguments={"k": int},
+        grid=lambda rows: -(-rows // 128),
+        block=128,
+    )
+    for columns, k in ((3, 2), (3, 4), (5, 2), (3, 2)):
+        x = jnp.arange(columns * 200.0).reshape(200, columns)
+        for call in (knn, jax.jit(knn, static_argnums=1)):
+            found = np.asarray(call(x, k))
+            assert (found == np.arange(200)[:, None] * columns + 100 * columns + np.arange(k)).all()
+    with pytest.raises(cuda_wheel.ArgumentError, match="kernel returned 'knn<7, 2>', which is not one of kernels"):
+        knn(jnp.zeros((2, 7)), 2)
+    by_value = cuda_wheel.jax.operator(
+        "tests::by_value", kernel=module["by_value"], arguments="x, y, pair, four, n", outputs={"y": "x"},
+        values={
+            "pair": lambda: np.array((3, 0.5), [("a", "i4"), ("b", "f4")]),
+            "four": lambda x: np.arange(4) + x.ndim,
+            "n": lambda x: x.size,
+        },
+        grid=1, block=32,
+    )  # fmt: skip
+    assert_close(by_value(jnp.arange(9.0)), jnp.arange(9.0) + 3.5 + 4321)
+
+
+def test_derivatives_and_batches_by_kernels(kernels: Any) -> None:
+    gradient = cuda_wheel.jax.operator(
+        "tests::swish_gradient", kernel=kernels["swish_gradient"], arguments="grad_y, x, grad_x, n, beta",
+        outputs={"grad_x": "x"}, **SIZES,
+    )  # fmt: skip
+    shapes: list[Any] = []
+
+    def rule(x: Any, beta: float) -> Any:
+        shapes.append(x.shape)
+        return swish(x, beta)
+
+    swish = cuda_wheel.jax.operator(
+        "tests::swish", kernel=kernels["swish<float>"], arguments="x, y, n, beta", outputs={"y": "x"}, vmap=rule,
+        backward=lambda grad_y, x, beta: gradient(grad_y, x, beta),
+        jvp=lambda tangent_x, x, beta: gradient(tangent_x, x, beta), **SIZES,
+    )  # fmt: skip
+    x, direction = data(8, 125), data(8, 125, seed=1)
+    one, wanted = lambda x: swish(x, 0.7), lambda x: expected(x, 0.7)
+    for transform in (lambda f: f, jax.jit):
+        assert_close(
+            transform(lambda x: jax.jvp(one, (x,), (direction,))[1])(x), jax.jvp(wanted, (x,), (direction,))[1]
+        )
+        assert_close(transform(jax.grad(lambda x: one(x).sum()))(x), jax.grad(lambda x: wanted(x).sum())(x))
+        assert_close(transform(jax.vmap(jax.jacfwd(one)))(x[:2, :5]), jax.vmap(jax.jacfwd(wanted))(x[:2, :5]))
+        assert_close(transform(jax.vmap(jax.grad(lambda x: one(x).sum())))(x), jax.grad(lambda x: wanted(x).sum())(x))
+    assert_close(jax.vmap(one)(x), wanted(x))
+    assert shapes[-1] == (8, 125)

@@ -195,7 +195,7 @@ def test_the_gpu_and_the_context_are_the_streams(
     monkeypatch.setattr(program_launches, "check_result", failed)
     kernels = KernelInstances("demo::axpy", kernel, None)
     loaded = []
-    monkeypatch.setattr(kernels, "loaded", lambda dtypes, device: loaded.append(device) or kernel)
+    monkeypatch.setattr(kernels, "loaded_choice", lambda choice, device: loaded.append(device) or kernel)
     kernel.launch = lambda *arguments, **more: driver.calls.append(f"launch {driver.contexts} {more['stream']:#x}")
     launches = program_launches.GpuLaunches(ProgramLaunches({"demo::axpy": kernels}))
     pointer = ffi_handler.handler(launches.run, (0, 3))

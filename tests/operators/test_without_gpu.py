@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.errors import ToolchainError
-from cuda_wheel.operators import declarations as kernel_instances
+from cuda_wheel.operators import kernels as kernel_instances
 from cuda_wheel.operators.declarations import KernelInstances
 from tests.support.editable import HATCHLING, environment_on_top
 from tests.support.processes import run

@@ -54,7 +54,9 @@ _LONGEST = 60
 
 def unknown_variant(module: str, macros: Mapping[str, Any], variants: Sequence[Variant]) -> UnknownVariantError:
     """Return the error for macros that are those of no variant of a module, which names the nearest of `variants`."""
-    return UnknownVariantError(_message(module, macros, variants))
+    error = UnknownVariantError(_message(module, macros, variants))
+    error.variants = tuple(variants)
+    return error
 
 
 def _message(module: str, macros: Mapping[str, Any], variants: Sequence[Variant]) -> str:

@@ -1,0 +1,481 @@
+"""The kernels that serve an operator: one, one for each element type, or one that a function names by value.
+
+Their signatures come from manifests, so that they need no GPU. Which kernel a call runs is a `KernelChoice`.
+"""
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from operator import index
+from typing import Any, NamedTuple
+
+from cuda_wheel.runtime.arrays import argument_type, element_types, long_size, pointee
+from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError, UnknownVariantError
+from cuda_wheel.runtime.files import files_and_manifest
+from cuda_wheel.runtime.loading import load
+from cuda_wheel.runtime.manifest import (
+    KernelInfo,
+    Macros,
+    Manifest,
+    Parameter,
+    full_name,
+    same_macros,
+    unscoped,
+    without_spaces,
+)
+from cuda_wheel.runtime.module import ByName, Kernel, Module
+from cuda_wheel.runtime.parts.source_hook import source_hook
+
+__all__ = ["Bound", "KernelChoice", "KernelIdentity", "KernelInstances", "ParameterKind", "bound"]
+
+
+DIGEST = 32
+"""Number of hexadecimal digits of `KernelIdentity.digest`."""
+
+ParameterKind = tuple[str, bool]
+"""Type that stubs give a kernel's parameter, such as "Pointer" or "Integer", and whether the kernel may write through
+it."""
+
+
+class Bound(NamedTuple):
+    """A constant, or a function whose parameters are names of an operator's arguments."""
+
+    value: Any
+    """The constant or the function."""
+    names: tuple[str, ...] | None
+    """Names of the function's parameters; None for a constant."""
+
+
+def bound(what: str, value: Any, known: Iterable[str] | None) -> Bound:
+    """Return a function with the names of its parameters, which say what it takes, or any other value as a constant.
+
+    Raises ArgumentError for a parameter that is not in `known` (None: any name), and for one without a place, such as
+    `*x`.
+    """
+    if not callable(value):
+        return Bound(value, None)
+    try:
+        parameters = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} is {value!r}, whose parameters Python does not know: pass a function") from None
+    names = tuple(each.name for each in parameters)
+    unknown = [name for name in names if known is not None and name not in known]
+    if unknown:
+        raise ArgumentError(
+            f"{what} is a function of {', '.join(names)}: its parameters must be names among "
+            f"{', '.join(sorted(known or ()))}"
+        )
+    for each in parameters:
+        if each.kind not in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
+            raise ArgumentError(f"{what} is a function of {each}: it is called with a value for each name, by position")
+    return Bound(value, names)
+
+
+class KernelIdentity(NamedTuple):
+    """Identity of a kernel across processes."""
+
+    module: str
+    """Name of the module, with its variant."""
+    symbol: str
+    """Lowered name of the kernel; the name expression of an instance that is compiled when it is loaded."""
+    digest: str
+    """First digits of the SHA-256 of the fatbin; of the loaded image for a module that was linked here or is of no
+    wheel; of the sources, for what is compiled from them when it is loaded."""
+
+
+class KernelChoice(NamedTuple):
+    """Which of an operator's kernels a call runs; `KernelInstances.choice` returns it. Equal choices run one kernel."""
+
+    dtypes: tuple[Any, ...] = ()
+    """Element types of the arrays that choose; empty if none do."""
+    name: str = ""
+    """Name that the function `kernel` returned; "" without one."""
+    macros: Macros = ()
+    """Macros of the module's variant; empty without one."""
+
+
+class _Found(NamedTuple):
+    """What is known about a chosen kernel before it is loaded."""
+
+    name: str
+    """Name by which it is loaded."""
+    info: KernelInfo | None
+    """None if it is compiled when it is loaded."""
+    identity: KernelIdentity
+    kernel: Kernel | None
+    """The kernel, if the declaration has it and not its name."""
+
+
+class KernelInstances:
+    """The kernels of an operator.
+
+    `kernel` is what `operator` takes: a kernel or its name in `module`, or a mapping from element types to such; or a
+    function of the operator's inputs and values, which returns the name of one of `kernels`. `kernels` is a list of
+    names, patterns and kernels, or one pattern. `variant` are the macros of a variant of the module, or a function that
+    returns them.
+
+    Whoever runs an operator asks in each call, or for each new combination of these values:
+
+        choice = kernels.choice(dtypes, name, macros)   # what chooser and variant_chooser returned, if there are such
+        info = kernels.chosen(choice)                   # to check the arrays' element types; it needs no GPU
+        kernel = kernels.loaded_choice(choice, device)  # to launch
+
+    `loaded(dtypes, device)` is enough if both choosers are None.
+    """
+
+    chooser: Bound | None
+    """Function that returns the name of the kernel, with the names of its parameters; None if there is none."""
+    variant_chooser: Bound | None
+    """Function that returns the macros of the module's variant, with the names of its parameters; None if there is
+    none."""
+
+    def __init__(
+        self, operator: str, kernel: Any, module: str | None, kernels: Any = None, variant: Any = None
+    ) -> None:
+        """Raises ArgumentError for what is no kernel, or if the kernels' parameters differ in kind; ImageError if the
+        module or a kernel of it is missing."""
+        self._operator = operator
+        self._module = module
+        self.chooser = bound(f"{operator}: kernel", kernel, None) if callable(kernel) else None
+        self.variant_chooser = bound(f"{operator}: variant", variant, None) if callable(variant) else None
+        self._macros = () if variant is None or self.variant_chooser else self._checked_macros(variant)
+        given = kernel if isinstance(kernel, Mapping) and not isinstance(kernel, Kernel) else {(): kernel}
+        self._given = {key if isinstance(key, tuple) else (key,): value for key, value in given.items()}
+        counts = {len(dtypes) for dtypes in self._given}
+        if len(counts) != 1:
+            raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
+        self.count = counts.pop()
+        """Number of arrays whose element types choose the kernel; 0 if there is one kernel, or a function."""
+        self._list = self._checked_list(kernels)
+        self._check_given(variant)
+        self._manifests: dict[Macros, Manifest | None] = {}
+        self._choices: dict[KernelChoice, _Found] = {}
+        self._base = None if module is None else self._base_manifest()
+        """Manifest of the module, or of one of its variants, from which the parameters are read."""
+        manifests = [each.module.manifest for each in (*self._given.values(), *self._list) if isinstance(each, Kernel)]
+        manifests += [self._base] if self._base else []
+        self.long_size = long_size(manifests[0])
+        """Size of a `long` in the kernels' code, in bytes; None if it is not known."""
+        self.infos = {} if self.chooser else {key: self._described(each) for key, each in self._given.items()}
+        """Element types -> the kernel's entry in the manifest; empty if a function names the kernel."""
+        self.described = self._listed(self._base, needs_all=True) if self.chooser else list(self.infos.values())
+        """Entries of all kernels that the declaration names, in one variant."""
+        first = self.described[0]
+        self.kinds = [_kind(parameter) for parameter in first.parameters]
+        """Kinds of the parameters, which all kernels have in common."""
+        self.parameters = first.parameters
+        self.name = first.name
+        self._parameter_list = first.parameter_list
+        for info in self.described[1:]:
+            self._check_kinds(info)
+
+    @property
+    def accepted(self) -> list[tuple[Any, ...]]:
+        """The element types that have a kernel."""
+        return list(self._given)
+
+    def element_types(self, parameter: Parameter) -> set[str] | None:
+        """Return the element types, by NumPy's names, of the arrays that a pointer may point to; None for all."""
+        return element_types(pointee(parameter.cpp)[0], self.long_size) if parameter.cpp else None
+
+    def choice(self, dtypes: tuple[Any, ...] = (), name: Any = "", macros: Any = None) -> KernelChoice:
+        """Return the choice of a kernel for arrays of these element types.
+
+        `name` is what the function `chooser` returned, `macros` what `variant_chooser` returned; leave out what has no
+        function. Raises ArgumentError for what is no name, or no macros.
+        """
+        if self.chooser is not None and not (isinstance(name, str) and name):
+            raise ArgumentError(f"{self._operator}: kernel must return the name of a kernel, not {name!r}")
+        chosen = self._macros if self.variant_chooser is None else self._checked_macros(macros)
+        return KernelChoice(dtypes, name, chosen)
+
+    def chosen(self, choice: KernelChoice) -> KernelInfo | None:
+        """Return the entry of the chosen kernel in the manifest; None if it is compiled when it is loaded.
+
+        That happens only in modules with `specialize = true`. Raises ArgumentError for a name that `kernels` does not
+        list, for a variant that the module does not have, and for a kernel with parameters of other kinds.
+        """
+        return self._found(choice).info
+
+    def identity(self, choice: KernelChoice) -> KernelIdentity:
+        """Return the identity of the chosen kernel across processes; raise what `chosen` raises."""
+        return self._found(choice).identity
+
+    def loaded_choice(self, choice: KernelChoice, device: int) -> Kernel:
+        """Return the chosen kernel, for the GPU of this number.
+
+        Raises what `chosen` and `load` raise; ArgumentError if the kernel was compiled now and takes arguments of other
+        kinds than those that `kernels` lists.
+        """
+        found = self._found(choice)
+        if found.kernel is not None:
+            return found.kernel
+        assert self._module is not None, "the constructor checked it"
+        if device < 0:
+            raise ArgumentError(f"{self._operator}: the first tensor is in host memory, but others are on a GPU")
+        kernel = load(self._module, device=device, **_keywords(choice.macros))[found.name]
+        self._check_kinds(kernel.info)
+        return kernel
+
+    def loaded(self, dtypes: tuple[Any, ...], device: int) -> Kernel:
+        """Return the kernel for arrays of these element types on the GPU of this number, if no function chooses."""
+        return self.loaded_choice(self.choice(dtypes), device)
+
+    # --- checks of the declaration ---------------------------------------------------------------------
+
+    def _check_given(self, variant: Any) -> None:
+        """Raise ArgumentError for what is no kernel, and for names and variants without a module."""
+        operator, module = self._operator, self._module
+        if module is not None and not isinstance(module, str):
+            raise ArgumentError(f"{operator}: module must be the dotted name of a module, not {module!r}")
+        if variant is not None and module is None:
+            raise ArgumentError(f"{operator}: variant is one of a module: name it by module='...'")
+        for kernel in self._list if self.chooser else self._given.values():
+            if isinstance(kernel, str) and module is None:
+                raise ArgumentError(
+                    f"{operator}: {kernel!r} is the name of a kernel: name its module too, by module='...'"
+                )
+            if callable(kernel):
+                raise ArgumentError(
+                    f"{operator}: a function that names the kernel takes the place of the mapping: its parameters may "
+                    "be arrays, whose dtype it knows"
+                )
+            if not isinstance(kernel, (str, Kernel)):
+                raise ArgumentError(f"{operator}: kernel takes kernels of cuda-wheel, not {kernel!r}")
+            if isinstance(kernel, Kernel) and variant is not None:
+                raise ArgumentError(
+                    f"{operator}: {kernel.name} is of a loaded module already, so that variant cannot choose it: pass "
+                    "its name"
+                )
+
+    def _checked_list(self, kernels: Any) -> list[Any]:
+        """Return what `kernels` lists; raise ArgumentError unless that and a function are given together."""
+        operator = self._operator
+        if self.chooser is None:
+            if kernels is not None:
+                raise ArgumentError(f"{operator}: kernels lists what a function may return, but kernel is no function")
+            return []
+        if kernels is None:
+            raise ArgumentError(
+                f"{operator}: kernel is a function: list the kernels that it may name, which have the parameters, by "
+                "kernels=[...], or by a pattern such as kernels='knn<*>'"
+            )
+        is_list = isinstance(kernels, Iterable) and not isinstance(kernels, (str, bytes, Mapping, Kernel))
+        found = list(kernels) if is_list else [kernels]
+        if not found:
+            raise ArgumentError(f"{operator}: kernels lists no kernel")
+        return found
+
+    def _checked_macros(self, macros: Any) -> Macros:
+        """Return macros as their names and texts; raise ArgumentError for what is no mapping to numbers and strings."""
+        if not isinstance(macros, Mapping):
+            raise ArgumentError(f"{self._operator}: variant must be a mapping of macros, not {macros!r}")
+        found = {}
+        for name, value in macros.items():
+            if not isinstance(value, (str, int, float)) and hasattr(value, "__index__"):
+                value = index(value)  # an integer of NumPy
+            if not isinstance(name, str) or not isinstance(value, (str, int, float)):
+                raise ArgumentError(
+                    f"{self._operator}: variant maps names of macros to numbers and strings, not {name!r} to {value!r}"
+                )
+            found[name] = value
+        return same_macros(found)
+
+    def _check_kinds(self, info: KernelInfo) -> None:
+        """Raise ArgumentError if a kernel takes arguments of other kinds than the first one that is listed."""
+        if [_kind(parameter) for parameter in info.parameters] != self.kinds:
+            raise ArgumentError(
+                f"{self._operator}: the kernels take different kinds of arguments: {self.name} takes "
+                f"({self._parameter_list}), and {info.name} takes ({info.parameter_list})"
+            )
+
+    # --- manifests -------------------------------------------------------------------------------------
+
+    def _read(self, macros: Macros) -> Manifest:
+        """Return the manifest of a variant, from a wheel or compiled now. It may be for other GPUs than this
+        machine's."""
+        module = self._module
+        assert module is not None
+        try:
+            return files_and_manifest(module, None, dict(macros), needs_gpu=False)[1]
+        except CudaWheelError as error:
+            hook = source_hook()
+            if hook is None or not isinstance(error, hook.ToolchainError):
+                raise
+            raise type(error)(
+                f"{self._operator}: {module} lies in a source tree and has no images, so it must be compiled to know "
+                f"the parameters of its kernels: {error}"
+            ) from error
+
+    def _base_manifest(self) -> Manifest:
+        """Return the manifest with the parameters: of the variant, or if that is chosen or compiled later, of any."""
+        if self.variant_chooser is None:
+            return self._manifest(self._macros) or self._any_variant()
+        manifest = self._any_variant()
+        if not manifest.variant:
+            raise ArgumentError(f"{self._operator}: variant chooses one, but {self._module} has no variants")
+        return manifest
+
+    def _any_variant(self) -> Manifest:
+        """Return the manifest of the first variant; that of the module, if it has no variants."""
+        try:
+            return self._read(())
+        except UnknownVariantError as error:
+            if not error.variants:
+                raise
+            first: dict[str, Any] = dict(error.variants[0])
+            return self._read(same_macros(first))
+
+    def _manifest(self, macros: Macros) -> Manifest | None:
+        """Return the manifest of a variant; None if the variant is compiled when it is loaded.
+
+        Raises UnknownVariantError if the module has no such variant, and cannot be compiled with these macros.
+        """
+        if macros not in self._manifests:
+            try:
+                self._manifests[macros] = self._read(macros)
+            except UnknownVariantError as error:
+                names = [dict(each).keys() for each in error.variants]
+                if dict(macros).keys() not in names or self._any_variant().specialize is None:
+                    raise
+                self._manifests[macros] = None
+        return self._manifests[macros]
+
+    # --- finding a kernel ------------------------------------------------------------------------------
+
+    def _described(self, kernel: Any) -> KernelInfo:
+        """Return the entry of a kernel, or of a name in the module."""
+        if isinstance(kernel, Kernel):
+            return kernel.info
+        assert self._base is not None, "the constructor checked it"
+        return self._named(self._base.kernels)[kernel]
+
+    def _named(self, infos: Sequence[KernelInfo]) -> ByName[KernelInfo]:
+        return ByName(self._module or self._operator, "kernel", infos, lambda info: info, UnknownKernelError)
+
+    def _listed(self, manifest: Manifest | None, needs_all: bool = False) -> list[KernelInfo]:
+        """Return the entries of the kernels that `kernels` lists, in a variant.
+
+        Raises UnknownKernelError or ArgumentError for what lists nothing, if the declaration `needs_all`.
+        """
+        found: dict[str, KernelInfo] = {}
+        for each in self._list:
+            infos: Sequence[KernelInfo]
+            if isinstance(each, Kernel):
+                infos = [each.info]
+            else:
+                assert manifest is not None, "the constructor checked it"
+                infos = self._matching(each, manifest)
+            if not infos and needs_all and not set(each) & set("*?["):
+                self._named(manifest.kernels)[each]  # type: ignore[union-attr]  # raises UnknownKernelError
+            if not infos and needs_all:
+                raise ArgumentError(f"{self._operator}: no kernel of {self._module} matches kernels={each!r}")
+            for info in infos:
+                other = found.setdefault(info.symbol, info)
+                if other is not info and isinstance(each, Kernel):
+                    raise ArgumentError(f"{self._operator}: two of kernels are {info.name}: give them other names")
+        return list(found.values())
+
+    def _matching(self, text: str, manifest: Manifest) -> Sequence[KernelInfo]:
+        """Return the entries of the kernels that have a name, or else match a pattern in any spacing."""
+        found = self._named(manifest.kernels).matches(text)
+        if found or not set(text) & set("*?["):
+            return found
+        pattern = without_spaces(text)
+        return [
+            info
+            for info in manifest.kernels
+            if fnmatchcase(without_spaces(info.name), pattern) or fnmatchcase(info.short_name, pattern)
+        ]
+
+    def _found(self, choice: KernelChoice) -> _Found:
+        if choice not in self._choices:
+            found = self._choices[choice] = self._find(choice)
+            if found.info is not None:
+                self._check_kinds(found.info)
+        return self._choices[choice]
+
+    def _find(self, choice: KernelChoice) -> _Found:
+        given = choice.name if self.chooser else self._given.get(choice.dtypes)
+        if given is None:
+            raise ArgumentError(f"{self._operator} has no kernel for {', '.join(map(str, choice.dtypes))}")
+        if isinstance(given, Kernel):
+            return _of_kernel(given)
+        manifest = None
+        if self._module is not None:
+            try:
+                manifest = self._manifest(choice.macros)
+            except UnknownVariantError as error:
+                raise ArgumentError(f"{self._operator}: {error}") from None
+        if self.chooser is None:
+            assert self._base is not None
+            info = self._named((manifest or self._base).kernels)[given]
+            return self._of_module(given, info, manifest, choice.macros)
+        return self._find_listed(given, manifest, choice.macros)
+
+    def _find_listed(self, name: str, manifest: Manifest | None, macros: Macros) -> _Found:
+        """Return what is known about the kernel of this name, which `kernels` lists or which is compiled later."""
+        listed = self._listed(manifest or self._base)
+        infos = self._named(listed).matches(name)
+        if len(infos) > 1:
+            symbols = ", ".join(info.symbol for info in infos)
+            raise ArgumentError(f"{self._operator}: several kernels are {name!r}: return a symbol instead: {symbols}")
+        if infos:
+            kernels = [each for each in self._list if isinstance(each, Kernel) and each.info is infos[0]]
+            return _of_kernel(kernels[0]) if kernels else self._of_module(name, infos[0], manifest, macros)
+        base = self._base
+        templates = {info.short_name.partition("<")[0] for info in listed}
+        is_template = "<" in name and without_spaces(unscoped(name)).partition("<")[0] in templates
+        if base is not None and base.specialize is not None and is_template:
+            own = self._named(manifest.kernels).matches(name) if manifest is not None else []
+            return self._of_module(name, own[0] if len(own) == 1 else None, manifest, macros)
+        raise ArgumentError(self._unlisted(name, manifest, listed, is_template))
+
+    def _unlisted(self, name: str, manifest: Manifest | None, listed: Sequence[KernelInfo], is_template: bool) -> str:
+        """Return the message for a name that `kernels` does not list."""
+        nearest = get_close_matches(name, [info.name for info in listed], n=3, cutoff=0)
+        help = ""
+        if manifest is not None and self._named(manifest.kernels).matches(name):
+            help = f"; {self._module} has it: list it"
+        elif is_template and self._base is not None:
+            help = f"; {self._module} is not built with specialize = true, so it cannot be compiled when it is needed"
+        return (
+            f"{self._operator}: kernel returned {name!r}, which is not one of kernels; the nearest are "
+            f"{', '.join(nearest)}{help}"
+        )
+
+    def _of_module(self, name: str, info: KernelInfo | None, manifest: Manifest | None, macros: Macros) -> _Found:
+        """Return what is known about a kernel of the module; `manifest` is None for a variant that is compiled when it
+        is loaded, and `info` for an instance that is."""
+        assert self._base is not None and self._module is not None
+        if manifest is not None and info is not None:
+            identity = KernelIdentity(manifest.full_name, info.symbol, manifest.fatbin_sha256[:DIGEST])
+            return _Found(name, info, identity, None)
+        carried = self._base.specialize
+        # A source tree carries nothing: its sources change with what was compiled of them.
+        digest = carried.sha256 if carried is not None and carried.size else self._base.fatbin_sha256
+        identity = KernelIdentity(full_name(self._module, macros), name, digest[:DIGEST])
+        return _Found(name, None, identity, None)
+
+
+def _keywords(macros: Macros) -> dict[str, Any]:
+    """Return macros as keyword arguments of `load`."""
+    return dict(macros)
+
+
+def _of_kernel(kernel: Kernel) -> _Found:
+    owner, digest = kernel.module.manifest.full_name, _digest(kernel.module)
+    return _Found(kernel.name, kernel.info, KernelIdentity(owner, kernel.symbol, digest[:DIGEST]), kernel)
+
+
+def _digest(module: Module) -> str:
+    """Return the SHA-256 of a loaded module's fatbin; of its image if it was linked here or is of no wheel."""
+    is_of_wheel = module.link is None and module.manifest.fatbin_sha256
+    return module.manifest.fatbin_sha256 if is_of_wheel else module.image.sha256
+
+
+def _kind(parameter: Parameter) -> ParameterKind:
+    """Return the kind of a kernel's parameter."""
+    type_ = argument_type(parameter)
+    return type_, type_ == "Pointer" and not (parameter.cpp and pointee(parameter.cpp)[1])
