@@ -142,6 +142,12 @@ def operator(
     launching: dict[str, Any] = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
     launching["cooperative"] = cooperative
     declaration = declared(name, kernel, module, arguments, outputs, values, defaults, read_only, launching)
+    accessors = [each for each in declaration.arguments.accessors if each not in values]
+    if accessors:
+        raise ArgumentError(
+            f"{name}: {accessors[0]} is an accessor of a PyTorch tensor, which a JAX operator does not make: let the "
+            "kernel take a pointer, and the sizes as values"
+        )
     program_name = ""
 
     def call_handler(launch: Launch, inputs: list[Any], results: list[Any]) -> Sequence[Any]:

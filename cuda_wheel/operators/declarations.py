@@ -16,9 +16,11 @@ from cuda_wheel.runtime.files import files_and_manifest
 from cuda_wheel.runtime.loading import load
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
 from cuda_wheel.runtime.module import ByName, Kernel, Module
+from cuda_wheel.runtime.parts.by_value import accessor_of
 from cuda_wheel.runtime.parts.source_hook import source_hook
 
 __all__ = [
+    "ARRAYS",
     "Bound",
     "Declaration",
     "InputArgument",
@@ -39,8 +41,12 @@ DIGEST = 32
 """Number of hexadecimal digits of `KernelIdentity.digest`."""
 
 ParameterKind = tuple[str, bool]
-"""Type that stubs give a kernel's parameter, such as "Pointer" or "Integer", and whether the kernel may write through
-it."""
+"""Type that stubs give a kernel's parameter, such as "Pointer" or "Integer", or "Accessor"; and whether the kernel may
+write through it."""
+
+
+ARRAYS = ("Pointer", "Accessor")
+"""The types of `ParameterKind` whose arguments are arrays: a pointer to one, or an accessor of one by value."""
 
 
 class KernelIdentity(NamedTuple):
@@ -96,7 +102,8 @@ class KernelInstances:
 
     def element_types(self, parameter: Parameter) -> set[str] | None:
         """Return the element types, by NumPy's names, of the arrays that a pointer may point to; None for all."""
-        return element_types(pointee(parameter.cpp)[0], self.long_size) if parameter.cpp else None
+        pointer = _pointer(parameter)
+        return element_types(pointee(pointer)[0], self.long_size) if pointer else None
 
     def loaded(self, dtypes: tuple[Any, ...], device: int) -> Kernel:
         """Return the kernel for arrays of these element types on the GPU of this number."""
@@ -155,8 +162,15 @@ def _digest(module: Module) -> str:
 
 def _kind(parameter: Parameter) -> ParameterKind:
     """Return the kind of a kernel's parameter."""
-    type_ = argument_type(parameter)
-    return type_, type_ == "Pointer" and not (parameter.cpp and pointee(parameter.cpp)[1])
+    pointer = _pointer(parameter)
+    type_ = "Accessor" if accessor_of(parameter) else argument_type(parameter)
+    return type_, type_ in ARRAYS and not (pointer and pointee(pointer)[1])
+
+
+def _pointer(parameter: Parameter) -> str:
+    """Return the C++ type of a pointer, or that of the pointer in an accessor; "" if it is not known."""
+    accessor = accessor_of(parameter)
+    return accessor.pointer if accessor else parameter.cpp
 
 
 class Bound(NamedTuple):
@@ -173,7 +187,7 @@ class InputArgument(NamedTuple):
 
     name: str
     type: str
-    """Type that stubs give the parameter: "Pointer" for an array, "Integer", "Real" or "bool"."""
+    """Kind of the parameter: "Pointer" or "Accessor" for an array, "Integer", "Real" or "bool"."""
     written: bool
     """Whether the kernel writes the array."""
     has_default: bool
@@ -185,6 +199,8 @@ class OperatorArguments(NamedTuple):
 
     names: tuple[str, ...]
     """Names of all arguments, in the order of the kernel's parameters."""
+    accessors: tuple[str, ...]
+    """Names of the arguments that are accessors."""
     inputs: tuple[InputArgument, ...]
     """Arguments of the operator, in its order: those with defaults come last."""
     outputs: Mapping[str, Bound]
@@ -195,7 +211,7 @@ class OperatorArguments(NamedTuple):
     @property
     def tensors(self) -> list[InputArgument]:
         """The arguments that are arrays."""
-        return [each for each in self.inputs if each.type == "Pointer"]
+        return [each for each in self.inputs if each.type in ARRAYS]
 
     @property
     def selecting(self) -> list[InputArgument]:
@@ -251,7 +267,7 @@ def operator_arguments(
     inputs = []
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         if name in outputs:
-            if (type_, written) != ("Pointer", True):
+            if type_ not in ARRAYS or not written:
                 cpp = parameter.cpp_or_ptx_type
                 raise ArgumentError(
                     f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it"
@@ -261,13 +277,14 @@ def operator_arguments(
             default = _default(operator, parameter, name, type_, defaults[name]) if name in defaults else None
             inputs.append(InputArgument(name, type_, written and name not in read_only, name in defaults, default))
     inputs.sort(key=lambda each: each.has_default)  # as in Python, arguments with defaults come last
-    arrays = [each.name for each in inputs if each.type == "Pointer" and not each.has_default]
+    arrays = [each.name for each in inputs if each.type in ARRAYS and not each.has_default]
     if len(arrays) < max(kernels.count, 1):
         raise ArgumentError(f"{operator}: kernel names the element types of more arrays than the operator always takes")
     bound_values = _bound_values(operator, outputs, values, inputs)
     known = {*(each.name for each in inputs), *bound_values}
     bound_outputs = {name: _output(operator, name, output, known, arrays) for name, output in outputs.items()}
-    return OperatorArguments(names, tuple(inputs), bound_outputs, bound_values)
+    accessors = tuple(name for name, (type_, _) in zip(names, kernels.kinds, strict=True) if type_ == "Accessor")
+    return OperatorArguments(names, accessors, tuple(inputs), bound_outputs, bound_values)
 
 
 def _bound_values(
@@ -286,7 +303,7 @@ def _bound_values(
 
 def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, type_: str, is_read_only: bool) -> None:
     """Raise ArgumentError if the type of a kernel's parameter does not say what an operator's argument of it is."""
-    if type_ not in ("Pointer", "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
+    if type_ not in (*ARRAYS, "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
         raise ArgumentError(
             f"{operator}: {name} is {parameter.cpp_or_ptx_type} in {kernel}, which does not tell what to pass: compute "
             "it in values"
@@ -320,6 +337,8 @@ def _check_names(
 
 def _default(operator: str, parameter: Parameter, name: str, type_: str, value: Any) -> Any:
     """Return the default of an argument: None or a number of Python. Raises ArgumentError for one of another type."""
+    if type_ == "Accessor":
+        raise ArgumentError(f"{operator}: {name} is an accessor, which has no default: it cannot be None")
     if (value is None) != (type_ == "Pointer"):
         raise ArgumentError(
             f"{operator}: the default of a pointer is None, that of a number is not: {name} is "

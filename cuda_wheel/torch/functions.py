@@ -31,8 +31,8 @@ from cuda_wheel.runtime.streams import CurrentStreams
 __all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "Gradients", "OperatorFunctions", "fits_schema", "schema"]
 
 
-_TYPES = {"Pointer": "Tensor", "Integer": "SymInt", "Real": "float", "bool": "bool"}
-"""Type that stubs give a parameter -> type in PyTorch's schema. A SymInt is an integer that may be unknown while
+_TYPES = {"Pointer": "Tensor", "Accessor": "Tensor", "Integer": "SymInt", "Real": "float", "bool": "bool"}
+"""Kind of a parameter -> type in PyTorch's schema. A SymInt is an integer that may be unknown while
 PyTorch compiles; the kernel gets an int."""
 
 
@@ -440,11 +440,12 @@ class OperatorFunctions:
         return f"({key})"
 
     def _address(self, name: str) -> str:
-        """Return the expression of a kernel's argument, the address if it is an input or an output like one."""
+        """Return the expression of a kernel's argument, the address if it is an input or an output like one, and the
+        kernel does not take its accessor."""
         tensors = {each.name: each.has_default for each in self._arguments.tensors}
         output = self._arguments.outputs.get(name)
         is_like_an_input = output is not None and output.value is None
-        if name not in tensors and not is_like_an_input:
+        if name in self._arguments.accessors or (name not in tensors and not is_like_an_input):
             return name
         return f"0 if {name} is None else {name}.data_ptr()" if tensors.get(name) else f"{name}.data_ptr()"
 
