@@ -332,15 +332,9 @@ class PointerConverter(dict[type, Reader], Converter):
         return int(address or 0)
 
     def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
-        exported = self._exported(array, device, stream, kept)
-        return exported.address if exported else self._read_array_interface(array, device, stream, kept)
-
-    def _exported(self, array: Any, device: int | None, stream: int, kept: Kept) -> Exported | None:
-        """Return an array as its library exports it by DLPack; None for one that has to be read by its array
-        interface."""
         kind, number = memory_of(array)
         if kind not in PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
-            return None
+            return self._read_array_interface(array, device, stream, kept)
         if kind == ON_GPU and device is not None and number != device:
             self._refuse_device(number, device)
         try:
@@ -348,11 +342,14 @@ class PointerConverter(dict[type, Reader], Converter):
         except BufferError:  # for element types that DLPack does not have
             if not is_on_gpu(array):
                 raise
-            return None
+            return self._read_array_interface(array, device, stream, kept)
         self._check_access(exported.read_only)
         self._check_dtype(exported.dtype)
         kept.append((exported.capsule, None))
-        return exported
+        return self._value_of(exported)
+
+    def _value_of(self, exported: Exported) -> int:
+        return exported.address
 
     def _check_dtype(self, dtype: str) -> None:
         """Raise TypeError if the parameter does not accept arrays of this element type."""
@@ -443,15 +440,10 @@ def is_untyped(parameter: Parameter) -> bool:
     return (kind == "Pointer" and not cpp) or (kind == "Struct" and is_machine_word(parameter))
 
 
-_BY_VALUE = re.compile(
-    r"(?:at|torch|torch::headeronly|torch::headeronly::detail)::\w*PackedTensorAccessor(?:32|64)?<"
-    r"|(?:cuda::)?std::array<|at::detail::Array<"
-)
-
-
 def is_by_value(parameter: Parameter) -> bool:
-    """Return whether a parameter is a packed accessor of a tensor, or a C++ array of fixed length, by value."""
-    return _BY_VALUE.match(parameter.cpp) is not None and argument_type(parameter) == "Struct"
+    """Return whether the part `by-value` converts a parameter's arguments."""
+    is_array = re.search(r"Accessor(32|64)?<|[aA]rray<", parameter.cpp) and argument_type(parameter) == "Struct"
+    return bool(is_array) or number_type(parameter.cpp) == "__nv_bfloat16"
 
 
 def is_machine_word(parameter: Parameter) -> bool:

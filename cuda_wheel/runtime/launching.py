@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .arguments import (
     UNSIGNED_FORMATS,
-    BFloat16Converter,
     BoolConverter,
     Converter,
     FloatConverter,
@@ -354,8 +353,6 @@ def converter_for(parameter: Parameter, check: bool, long_size: int | None = Non
         from .parts.structs import StructConverter  # only for kernels that take structs
 
         return StructConverter(size, cpp)
-    if cpp == "__nv_bfloat16":
-        return BFloat16Converter()
     format = {2: "e", 4: "f", 8: "d"}[size] if kind == "Real" else UNSIGNED_FORMATS[size]
     if not check and cpp != "__half":
         return Converter(format)

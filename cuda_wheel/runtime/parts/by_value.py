@@ -1,4 +1,4 @@
-"""Convert arguments for parameters that are accessors of tensors, or C++ arrays of fixed length, by value.
+"""Convert arguments for parameters by value that few kernels have: accessors of tensors, C++ arrays, bfloat16.
 
 An array on the GPU becomes a packed accessor: its address, sizes and strides. A sequence of numbers or arrays becomes a
 `std::array`. The bytes of either are taken as those of any other struct.
@@ -7,11 +7,14 @@ An array on the GPU becomes a packed accessor: its address, sizes and strides. A
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import prod
 from typing import Any, NamedTuple
 
 from ..arguments import (
     Converter,
+    FloatConverter,
+    IntegerConverter,
     Kept,
     NumberConverter,
     exports,
@@ -22,10 +25,14 @@ from ..arguments import (
     value_text,
 )
 from ..arrays import PointerConverter, Reader, number_type
+from ..arrays_in_use import Exported
 from ..manifest import Parameter
 from .structs import StructConverter
 
-__all__ = ["Accessor", "AccessorConverter", "accessor_of", "by_value_converter"]
+__all__ = ["Accessor", "AccessorConverter", "BFloat16Converter", "accessor_of", "by_value_converter"]
+
+
+_ARRAYS = ("std::array", "cuda::std::array", "at::detail::Array")
 
 
 def by_value_converter(
@@ -34,12 +41,14 @@ def by_value_converter(
     """Return the converter of a parameter's arguments, with or without checks; see `launching.converter_for`, which is
     passed to make the converter of an array's elements."""
     size, cpp = parameter.size, parameter.cpp
+    if number_type(cpp) == "__nv_bfloat16":
+        return BFloat16Converter()
     accessor = accessor_of(parameter)
     if accessor is not None:
         return AccessorConverter(parameter, accessor, check, long_size)
     name, arguments = _template(cpp)
     length = _length(arguments)
-    if name.endswith(("array", "Array")) and length and size % length == 0:
+    if name in _ARRAYS and length and size % length == 0:
         # Not the PTX type, for that of an element is not known: the C++ type alone decides.
         element = converter_for(Parameter("b8", 0, size // length, arguments[0]), check, long_size)
         if isinstance(element, PointerConverter):
@@ -49,6 +58,37 @@ def by_value_converter(
         if isinstance(element, NumberConverter):
             return NumbersConverter(parameter, length, element, is_char=arguments[0] == "char")
     return StructConverter(size, cpp)
+
+
+# --- numbers of 16 bits -------------------------------------------------------------------------
+
+
+class BFloat16Converter(FloatConverter):
+    """Converts a number to 16 bits that are the upper half of a float's."""
+
+    struct_converts = False  # it would write an integer as the bits
+
+    def __init__(self) -> None:
+        super().__init__("H")
+
+    def expression(self, value: str, name: str) -> str:
+        return f"convert_{name}({value})"
+
+    def convert(self, value: Any) -> int:
+        """Return the upper half of the number's 32 bits, rounded to nearest, ties to even."""
+        number = float(super().convert(value))
+        single = struct.pack("<f", number)
+        bits: int = struct.unpack("<I", single)[0]
+        if number != number:  # rounding could turn a NaN into an infinity
+            return bits >> 16 | 0x40
+        rounded = struct.unpack("<f", single)[0]
+        # The second rounding could see a tie where the exact number is none. The last bit prevents that.
+        if rounded != number:
+            bits = bits - (abs(rounded) > abs(number)) | 1
+        bits = bits + 0x7FFF + (bits >> 16 & 1) >> 16
+        if bits & 0x7FFF == 0x7F80 and number - number == 0:
+            raise OverflowError
+        return bits
 
 
 # --- the types -------------------------------------------------------------------------------------
@@ -76,7 +116,7 @@ def accessor_of(parameter: Parameter) -> Accessor | None:
     whether these have 4 or 8 bytes. Source: PyTorch, torch/headeronly/core/TensorAccessor.h.
     """
     name, arguments = _template(parameter.cpp)
-    if not re.search(r"PackedTensorAccessor(32|64)?$", name):
+    if not re.fullmatch(r"(at|torch|torch::headeronly(::detail)?)::\w*PackedTensorAccessor(32|64)?", name):
         return None
     if name == "torch::headeronly::detail::GenericPackedTensorAccessor":  # after the accessor of a row, and a check
         arguments = arguments[2:]
@@ -210,10 +250,7 @@ class AccessorConverter(PointerConverter):
             strides = _in_elements(strides, item_size(interface["typestr"]))
         return self._packed(address, interface["shape"], strides)
 
-    def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> Any:
-        exported = self._exported(array, device, stream, kept)
-        if exported is None:
-            return self._read_array_interface(array, device, stream, kept)
+    def _value_of(self, exported: Exported) -> Any:
         return self._packed(exported.address, exported.shape, exported.strides)
 
     def _check_dtype(self, dtype: str) -> None:
@@ -268,21 +305,29 @@ class NumbersConverter(StructConverter):
         super().__init__(parameter.size, parameter.cpp)
         self._length = length
         self._element = element
-        self._pack = struct.Struct(f"<{element.format}").pack
         self._is_char = is_char
+        self._pack_all = struct.Struct(f"<{length}{element.format}").pack
+        self._pack_one = struct.Struct(f"<{element.format}").pack
+        quick: dict[type, set[type]] = {FloatConverter: {float, int}, IntegerConverter: {int}}
+        self._quick_types = quick.get(type(element), set())
+        """Types whose numbers `struct` converts correctly or refuses."""
 
     def convert(self, value: Any, kept: Kept) -> bytes:
-        # The numbers of a buffer have no sign for chars, whose sign is not known: they are taken as bytes.
-        is_plain = self._is_char or isinstance(value, (tuple, list))
-        numbers = (value if isinstance(value, (tuple, list)) else None) if is_plain else self._numbers(value)
+        numbers: Sequence[Any] | None = value if isinstance(value, (tuple, list)) else None
+        # The numbers of a buffer of chars, whose sign is not known, do not tell theirs: they are taken as bytes.
+        if numbers is None and not self._is_char:
+            numbers = self._numbers(value)
         if numbers is None:
             return super().convert(value, kept)
         _check_length(numbers, self._length, "numbers")
+        if self._quick_types.issuperset(map(type, numbers)):
+            with suppress(struct.error, OverflowError):
+                return self._pack_all(*numbers)
         return b"".join(map(self._packed_number, numbers, range(self._length)))
 
     def _packed_number(self, number: Any, place: int) -> bytes:
         try:
-            return self._pack(self._element.convert(number))
+            return self._pack_one(self._element.convert(number))
         except (struct.error, OverflowError):
             raise TypeError(f"element {place}: {value_text(number)} is out of range") from None
         except TypeError as error:
