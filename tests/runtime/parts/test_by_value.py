@@ -112,6 +112,13 @@ def tensor(address: int, sizes: tuple[int, ...], strides: tuple[int, ...], dtype
     return found
 
 
+def change(one: Any, sizes: tuple[int, ...], strides: tuple[int, ...], device: int = 0) -> Any:
+    """Return a tensor with other sizes, strides and GPU, which is of the same class and element type: unlike a new one,
+    it meets the generated expression that knows these."""
+    one.shape, one.stride, one.get_device = sizes, lambda: strides, lambda: device
+    return one
+
+
 def refusal(kernel: Kernel, value: Any, **more: Any) -> str:
     with pytest.raises(ArgumentError) as caught:
         kernel.launch(1, 1, value, **more)
@@ -242,8 +249,20 @@ def test_a_launch_with_an_accessor_runs_on_pytorchs_stream(
 
 def test_an_empty_tensor_has_no_address(alone: Alone, driver: Driver) -> None:
     kernel = alone("accessors<float>", "a")
+    one = tensor(0, (0, 5), (5, 1))
     for _ in range(2):
-        assert sent(driver, kernel, tensor(0, (0, 5), (5, 1))) == struct.pack("<Q4i", 0, 0, 5, 5, 1)
+        assert sent(driver, kernel, one) == struct.pack("<Q4i", 0, 0, 5, 5, 1)
+    assert refusal(kernel, change(one, (1, 5), (5, 1))) == "is an array without memory"
+
+
+def test_a_tensor_may_change_its_element_type(alone: Alone, driver: Driver) -> None:
+    kernel, one = alone("accessors<float>", "a"), tensor(8, (3, 5), (5, 1))
+    bound = kernel.bind(1, 1, one)
+    kernel.launch(1, 1, one)
+    one.dtype = torch_tensor(8, "float64").dtype
+    assert refusal(kernel, one) == "takes an array of float32, not of float64"
+    with pytest.raises(ArgumentError, match="takes an array of float32, not of float64"):
+        bound()
 
 
 def test_arrays_of_other_libraries_become_accessors(alone: Alone, driver: Driver) -> None:
@@ -312,6 +331,7 @@ def test_lazy_tensors_are_refused(alone: Alone) -> None:
 
 def test_sizes_and_strides_that_do_not_fit_32_bits(alone: Alone, driver: Driver) -> None:
     narrow, wide = alone("accessors<float>", "a"), alone("accessors<float>", "d")
+    one = tensor(8, (3, 5), (5, 1))
     for sizes, strides, fits in (
         (((1 << 31) - 1, 1), (1, 1), True),
         ((1 << 31, 1), (1, 1), False),
@@ -323,14 +343,14 @@ def test_sizes_and_strides_that_do_not_fit_32_bits(alone: Alone, driver: Driver)
         ((2, 2), ((-1 << 31) - 1, 1), False),
     ):
         for _ in range(2):
-            one = tensor(8, sizes, strides)
+            narrow.launch(1, 1, change(one, (3, 5), (5, 1)))
+            change(one, sizes, strides)
             if fits:
                 assert sent(driver, narrow, one) == struct.pack("<Q4i", 8, *sizes, *strides)
             else:
                 reason = f"has the sizes {sizes} and strides {strides}, which are too large for an accessor of 32 bits"
                 assert refusal(narrow, one) == reason
             assert sent(driver, wide, one) == struct.pack("<Q4q", 8, *sizes, *strides)
-            narrow.launch(1, 1, tensor(8, (3, 5), (5, 1)))
 
 
 def test_a_read_only_array_needs_an_accessor_of_const(alone: Alone, driver: Driver) -> None:
@@ -400,13 +420,17 @@ def test_an_operators_launch_takes_the_tensor(manifest: Manifest, driver: Driver
 
 def test_a_tensor_on_another_gpu_is_refused(manifest: Manifest, two: Driver) -> None:
     kernel = kernel_of(parameter_of(manifest, "accessors<float>", "a")._replace(offset=0))
+    one, sizes, strides = tensor(0x1000, (3, 5), (5, 1)), (3, 5), (5, 1)
+    bound = kernel.bind(1, 1, one)
     for _ in range(2):
-        kernel.launch(1, 1, tensor(0x1000, (3, 5), (5, 1)))
+        kernel.launch(1, 1, one)
+        bound()
         reason = "is an array on GPU 1, but the launch is on GPU 0"
-        assert refusal(kernel, tensor(0x1000, (3, 5), (5, 1), device=1)) == reason
-    bound = kernel.bind(1, 1, tensor(0x1000, (3, 5), (5, 1)))
-    with pytest.raises(ArgumentError, match=reason):
-        bound(tensor(0x1000, (3, 5), (5, 1), device=1))
+        assert refusal(kernel, change(one, sizes, strides, device=1)) == reason
+        with pytest.raises(ArgumentError, match=reason):
+            bound()
+        change(one, sizes, strides)
+    assert len(two.launches) == 4
 
 
 # --- arrays of fixed length ------------------------------------------------------------------------
