@@ -62,6 +62,12 @@ def operator(
         name, kernel, module, arguments, outputs, values, defaults, read_only, launching,
         kernels=kernels, variant=variant, more_arguments=more_arguments,
     )  # fmt: skip
+    accessors = [each for each in declaration.arguments.accessors if each not in values]
+    if accessors:
+        raise ArgumentError(
+            f"{name}: {accessors[0]} is an accessor of a PyTorch tensor, which a JAX operator does not make: let the "
+            "kernel take a pointer, and the sizes as values"
+        )
     program_name = ""
 
     def call_handler(launch: Launch, inputs: list[Any], results: list[Any]) -> Sequence[Any]:

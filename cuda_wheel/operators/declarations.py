@@ -8,12 +8,21 @@ from keyword import iskeyword
 from operator import index
 from typing import Any, NamedTuple
 
-from cuda_wheel.operators.kernels import Bound, KernelChoice, KernelIdentity, KernelInstances, ParameterKind, bound
+from cuda_wheel.operators.kernels import (
+    ARRAYS,
+    Bound,
+    KernelChoice,
+    KernelIdentity,
+    KernelInstances,
+    ParameterKind,
+    bound,
+)
 from cuda_wheel.runtime.arguments import dimensions, is_sequence, whole_number
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import Parameter
 
 __all__ = [
+    "ARRAYS",
     "Bound",
     "Declaration",
     "InputArgument",
@@ -36,7 +45,7 @@ class InputArgument(NamedTuple):
 
     name: str
     type: str
-    """Type that stubs give the parameter: "Pointer" for an array, "Integer", "Real" or "bool". Arguments of an
+    """Kind of the parameter: "Pointer" or "Accessor" for an array, "Integer", "Real" or "bool". Arguments of an
     operator that is a Python function may also be "Pointers", a list of arrays, or "Other", which no kernel takes."""
     written: bool
     """Whether the kernel writes the array."""
@@ -48,7 +57,7 @@ class InputArgument(NamedTuple):
     @property
     def is_array(self) -> bool:
         """Whether the argument is an array or a list of arrays."""
-        return self.type in ("Pointer", "Pointers")
+        return self.type in (*ARRAYS, "Pointers")
 
 
 class OperatorArguments(NamedTuple):
@@ -56,6 +65,8 @@ class OperatorArguments(NamedTuple):
 
     names: tuple[str, ...]
     """Names of all arguments, in the order of the kernel's parameters."""
+    accessors: tuple[str, ...]
+    """Names of the arguments that are accessors."""
     inputs: tuple[InputArgument, ...]
     """Arguments of the operator, in its order: those with defaults come last."""
     outputs: Mapping[str, Bound]
@@ -66,7 +77,7 @@ class OperatorArguments(NamedTuple):
     @property
     def tensors(self) -> list[InputArgument]:
         """The arguments that are arrays."""
-        return [each for each in self.inputs if each.type == "Pointer"]
+        return [each for each in self.inputs if each.type in ARRAYS]
 
     @property
     def selecting(self) -> list[InputArgument]:
@@ -144,7 +155,7 @@ def operator_arguments(
     inputs = []
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         if name in outputs:
-            if (type_, written) != ("Pointer", True):
+            if type_ not in ARRAYS or not written:
                 cpp = parameter.cpp_or_ptx_type
                 raise ArgumentError(
                     f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it"
@@ -158,14 +169,15 @@ def operator_arguments(
             inputs.append(InputArgument(name, type_, is_written, name in defaults, default, is_optional))
     inputs += more
     inputs.sort(key=lambda each: each.has_default)  # as in Python, arguments with defaults come last
-    arrays = [each.name for each in inputs if each.type == "Pointer" and not each.has_default]
+    arrays = [each.name for each in inputs if each.type in ARRAYS and not each.has_default]
     if len(arrays) < max(kernels.count, 1):
         raise ArgumentError(f"{operator}: kernel names the element types of more arrays than the operator always takes")
     types = {name: type_ for name, (type_, _) in zip(names, kernels.kinds, strict=True)}
     bound_values = _bound_values(operator, outputs, values, inputs, types)
     known = {*(each.name for each in inputs), *bound_values}
     bound_outputs = {name: _output(operator, name, output, known, arrays) for name, output in outputs.items()}
-    return OperatorArguments(names, tuple(inputs), bound_outputs, bound_values)
+    accessors = tuple(name for name, (type_, _) in zip(names, kernels.kinds, strict=True) if type_ == "Accessor")
+    return OperatorArguments(names, accessors, tuple(inputs), bound_outputs, bound_values)
 
 
 def _names(operator: str, what: str, given: Any) -> tuple[str, ...]:
@@ -222,7 +234,7 @@ def _bound_values(
 
 def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, type_: str, is_read_only: bool) -> None:
     """Raise ArgumentError if the type of a kernel's parameter does not say what an operator's argument of it is."""
-    if type_ not in ("Pointer", "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
+    if type_ not in (*ARRAYS, "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
         raise ArgumentError(
             f"{operator}: {name} is {parameter.cpp_or_ptx_type} in {kernel}, which does not tell what to pass: compute "
             "it in values"
@@ -268,6 +280,8 @@ def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:
 
     `cpp` is the argument's type in messages.
     """
+    if type_ == "Accessor":
+        raise ArgumentError(f"{operator}: {name} is an accessor, which has no default: it cannot be None")
     if (value is None) != (type_ == "Pointer"):
         raise ArgumentError(f"{operator}: the default of a pointer is None, that of a number is not: {name} is {cpp}")
     return None if type_ == "Pointer" else _number(f"{operator}: the default of {name}", type_, value)

@@ -25,17 +25,22 @@ from cuda_wheel.runtime.manifest import (
     without_spaces,
 )
 from cuda_wheel.runtime.module import ByName, Kernel, Module
+from cuda_wheel.runtime.parts.by_value import accessor_of
 from cuda_wheel.runtime.parts.source_hook import source_hook
 
-__all__ = ["Bound", "KernelChoice", "KernelIdentity", "KernelInstances", "ParameterKind", "bound"]
+__all__ = ["ARRAYS", "Bound", "KernelChoice", "KernelIdentity", "KernelInstances", "ParameterKind", "bound"]
 
 
 DIGEST = 32
 """Number of hexadecimal digits of `KernelIdentity.digest`."""
 
 ParameterKind = tuple[str, bool]
-"""Type that stubs give a kernel's parameter, such as "Pointer" or "Integer", and whether the kernel may write through
-it."""
+"""Type that stubs give a kernel's parameter, such as "Pointer" or "Integer", or "Accessor"; and whether the kernel may
+write through it."""
+
+
+ARRAYS = ("Pointer", "Accessor")
+"""The types of `ParameterKind` whose arguments are arrays: a pointer to one, or an accessor of one by value."""
 
 
 class Bound(NamedTuple):
@@ -177,7 +182,8 @@ class KernelInstances:
 
     def element_types(self, parameter: Parameter) -> set[str] | None:
         """Return the element types, by NumPy's names, of the arrays that a pointer may point to; None for all."""
-        return element_types(pointee(parameter.cpp)[0], self.long_size) if parameter.cpp else None
+        pointer = _pointer(parameter)
+        return element_types(pointee(pointer)[0], self.long_size) if pointer else None
 
     def choice(self, dtypes: tuple[Any, ...] = (), name: Any = "", macros: Any = None) -> KernelChoice:
         """Return the choice of a kernel for arrays of these element types.
@@ -477,5 +483,12 @@ def _digest(module: Module) -> str:
 
 def _kind(parameter: Parameter) -> ParameterKind:
     """Return the kind of a kernel's parameter."""
-    type_ = argument_type(parameter)
-    return type_, type_ == "Pointer" and not (parameter.cpp and pointee(parameter.cpp)[1])
+    pointer = _pointer(parameter)
+    type_ = "Accessor" if accessor_of(parameter) else argument_type(parameter)
+    return type_, type_ in ARRAYS and not (pointer and pointee(pointer)[1])
+
+
+def _pointer(parameter: Parameter) -> str:
+    """Return the C++ type of a pointer, or that of the pointer in an accessor; "" if it is not known."""
+    accessor = accessor_of(parameter)
+    return accessor.pointer if accessor else parameter.cpp

@@ -1,7 +1,6 @@
 """Convert Python numbers to kernel arguments, and to the sizes of grids and blocks."""
 
 import operator
-import struct
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,6 @@ __all__ = [
     "FLOAT_FORMATS",
     "LONG_TYPE_NAMES",
     "UNSIGNED_FORMATS",
-    "BFloat16Converter",
     "BoolConverter",
     "Converter",
     "FloatConverter",
@@ -226,32 +224,6 @@ class FloatConverter(NumberConverter):
             raise OverflowError
         is_small = is_of(type(number), "numpy", "generic") and number.dtype.itemsize <= 8
         return number if is_small else converted
-
-
-class BFloat16Converter(FloatConverter):
-    struct_converts = False  # it would write an integer as the bits
-
-    def __init__(self) -> None:
-        super().__init__("H")
-
-    def expression(self, value: str, name: str) -> str:
-        return f"convert_{name}({value})"
-
-    def convert(self, value: Any) -> int:
-        """Return the upper half of the number's 32 bits, rounded to nearest, ties to even."""
-        number = float(super().convert(value))
-        single = struct.pack("<f", number)
-        bits: int = struct.unpack("<I", single)[0]
-        if number != number:  # rounding could turn a NaN into an infinity
-            return bits >> 16 | 0x40
-        rounded = struct.unpack("<f", single)[0]
-        # The second rounding could see a tie where the exact number is none. The last bit prevents that.
-        if rounded != number:
-            bits = bits - (abs(rounded) > abs(number)) | 1
-        bits = bits + 0x7FFF + (bits >> 16 & 1) >> 16
-        if bits & 0x7FFF == 0x7F80 and number - number == 0:
-            raise OverflowError
-        return bits
 
 
 class BoolConverter(NumberConverter):

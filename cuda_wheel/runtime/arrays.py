@@ -24,7 +24,7 @@ from .arguments import (
     refuse_lazy,
     type_name,
 )
-from .arrays_in_use import NO_WAIT, ON_GPU, PLACES, export_for, memory_of, wait_for
+from .arrays_in_use import NO_WAIT, ON_GPU, PLACES, Exported, export_for, memory_of, wait_for
 from .driver import cuda_driver, device_with_context, memory_attribute
 from .manifest import Manifest, Parameter
 from .streams import producer_stream
@@ -35,9 +35,12 @@ __all__ = [
     "argument_type",
     "device_of_first",
     "element_types",
+    "flattened",
+    "is_by_value",
     "is_machine_word",
     "is_untyped",
     "long_size",
+    "number_type",
     "pointee",
 ]
 
@@ -93,6 +96,11 @@ _CUDA_NAMES = {
 """Type of PyTorch or CUTLASS -> CUDA type with the same values."""
 
 
+def number_type(cpp: str) -> str:
+    """Return CUDA's type of the numbers that a type of PyTorch or CUTLASS has; any other type unchanged."""
+    return _CUDA_NAMES.get(cpp.replace("at::", "c10::"), cpp)
+
+
 def pointee(pointer: str) -> tuple[str, bool]:
     """Return the C++ type that a pointer or reference refers to, without qualifiers, and whether it is `const`."""
     outer = pointer[:-1]
@@ -107,7 +115,7 @@ def element_types(element: str, long_size: int | None) -> set[str] | None:
     type is not known."""
     if element.endswith("*"):
         return {"uint64", "int64"}
-    element = _CUDA_NAMES.get(element.replace("at::", "c10::"), element)
+    element = number_type(element)
     vector = re.fullmatch(r"([a-z]+)[1-4](_(16|32)a)?", element)
     if vector and vector[1] in ("float", "double"):
         return {*_DTYPES[vector[1]], "complex64" if vector[1] == "float" else "complex128"}
@@ -134,7 +142,7 @@ def alignment(element: str, long_size: int | None) -> int:
 
     Source: CUDA C++ Programming Guide, "Built-in Vector Types", alignment requirements.
     """
-    element = _CUDA_NAMES.get(element.replace("at::", "c10::"), element)
+    element = number_type(element)
     if vector := _VECTOR.fullmatch(element):
         if vector[4]:
             return int(vector[4])
@@ -192,9 +200,10 @@ class PointerConverter(dict[type, Reader], Converter):
 
     def namespace(self, name: str) -> dict[str, Any]:
         names = {f"read_{name}": self, f"cupy_{name}": None, f"torch_{name}": None, f"dtype_{name}": None}
-        return names if self.alignment == 1 else {**names, f"misaligned_{name}": self._refuse_address}
+        return names if self.alignment == 1 else {**names, f"misaligned_{name}": self.refuse_address}
 
-    def _refuse_address(self, address: int) -> None:
+    def refuse_address(self, address: int) -> None:
+        """Raise TypeError: an address is not a multiple of the alignment."""
         raise TypeError(
             f"is at {address:#x}, which is not a multiple of the {self.alignment} bytes that its type needs"
         )
@@ -337,6 +346,9 @@ class PointerConverter(dict[type, Reader], Converter):
         self._check_access(exported.read_only)
         self.check_dtype(exported.dtype)
         kept.append((exported.capsule, None))
+        return self._value_of(exported)
+
+    def _value_of(self, exported: Exported) -> int:
         return exported.address
 
     def check_dtype(self, dtype: str) -> None:
@@ -366,12 +378,17 @@ def device_of_first(values: tuple[Any, ...]) -> int | None:
 
     PyTorch calls a GPU current in a thread, such as one of autograd's, before there is a context.
     """
-    for value in values:
+    for value in flattened(values):
         with suppress(Exception):  # what is wrong with an argument is reported later
             kind, number = value.__dlpack_device__()
             if kind == ON_GPU:
                 return device_with_context(number)
     return None
+
+
+def flattened(values: tuple[Any, ...]) -> list[Any]:
+    """Return arguments, and in place of a tuple or list its elements, which may be arrays."""
+    return [each for value in values for each in (value if type(value) in (tuple, list) else (value,))]
 
 
 def _device_of(address: int) -> int | None:
@@ -402,7 +419,7 @@ def argument_type(parameter: Parameter) -> Literal["Pointer", "Integer", "Real",
     if cpp.endswith(("*", "&")):
         return "Pointer"
     # Before the PTX type: with __grid_constant__, a number is an array of bytes in PTX.
-    if cpp in ("__half", "__nv_bfloat16") or _FLOAT_SIZES.get(cpp) == size:
+    if number_type(cpp) in ("__half", "__nv_bfloat16") or _FLOAT_SIZES.get(cpp) == size:
         return "Real"
     if (cpp, size) == ("bool", 1):
         return "bool"
@@ -421,6 +438,12 @@ def is_untyped(parameter: Parameter) -> bool:
     if kind == "Integer":  # the sign of a char depends on the machine that the code was built on
         return cpp == "char" or not _is_integer(parameter)
     return (kind == "Pointer" and not cpp) or (kind == "Struct" and is_machine_word(parameter))
+
+
+def is_by_value(parameter: Parameter) -> bool:
+    """Return whether the part `by-value` converts a parameter's arguments."""
+    is_array = re.search(r"Accessor(32|64)?<|[aA]rray<", parameter.cpp) and argument_type(parameter) == "Struct"
+    return bool(is_array) or number_type(parameter.cpp) == "__nv_bfloat16"
 
 
 def is_machine_word(parameter: Parameter) -> bool:

@@ -71,6 +71,7 @@ def describe_error(error: Exception) -> str:
 PARTS = {
     "attach": "attach: kernels as attributes of their package",
     "bind": "Kernel.bind",
+    "by-value": "kernel parameters by value that are accessors of tensors, std::array or bfloat16",
     "formats": "checks of images without SHA-256: CUDA_WHEEL_VERIFY=off",
     "importers": "packages that are not in folders: zip archives, frozen applications",
     "instance-names": 'template instances in another spelling: module["gemm<c10::Half, 16u>"] for gemm<__half, 16>',

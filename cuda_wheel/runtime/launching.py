@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .arguments import (
     UNSIGNED_FORMATS,
-    BFloat16Converter,
     BoolConverter,
     Converter,
     FloatConverter,
@@ -26,7 +25,16 @@ from .arguments import (
     value_text,
     whole_number,
 )
-from .arrays import PointerConverter, argument_type, device_of_first, is_untyped, long_size
+from .arrays import (
+    PointerConverter,
+    argument_type,
+    device_of_first,
+    flattened,
+    is_by_value,
+    is_untyped,
+    long_size,
+    number_type,
+)
 from .driver import (
     check_result,
     cuda_driver,
@@ -203,11 +211,13 @@ class Launcher:
     def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
         """Return the stream for a launch with these arguments, and store the rule for their types for the next
         launch."""
-        kinds = tuple(map(type, arrays))
+        given = flattened(arrays)
+        kinds = tuple(map(type, given))
         find = self.current_streams[kinds]
         if find is by_arrays:
-            return named_stream(arrays)
-        self.functions.namespace["stream_rule"] = (*kinds, find)
+            return named_stream(given)
+        if len(given) == len(arrays):  # the type of a sequence does not tell those of its elements
+            self.functions.namespace["stream_rule"] = (*kinds, find)
         return find(device) if find else 0
 
     def prepare(
@@ -325,7 +335,7 @@ def converter_for(parameter: Parameter, check: bool, long_size: int | None = Non
 
     `long_size` is the number of bytes of a `long` in the kernel's code, None if it is not known.
     """
-    kind, size, cpp = argument_type(parameter), parameter.size, parameter.cpp
+    kind, size, cpp = argument_type(parameter), parameter.size, number_type(parameter.cpp)
     if is_untyped(parameter):
         need("untyped-parameters")
         from .parts.untyped_parameters import untyped_converter  # few kernels have such parameters
@@ -333,13 +343,16 @@ def converter_for(parameter: Parameter, check: bool, long_size: int | None = Non
         return untyped_converter(parameter, check)
     if kind == "Pointer":
         return PointerConverter(cpp, check, long_size)
+    if is_by_value(parameter):
+        need("by-value")
+        from .parts.by_value import by_value_converter  # few kernels have such parameters
+
+        return by_value_converter(parameter, check, long_size, converter_for)
     if kind == "Struct":
         need("structs")
         from .parts.structs import StructConverter  # only for kernels that take structs
 
         return StructConverter(size, cpp)
-    if cpp == "__nv_bfloat16":
-        return BFloat16Converter()
     format = {2: "e", 4: "f", 8: "d"}[size] if kind == "Real" else UNSIGNED_FORMATS[size]
     if not check and cpp != "__half":
         return Converter(format)

@@ -213,11 +213,12 @@ class DeclaredFunctions(OperatorFunctions):
         return f"({key})"
 
     def _address(self, name: str) -> str:
-        """Return the expression of a kernel's argument, the address if it is an input or an output like one."""
+        """Return the expression of a kernel's argument, the address if it is an input or an output like one, and the
+        kernel does not take its accessor."""
         tensors = {each.name: each.is_optional for each in self._arguments.tensors}
         output = self._arguments.outputs.get(name)
         is_like_an_input = output is not None and output.value is None
-        if name not in tensors and not is_like_an_input:
+        if name in self._arguments.accessors or (name not in tensors and not is_like_an_input):
             return name
         return f"0 if {name} is None else {name}.data_ptr()" if tensors.get(name) else f"{name}.data_ptr()"
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from cuda_wheel.operators.declarations import InputArgument
+from cuda_wheel.operators.declarations import ARRAYS, InputArgument
 from cuda_wheel.runtime.driver import device_with_context
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.streams import CurrentStreams
@@ -225,7 +225,7 @@ class OperatorFunctions:
 
     def _device(self) -> str:
         """Return the expression of the number of the first tensor's GPU."""
-        first = next((each for each in self._tensors if each.type == "Pointer" and not each.is_optional), None)
+        first = next((each for each in self._tensors if each.type in ARRAYS and not each.is_optional), None)
         if first is not None:
             return f"{first.name}.get_device()"
         return f"_device_of(({', '.join(each.name for each in self._tensors)}, ))"

@@ -16,6 +16,7 @@ from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import converted
 from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import KernelInfo
+from cuda_wheel.runtime.parts.by_value import accessor_of
 
 __all__ = ["Call", "KernelCheck", "checking", "checks_running", "current_call", "is_symbol"]
 
@@ -33,9 +34,9 @@ class KernelCheck:
     def writes(self, place: int) -> bool:
         """Return whether the kernel may write to the memory of the array that it gets in this place."""
         parameter = self.info.parameters[place]
-        if argument_type(parameter) != "Pointer" or not parameter.cpp:
-            return True
-        return not pointee(parameter.cpp)[1]
+        accessor = accessor_of(parameter)
+        pointer = accessor.pointer if accessor else parameter.cpp
+        return not (pointer.endswith("*") and pointee(pointer)[1])
 
     def array(self, operator: str, place: int, array: Any, device: Any) -> None:
         """Raise ArgumentError if the kernel takes no array of this element type in this place, or if the array is not
@@ -46,6 +47,9 @@ class KernelCheck:
         try:
             if isinstance(converter, PointerConverter):
                 converter.check_dtype(str(array.dtype).removeprefix("torch."))
+                accessor = accessor_of(self.info.parameters[place])
+                if accessor and array.dim() != accessor.dimensions:
+                    raise TypeError(f"takes an array of {accessor.dimensions} dimensions, not of {array.dim()}")
             elif argument_type(self.info.parameters[place]) != "Struct":
                 raise TypeError("takes a number, not a tensor: tensor.item() is one")
         except TypeError as error:

@@ -12,8 +12,8 @@ from cuda_wheel.runtime.generated import define
 __all__ = ["define_function", "fits_schema", "schema", "setting_defaults"]
 
 
-_TYPES = {"Pointer": "Tensor", "Integer": "SymInt", "Real": "float", "bool": "bool"}
-"""Type that stubs give a parameter -> type in PyTorch's schema. A SymInt is an integer that may be unknown while
+_TYPES = {"Pointer": "Tensor", "Accessor": "Tensor", "Integer": "SymInt", "Real": "float", "bool": "bool"}
+"""Kind of a parameter -> type in PyTorch's schema. A SymInt is an integer that may be unknown while
 PyTorch compiles; the kernel gets an int."""
 
 

@@ -54,6 +54,7 @@ ROOMS = {
         {
             "runtime/arguments.py": ALL,
             "runtime/arrays.py": ALL,
+            "runtime/parts/by_value.py": ALL,
             "runtime/parts/structs.py": ALL,
             "runtime/parts/untyped_parameters.py": ALL,
         },
@@ -62,6 +63,7 @@ ROOMS = {
             "tests/runtime/test_argument_values.py",
             "tests/runtime/test_arrays.py",
             "tests/runtime/test_dlpack.py",
+            "tests/runtime/parts/test_by_value.py",
             "tests/runtime/parts/test_structs.py",
             "tests/runtime/parts/test_untyped_parameters.py",
             "tests/runtime/test_launching.py",

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from cuda_wheel.runtime.arguments import (
-    BFloat16Converter,
     BoolConverter,
     Converter,
     FloatConverter,
@@ -25,6 +24,7 @@ from cuda_wheel.runtime.arguments import (
 from cuda_wheel.runtime.arrays import PointerConverter, _dtype_name, long_size
 from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
+from cuda_wheel.runtime.parts.by_value import BFloat16Converter
 from cuda_wheel.runtime.parts.structs import StructConverter
 from cuda_wheel.runtime.parts.untyped_parameters import (
     RawScalarConverter,

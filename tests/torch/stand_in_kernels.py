@@ -16,7 +16,14 @@ __all__ = ["STREAM", "Address", "StandIn"]
 STREAM = 0x57EA
 """PyTorch's current stream, in tests without a GPU."""
 
-TYPES = {"float": ("f32", 4), "int": ("u32", 4), "long": ("u64", 8), "bool": ("u8", 1), "double": ("f64", 8)}
+TYPES = {
+    "float": ("f32", 4),
+    "int": ("u32", 4),
+    "long": ("u64", 8),
+    "bool": ("u8", 1),
+    "double": ("f64", 8),
+    "c10::Half": ("b8", 2),
+}
 
 
 class Address(int):
@@ -41,7 +48,7 @@ class StandIn(Kernel):
         parameters: list[Parameter] = []
         offset = 0
         for cpp in filter(None, types.split(", ")):
-            type_, size = ("u64", 8) if cpp.endswith("*") else TYPES.get(cpp, ("b8", 12))
+            type_, size = ("u64", 8) if cpp.endswith("*") else TYPES.get(cpp, ("b8", 16 if "Accessor" in cpp else 12))
             offset = -(-offset // size) * size if cpp != "struct" else offset
             parameters.append(Parameter(type_, offset, size, "" if cpp == "?" else cpp))
             offset += size

@@ -43,6 +43,22 @@ def test_schemas(types: str, arguments: str, more: dict[str, Any], schema: str) 
     assert schema_of("b", declared(types, arguments, **more)) == f"b{schema}"
 
 
+ACCESSOR = "at::PackedTensorAccessor32<{},1>"
+
+
+def test_an_accessor_is_a_tensor() -> None:
+    types = f"{ACCESSOR.format('const float')}, {ACCESSOR.format('float')}, {ACCESSOR.format('float')}, c10::Half"
+    roles = declared(types, "x, y, z, n", outputs={"y": "x"})
+    assert schema_of("b", roles) == "b(Tensor x, Tensor(z!) z, float n) -> Tensor"
+    assert roles.accessors == ("x", "y", "z")
+    with pytest.raises(ArgumentError, match=r"^a::b: the output x is at::Packed.*, which does not write it"):
+        declared(types, "x, y, z, n", outputs={"x": "y"})
+    with pytest.raises(ArgumentError, match=r"^a::b: x is an accessor, which has no default: it cannot be None"):
+        declared(types, "x, y, z, n", defaults={"x": None})
+    roles = declared(types, "x, y, z, n", outputs={"y": "x"}, values={"z": b"bytes"})
+    assert schema_of("b", roles) == "b(Tensor x, float n) -> Tensor"
+
+
 def test_the_order_of_outputs_is_the_declarations() -> None:
     roles = declared("const float*, float*, float*", "x, y, z", outputs={"z": "x", "y": "x"})
     assert list(roles.outputs) == ["z", "y"]

@@ -128,6 +128,28 @@ def test_launches_check_tensors_until_ones_of_their_types_were_accepted(name: st
         operator(x)
 
 
+@pytest.mark.usefixtures("on_cpu")
+def test_a_kernel_gets_tensors_for_its_accessors(name: str) -> None:
+    def compute(x: Any, y: Any, z: Any, scale: float) -> None:
+        assert x.stride() == (1, 2)
+        y.copy_(x * scale)
+        z += 1
+
+    accessor = "at::PackedTensorAccessor32<{},1>"
+    types = f"{accessor.format('const float')}, {accessor.format('float')}, float*, float"
+    kernel = StandIn("k", types, compute)
+    operator = cuda_wheel.torch.operator(
+        name, kernel=kernel, arguments="x, y, z, scale", outputs={"y": "x"}, grid=1, block=1, non_contiguous="pass"
+    )
+    assert schema_of(operator) == "(Tensor x, Tensor(z!) z, float scale) -> Tensor"
+    x, z = torch.ones(3, 2).t(), torch.zeros(3)
+    for number in range(1, 4):
+        y = operator(x, z, 3.0)
+        assert torch.equal(y, x * 3) and y.is_contiguous()
+        assert z.tolist() == [number] * 3
+        assert kernel.launched[-1].addresses == (number > 1)  # of z alone
+
+
 def test_with_several_gpus_that_of_the_tensors_is_current(
     name: str, on_cpu: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -558,7 +580,7 @@ def test_tensors_on_other_devices_are_refused(name: str) -> None:
         ({"values": {"n": lambda m: m}}, "the value n is a function of m: its parameters must be names among beta, x"),
         ({"values": {"m": 1}}, "values names 'm', which is not one of"),
         ({"grid": lambda *sizes: 1}, "grid is a function of sizes: its parameters must be names among beta, n, x, y"),
-        ({"grid": max}, r"grid is a function of "),
+        ({"grid": max}, r"grid is <built-in function max>, whose parameters Python does not know"),
         ({"defaults": {"beta": None}}, "the default of a pointer is None, that of a number is not: beta is float"),
         ({"defaults": {"x": 1}}, r"the default of a pointer is None, that of a number is not: x is const float\*"),
         ({"defaults": {"x": None}}, "kernel names the element types of more arrays than the operator always takes"),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import cuda_wheel
 from cuda_wheel.builder.jobs import BuiltModule
-from cuda_wheel.runtime.arrays import argument_type, is_untyped
+from cuda_wheel.runtime.arrays import argument_type, is_by_value, is_untyped
 from cuda_wheel.runtime.manifest import Manifest, ManifestFile
 
 __all__ = ["copied_files", "parts_for", "parts_named_in"]
@@ -58,6 +58,7 @@ def _parts_of_variant(manifest: Manifest) -> set[str]:
         "linking": manifest.relocatable,
         "instance-names": any("<" in name for name in names),
         "structs": any(argument_type(each) == "Struct" and not is_untyped(each) for each in parameters),
+        "by-value": any(map(is_by_value, parameters)),
         "untyped-parameters": any(map(is_untyped, parameters)),
         "trial": manifest.compression != "none" or not any(image.kind == "ptx" for image in manifest.images),
         "tensor-maps": any(each.cpp in ("CUtensorMap", "CUtensorMap_st") for each in parameters),

@@ -54,7 +54,8 @@ def bind(
 def launch_by_address(kernel: "LoadedKernel") -> Callable[..., None]:
     """Return a function of grid, block, the address of a stream, and the kernel's arguments, all arrays as addresses.
 
-    It is for operators, which check their arrays themselves, and whose numbers were of right types before.
+    It is for operators, which check their arrays themselves, and whose numbers were of right types before. An argument
+    whose parameter is an accessor by value is the tensor.
     """
     launcher = launcher_of(kernel)
     if "launch_addresses" not in launcher.__dict__:
@@ -174,7 +175,10 @@ def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
     addresses."""
     expressions = []
     for name, each in zip(functions.names, functions.checked, strict=True):
-        if type(each) is not PointerConverter:
+        by_value = getattr(each, "by_address_expression", None)
+        if by_value is not None:  # a part, which few kernels need
+            expressions.append(by_value(name))
+        elif type(each) is not PointerConverter:
             expressions.append(_expression(each, name, 0, "None"))
         else:  # any exception is right for what is no address
             expressions.append(name if each.alignment == 1 else each.aligned(name, name, name))
@@ -185,6 +189,7 @@ def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
         expressions="".join(f", {each}" for each in expressions),
         finish=functions.finish(4),
     )
+    functions.namespace["refuse"] = _refuse
     return define("launch_addresses", source, functions.namespace, functions.kernel)
 
 
@@ -195,6 +200,9 @@ def _expression(converter: Converter, value: str, sample: Any, device: str) -> s
     For other values it may raise any exception. It may use the names in the checked expression of `value`, and those of
     `_bound`. `device` is the expression for the launch's GPU number.
     """
+    by_value: Callable[..., str] | None = getattr(converter, "bound_expression", None)
+    if by_value is not None:
+        return by_value(value, sample, device)
     if isinstance(converter, PointerConverter):
         address = _address(value, sample, device)
         return converter.aligned(address, value, value) if address and converter.alignment > 1 else address

@@ -80,10 +80,12 @@ def dtype(parameter: Any) -> Any:
     """Return the NumPy dtype of a `manifest.Parameter`; see `Parameter.dtype`."""
     numpy: Any = import_module("numpy")  # no requirement of this package
 
+    cpp, size = parameter.cpp, parameter.size
+    if cpp in _HALVES:  # a number for a launch, though a class in C++
+        return numpy.dtype("<f2") if _HALVES[cpp] else None
     if parameter.struct is not None:
         spec: Any = _struct_dtype(parameter.struct)
         return numpy.dtype(spec)
-    cpp, size = parameter.cpp, parameter.size
     if cpp.endswith(("*", "&")):
         return numpy.dtype("<u8")
     if cpp in _NUMBER_KINDS:
@@ -98,8 +100,14 @@ def dtype(parameter: Any) -> Any:
     return numpy.dtype([(name, f"<{code}") for name in "xyzw"[: int(format[1])]])
 
 
+_HALVES = {
+    **dict.fromkeys(("__half", "c10::Half", "at::Half", "cutlass::half_t"), True),
+    **dict.fromkeys(("__nv_bfloat16", "c10::BFloat16", "at::BFloat16", "cutlass::bfloat16_t"), False),
+}
+"""C++ type of a number of 16 bits -> whether NumPy has it."""
+
 _NUMBER_KINDS = {
-    **{"bool": "b", "float": "f", "double": "f", "__half": "f"},
+    **{"bool": "b", "float": "f", "double": "f"},
     **dict.fromkeys(("signed char", "char", "short", "int", "long", "long long"), "i"),
     **{f"unsigned {name}": "u" for name in ("char", "short", "int", "long", "long long")},
 }

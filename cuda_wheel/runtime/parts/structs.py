@@ -31,6 +31,9 @@ _NUMBER_FORMATS = [*"?bhHiIlLqQefd"]
 """Formats of buffer elements that are numbers; a buffer of format B is bytes."""
 
 
+_UNPACKED = re.compile(r"(at|torch|torch::headeronly(::detail)?)::(HeaderOnly)?TensorAccessor<")
+
+
 class StructConverter(Converter):
     """Converts bytes, or anything with the size of the struct, or a struct of cuda.bindings.
 
@@ -43,16 +46,23 @@ class StructConverter(Converter):
         self._size = size
         self._complex = COMPLEX.search(cpp) is not None
         self._vector = vector_format(size, cpp)
-        is_map = cpp in ("CUtensorMap", "CUtensorMap_st")
-        self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map" if is_map else ""
+        self._help = ""
+        if cpp in ("CUtensorMap", "CUtensorMap_st"):
+            self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map"
+        elif _UNPACKED.match(cpp):
+            self._help = (
+                ": an accessor that is not packed only points to its sizes and strides, which the kernel would read in "
+                "memory of the GPU. Let the kernel take an at::PackedTensorAccessor32"
+            )
 
     def expression(self, value: str, name: str) -> str:
         return f"convert_{name}({value}, kept)"
 
     def namespace(self, name: str) -> dict[str, Any]:
-        return {f"convert_{name}": self._convert}
+        return {f"convert_{name}": self.convert}
 
-    def _convert(self, value: Any, kept: "Kept") -> bytes:
+    def convert(self, value: Any, kept: "Kept") -> bytes:
+        """Return the bytes of an argument; raise TypeError for what is none."""
         if getattr(value, "kept_by_launches", False):  # a tensor map, whose array the kernel uses
             kept.append((value, None))
         value = plain_number(value)
