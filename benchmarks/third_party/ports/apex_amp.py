@@ -1,0 +1,152 @@
+"""Apex's amp_C (NVIDIA): `multi_tensor_scale` and `multi_tensor_l2norm`, with the package's signatures.
+
+A launch receives the addresses of up to 110 tensors in a struct by value. The plan of the launches depends on the
+tensors' sizes alone and is kept for the next call. PyTorch's operators take lists of tensors, but no lists of lists,
+which the package's functions take: a plain function passes them on.
+"""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+import cuda_wheel.torch
+from cuda_wheel.torch import operator, packed
+
+scale_kernels = cuda_wheel.torch.kernels("ported_apex_amp.multi_tensor_scale_kernel")
+l2norm_kernels = cuda_wheel.torch.kernels("ported_apex_amp.multi_tensor_l2norm_kernel")
+
+TENSORS = {1: 110, 2: 64}
+"""Lists of tensors -> tensors of each that a launch takes."""
+BLOCKS = 320
+CPP = {torch.float32: "float", torch.float16: "c10::Half", torch.bfloat16: "c10::BFloat16"}
+
+
+def metadata(depth: int) -> type[ctypes.Structure]:
+    tensors = TENSORS[depth]
+
+    class TensorListMetadata(ctypes.Structure):
+        _fields_ = (
+            ("addresses", ctypes.c_void_p * tensors * depth),
+            ("sizes", ctypes.c_int64 * tensors),
+            ("block_to_tensor", ctypes.c_uint8 * BLOCKS),
+            ("block_to_chunk", ctypes.c_int32 * BLOCKS),
+            ("start_tensor_this_launch", ctypes.c_int32),
+        )
+
+    return TensorListMetadata
+
+
+METADATA = {depth: metadata(depth) for depth in TENSORS}
+
+
+class Launch(NamedTuple):
+    tensors: slice
+    blocks: int
+    fields: dict[str, Any]
+
+
+@lru_cache
+def plan(sizes: tuple[int, ...], chunk_size: int, most: int) -> list[Launch]:
+    """Return the launches for tensors with these numbers of elements. Each takes at most `most` tensors."""
+
+    def launches() -> Iterator[Launch]:
+        first, tensors, chunks = 0, [], []
+        for tensor, size in enumerate(sizes):
+            of_tensor = -(-size // chunk_size)
+            for chunk in range(of_tensor):
+                tensors.append(tensor - first)
+                chunks.append(chunk)
+                is_last = chunk == of_tensor - 1
+                if (
+                    len(chunks) == BLOCKS
+                    or (is_last and tensor - first == most - 1)
+                    or (is_last and tensor == len(sizes) - 1)
+                ):
+                    yield Launch(slice(first, tensor + 1), len(chunks), fields(first, tensor + 1, tensors, chunks))
+                    first, tensors, chunks = tensor + is_last, [], []
+
+    def fields(first: int, end: int, tensors: list[int], chunks: list[int]) -> dict[str, Any]:
+        return {
+            "sizes": (ctypes.c_int64 * most)(*sizes[first:end]),
+            "block_to_tensor": (ctypes.c_uint8 * BLOCKS)(*tensors),
+            "block_to_chunk": (ctypes.c_int32 * BLOCKS)(*chunks),
+            "start_tensor_this_launch": first,
+        }
+
+    return list(launches())
+
+
+def multi_tensor_apply(
+    kernel: Any, chunk_size: int, noop_flag: Tensor, lists: Sequence[Sequence[Tensor]], *arguments: Any
+) -> None:
+    """Launch a kernel on every chunk of the tensors. Its functor, the fourth parameter, is an empty struct."""
+    structure, first = METADATA[len(lists)], lists[0]
+    sizes = tuple([tensor.numel() for tensor in first])
+    for each in lists:
+        torch._check(len(each) == len(first), lambda: "Size mismatch among tensor lists")
+        for tensor, size in zip(each, sizes, strict=True):
+            torch._check(tensor.numel() == size, lambda: "Size mismatch")
+            torch._check(is_dense(tensor), lambda: "A tensor was not contiguous.")
+    for tensors, blocks, fields in plan(sizes, chunk_size, TENSORS[len(lists)]):
+        list_metadata = packed(structure, addresses=[each[tensors] for each in lists], **fields)
+        kernel.launch(blocks, 512, chunk_size, noop_flag, list_metadata, b"\0", *arguments)
+
+
+def is_dense(tensor: Tensor) -> bool:
+    return (
+        tensor.is_contiguous()
+        or (tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last))
+        or (tensor.dim() == 5 and tensor.is_contiguous(memory_format=torch.channels_last_3d))
+    )
+
+
+@operator("ported_apex_amp::scale", writes=("noop_flag", "scaled"), non_contiguous="pass")
+def scale_(chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], scaled: list[Tensor], scale: float) -> None:
+    functor = f"ScaleFunctor<{CPP[tensors[0].dtype]}, {CPP[scaled[0].dtype]}>"
+    kernel = scale_kernels["multi_tensor_apply_kernel", "TensorListMetadata<2>", functor, "float"]
+    multi_tensor_apply(kernel, chunk_size, noop_flag, (tensors, scaled), scale)
+
+
+def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, tensor_lists: list[list[Tensor]], scale: float) -> None:
+    scale_(chunk_size, noop_flag, *tensor_lists, scale)
+
+
+@operator("ported_apex_amp::l2norm", writes=("noop_flag",), non_contiguous="pass", outputs="norm, norms")
+def l2norm(
+    chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], per_tensor: bool = False
+) -> tuple[Tensor, Tensor]:
+    def floats(make: Any, size: int) -> Tensor:
+        return make(size, dtype=torch.float, device=tensors[0].device)
+
+    output = floats(torch.zeros, 320)
+    chunks, output_per_tensor = -1, None
+    if per_tensor:
+        chunks = max(-(-tensor.numel() // chunk_size) for tensor in tensors)
+        output_per_tensor = floats(torch.zeros, len(tensors) * chunks)
+    norm, norms = floats(torch.empty, 1), floats(torch.empty, len(tensors) if per_tensor else 0)
+    functor = f"L2NormFunctor<{CPP[tensors[0].dtype]}>"
+    kernel = l2norm_kernels[
+        "multi_tensor_apply_kernel", "TensorListMetadata<1>", functor, "float*", "float*", "bool", "int"
+    ]
+    multi_tensor_apply(kernel, chunk_size, noop_flag, (tensors,), output, output_per_tensor, per_tensor, chunks)
+    l2norm_kernels["cleanup"].launch(
+        len(tensors) if per_tensor else 1,
+        512,
+        output,
+        output_per_tensor,
+        norm,
+        norms if per_tensor else None,
+        per_tensor,
+        chunks,
+    )
+    return norm, norms
+
+
+def multi_tensor_l2norm(
+    chunk_size: int, noop_flag: Tensor, tensor_lists: list[list[Tensor]], per_tensor: bool | None = None
+) -> tuple[Tensor, Tensor]:
+    return l2norm(chunk_size, noop_flag, *tensor_lists, bool(per_tensor))
