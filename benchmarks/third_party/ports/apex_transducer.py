@@ -1,4 +1,4 @@
-"""Apex's transducer joint (NVIDIA): the forward pass with dropout, and the backward pass, with the package's signatures.
+"""Apex's transducer joint (NVIDIA): the forward pass with dropout, and the backward pass, as the package has them.
 
 The kernel receives at::PhiloxCudaState by value. Instances are chosen by the element type, the size of a tile and
 whether there is a mask; those of the backward pass also by whether the memory is aligned for loads of 8 bytes.
@@ -88,7 +88,7 @@ def joint_gradient(
 ) -> tuple[Tensor, Tensor]:
     batch, hidden = f_len.size(0), grad.size(-1)
     f_grad, g_grad = grad.new_empty(batch, max_f_len, hidden), grad.new_empty(batch, max_g_len, hidden)
-    largest = -(-max(max_f_len, max_g_len) // 32)
+    largest = max(1, -(-max(max_f_len, max_g_len) // 32))
     warps = min(32, max(2, 1 << (largest.bit_length() - 1)))  # every GPU runs 32 warps in a block
     sum_type = torch.double if grad.dtype == torch.double else torch.float
     vector = 8 // grad.itemsize
@@ -98,7 +98,7 @@ def joint_gradient(
         instance = "transducer_joint_combined_vec_backward", grad.dtype, sum_type, "unsigned long", vector
     else:
         vector, instance = 1, ("transducer_joint_combined_backward", grad.dtype, sum_type)
-    kernels[*instance, "OffsetCalBwd", masked].launch(
+    kernels[(*instance, "OffsetCalBwd", masked)].launch(
         (-(-hidden // (32 * vector)), max_f_len + max_g_len, batch),
         (32, warps),
         grad,

@@ -1,7 +1,8 @@
 """Build a wheel of the unedited kernels of each ported package: `python benchmarks/third_party/ports/build.py FOLDER`.
 
 FOLDER/corpus must have the sources of `packages.toml`, from `../fetch.py`; the wheels go to FOLDER/wheels. The build
-needs no GPU; where PyTorch is installed (without CUDA will do), its headers serve kernels that include its device code. A wheel's Python package is called `ported_` and the package's name, and has one module for each file.
+needs no GPU. Where PyTorch is installed (without CUDA will do), its headers serve kernels that include its device code.
+A wheel's Python package is called `ported_` and the package's name, and has one module for each file.
 
 Options: --architectures LIST (default: 90-real), --only NAME ....
 """
@@ -17,13 +18,16 @@ import tempfile
 from importlib import util
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parents[2]), str(HERE.parents[1]), str(HERE.parent)]  # run from a checkout
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[3]))  # run from a checkout, without installing it
 
 from _process import build_wheel
 from corpus import Package, packages
 
 __all__ = ["LISTED", "python_package"]
+
+HERE = Path(__file__).parent
 
 LISTED = packages(HERE / "packages.toml")
 

@@ -46,11 +46,11 @@ def knn_points_idx(
     if not fits(version, D, K):
         chosen = next(each for each in (3, 2, 1, 0) if fits(each, D, K))
         if version >= 0:
-            warnings.warn(f"KNN version {version} is not compatible with {D=}, {K=}: using version {chosen}")
+            warnings.warn(f"KNN version {version} does not suit {D=}, {K=}: using {chosen}", stacklevel=2)
         version = chosen
     instance = ((), (D,), (D, K), (D, K))[version]
     rest = ((D, K, norm), (K, norm), (norm,), (norm,))[version]
-    kernel = knn_kernels[f"KNearestNeighborKernelV{version}", p1.dtype, *instance]
+    kernel = knn_kernels[(f"KNearestNeighborKernelV{version}", p1.dtype, *instance)]
     kernel.launch(256, 256, p1, p2, lengths1, lengths2, dists, idxs, N, P1, P2, *rest)
     return idxs, dists
 
