@@ -71,9 +71,9 @@ def plan(sizes: tuple[int, ...], chunk_size: int, most: int) -> list[Launch]:
 
     def fields(first: int, end: int, tensors: list[int], chunks: list[int]) -> dict[str, Any]:
         return {
-            "sizes": (ctypes.c_int64 * most)(*sizes[first:end]),
-            "block_to_tensor": (ctypes.c_uint8 * BLOCKS)(*tensors),
-            "block_to_chunk": (ctypes.c_int32 * BLOCKS)(*chunks),
+            "sizes": sizes[first:end],
+            "block_to_tensor": tensors,
+            "block_to_chunk": chunks,
             "start_tensor_this_launch": first,
         }
 
@@ -104,7 +104,7 @@ def is_dense(tensor: Tensor) -> bool:
     )
 
 
-@operator("ported_apex_amp::scale", writes=("noop_flag", "scaled"), non_contiguous="pass")
+@operator("ported_apex_amp::scale", writes=("noop_flag", "scaled"), read_only="tensors", non_contiguous="pass")
 def scale_(chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], scaled: list[Tensor], scale: float) -> None:
     functor = f"ScaleFunctor<{CPP[tensors[0].dtype]}, {CPP[scaled[0].dtype]}>"
     kernel = scale_kernels["multi_tensor_apply_kernel", "TensorListMetadata<2>", functor, "float"]
@@ -115,7 +115,9 @@ def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, tensor_lists: list[li
     scale_(chunk_size, noop_flag, *tensor_lists, scale)
 
 
-@operator("ported_apex_amp::l2norm", writes=("noop_flag",), non_contiguous="pass", outputs="norm, norms")
+@operator(
+    "ported_apex_amp::l2norm", writes="noop_flag", read_only="tensors", non_contiguous="pass", outputs="norm, norms"
+)
 def l2norm(
     chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], per_tensor: bool = False
 ) -> tuple[Tensor, Tensor]:

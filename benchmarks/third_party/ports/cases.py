@@ -18,6 +18,9 @@ from torch import Tensor
 
 __all__ = ["Case", "cases"]
 
+DEVICE = "cuda"
+"""Where the arguments are made."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -32,6 +35,8 @@ class Case:
     """Kernel launches of a call that is timed; 0: it is not timed."""
     is_racy: bool = False
     """Whether threads write the same memory in any order, so that two calls of the original may differ."""
+    differentiates: bool = False
+    """Whether the port is called for its gradient, which takes a GPU also without data."""
     by_time: bool = False
     """Whether the result depends on the second in which the function is called."""
 
@@ -42,19 +47,19 @@ def cases(name: str, original: Any, port: Any, home: Path) -> Iterator[Case]:
 
 
 def on_gpu(*values: Any, dtype: Any = None) -> Tensor:
-    return torch.tensor(*values, dtype=dtype, device="cuda")
+    return torch.tensor(*values, dtype=dtype, device=DEVICE)
 
 
 def random(*shape: int, dtype: Any = torch.float, seed: int = 0) -> Tensor:
     """Return numbers from 0 to 1, the same at each call."""
     numbers = torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.double)
-    return numbers.to("cuda", dtype)
+    return numbers.to(DEVICE, dtype)
 
 
 def whole(*shape: int, low: int = -8, high: int = 8, dtype: Any = torch.float, seed: int = 0) -> Tensor:
     """Return whole numbers, whose sums are exact in any order."""
     numbers = torch.randint(low, high, shape, generator=torch.Generator().manual_seed(seed))
-    return numbers.to("cuda", dtype)
+    return numbers.to(DEVICE, dtype)
 
 
 def of_knn_cuda(original: Any, port: Any, home: Path) -> Iterator[Case]:
@@ -198,12 +203,12 @@ def of_torch_cluster(original: Any, port: Any, home: Path) -> Iterator[Case]:
         )
     yield both("", "graclus", lambda: graph(61), is_racy=True)
     yield both("2,000 nodes", "graclus", lambda: graph(2000), is_racy=True)
-    yield both("", "random_walk", lambda: (*graph(61), torch.arange(61, device="cuda"), 10, 1.0, 1.0), launches=1)
-    yield both("no steps", "random_walk", lambda: (*graph(61), torch.arange(61, device="cuda"), 0, 1.0, 1.0))
+    yield both("", "random_walk", lambda: (*graph(61), torch.arange(61, device=DEVICE), 10, 1.0, 1.0), launches=1)
+    yield both("no steps", "random_walk", lambda: (*graph(61), torch.arange(61, device=DEVICE), 0, 1.0, 1.0))
     yield both(
         "by rejection",
         "random_walk",
-        lambda: (*graph(61), torch.arange(61, device="cuda"), 10, 0.5, 2.0),
+        lambda: (*graph(61), torch.arange(61, device=DEVICE), 10, 0.5, 2.0),
         by_time=True,
     )
 
@@ -215,7 +220,7 @@ def graph(nodes: int) -> tuple[Tensor, Tensor]:
     matrix[edges[0], edges[1]] = True
     matrix = (matrix | matrix.t()) & ~torch.eye(nodes, dtype=torch.bool)
     rowptr = torch.cat((torch.zeros(1, dtype=torch.long), matrix.sum(1).cumsum(0)))
-    return rowptr.cuda(), matrix.nonzero()[:, 1].contiguous().cuda()
+    return rowptr.to(DEVICE), matrix.nonzero()[:, 1].contiguous().to(DEVICE)
 
 
 def weights(nodes: int, dtype: Any) -> Tensor:
@@ -241,7 +246,7 @@ def of_cubes(original: Any, port: Any) -> Iterator[Case]:
         return Case(f"marching_cubes, {what}", original.marching_cubes, port.marching_cubes, arguments, launches)
 
     def sphere(size: int) -> Tensor:
-        axis = torch.linspace(-1, 1, size, device="cuda")
+        axis = torch.linspace(-1, 1, size, device=DEVICE)
         return (axis[:, None, None] ** 2 + axis[:, None] ** 2 + axis**2).sqrt()
 
     yield cubes("a sphere", lambda: (sphere(8), 0.7), launches=3)
@@ -279,7 +284,7 @@ def of_pytorch3d(original: Any, port: Any, home: Path) -> Iterator[Case]:
     for version in (0, 1, 2, 3):
         yield knn(f"version {version}", lambda version=version: (*clouds(6), 2, 3, version))
     yield knn("no clouds", lambda: (*clouds(3, n=0), 2, 4, -1))
-    yield knn("no points", lambda: (*clouds(3, p1=0)[:2], on_gpu([0, 0, 0]), lengths(3, 50, 3), 2, 4, -1))
+    yield knn("no points", lambda: (random(3, 0, 3), random(3, 50, 3), on_gpu([0] * 3), lengths(3, 50, 3), 2, 4, -1))
     yield knn("strides", lambda: (*strided(clouds(6)), 2, 4, -1))
 
     def gradient(points: Callable[..., Tensor], norm: int) -> Sequence[Any]:
@@ -312,6 +317,7 @@ def of_pytorch3d(original: Any, port: Any, home: Path) -> Iterator[Case]:
         differentiated_original,
         differentiated,
         lambda: (whole(3, 33, 3), whole(3, 50, 3, seed=1), lengths(3, 33, 2), lengths(3, 50, 3), 2, 4, -1),
+        differentiates=True,
     )
     yield from of_cubes(original, port)
     yield from of_ball_query(original, port)
@@ -327,14 +333,14 @@ def face_table(header: Path) -> Tensor:
 
 def of_apex_amp(original: Any, port: Any, home: Path) -> Iterator[Case]:
     def flag() -> Tensor:
-        return torch.zeros(1, dtype=torch.int32, device="cuda")
+        return torch.zeros(1, dtype=torch.int32, device=DEVICE)
 
     def tensors(sizes: Sequence[int], dtype: Any) -> list[Tensor]:
         return [random(size, dtype=dtype, seed=seed) for seed, size in enumerate(sizes)]
 
     def scale(what: str, sizes: Sequence[int], chunk: int, kinds: Sequence[Any], **more: Any) -> Case:
         def arguments() -> Sequence[Any]:
-            scaled = [torch.zeros(size, dtype=kinds[1], device="cuda") for size in sizes]
+            scaled = [torch.zeros(size, dtype=kinds[1], device=DEVICE) for size in sizes]
             return chunk, flag(), [tensors(sizes, kinds[0]), scaled], 0.3
 
         name = f"multi_tensor_scale, {what}"

@@ -43,6 +43,9 @@ __all__ = ["lines_of"]
 HERE = Path(__file__).parent
 
 OURS, THEIRS = "cuda_wheel.torch.operator", "C++ extension"
+HOST_LINES = {"knn_cuda": 66, "torch_cluster": 287, "pytorch3d": 639, "apex_amp": 119, "apex_transducer": 188}
+"""Lines of the C++ host functions that are ported, with the templates that choose their kernels; no comments, empty
+lines, or functions for the CPU."""
 BUILD_LIMIT, RUN_LIMIT = 300, 120
 """In seconds: for all extensions together, and for the calls of one package."""
 
@@ -155,6 +158,23 @@ def verdict(case: Any) -> str:
     return f"DIFFERS: {differs}"
 
 
+def shapes(case: Any, results: Sequence[Any]) -> str:
+    """Return how the shapes that the port computes without data differ from its results'; empty: they do not.
+
+    Sizes that are not known without data are free.
+    """
+    from shapes import of_result
+
+    for number, (shape, dtype) in enumerate(of_result(case.ours, case.arguments())):
+        tensor = results[number]
+        sizes = zip(shape, tensor.shape, strict=True) if len(shape) == tensor.dim() else [(0, 1)]
+        if dtype != tensor.dtype or any(size is not None and size != real for size, real in sizes):
+            return (
+                f"tensor {number} is {list(shape)} {dtype} without data, and {list(tensor.shape)} {tensor.dtype} with"
+            )
+    return ""
+
+
 def run_package(package: Package, folder: Path, rounds: int) -> dict[str, Any]:
     """Compare and time the calls of a package in this process."""
     import torch
@@ -177,6 +197,11 @@ def run_package(package: Package, folder: Path, rounds: int) -> dict[str, Any]:
             traceback.print_exc()
         finally:
             torch.use_deterministic_algorithms(False)
+        try:
+            if not case.differentiates and (wrong := shapes(case, called(case.ours, case))):
+                found[f"{case.name}, shapes"] = f"DIFFERS: {wrong}"
+        except Exception as error:
+            found[f"{case.name}, shapes"] = f"FAILED: {type(error).__name__}: {error}"[:600]
         if found[case.name] != "same bits":
             print(f"{package.name}: {case.name}: {found[case.name]}", flush=True)
         if case.launches and not found[case.name].startswith("FAILED"):
@@ -202,20 +227,27 @@ def run_package(package: Package, folder: Path, rounds: int) -> dict[str, Any]:
             except Exception as error:
                 found[f"{case.name}, timed"] = f"FAILED: {type(error).__name__}: {error}"[:1000]
                 traceback.print_exc()
-    return {"lines": lines_of(HERE / f"{package.name}.py"), "calls": found, "timings": timings}
+    counted = {"lines": lines_of(HERE / f"{package.name}.py"), "host_lines": HOST_LINES[package.name]}
+    return counted | {"calls": found, "timings": timings}
 
 
 def summary(results: dict[str, dict[str, Any]]) -> str:
     """Return a table of what was compared, and one of the times."""
-    lines = ["", "| package | lines | calls | same bits | others |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "",
+        "| package | lines | of C++ | calls | same bits | others |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for name, result in results.items():
         if "failed" in result:
-            lines.append(f"| {name} | | | | {result['failed'].splitlines()[0]} |")
+            lines.append(f"| {name} | | | | | {result['failed'].splitlines()[0]} |")
             continue
         calls = result["calls"]
         same = sum(each == "same bits" for each in calls.values())
         others = "; ".join(f"{call}: {each}" for call, each in calls.items() if each != "same bits")
-        lines.append(f"| {name} | {result['lines']} | {len(calls)} | {same} | {others[:600]} |")
+        lines.append(
+            f"| {name} | {result['lines']} | {result['host_lines']} | {len(calls)} | {same} | {others[:600]} |"
+        )
     lines += [
         "",
         "| call | launches | C++, µs | cuda-wheel, µs | times | goal |",

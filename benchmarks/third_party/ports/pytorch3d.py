@@ -74,12 +74,20 @@ face_table = torch.zeros(256, 16, dtype=torch.int32)
 """The edges of each cube's triangles. The package has them in a header; the benchmark reads them from there."""
 
 
-@operator("ported_pytorch3d::marching_cubes", non_contiguous="pass", outputs="verts, faces, ids")
 def marching_cubes(vol: Tensor, isolevel: float) -> tuple[Tensor, Tensor, Tensor]:
+    return cubes(vol, face_table.to(vol.device), isolevel)
+
+
+@operator(
+    "ported_pytorch3d::marching_cubes",
+    read_only=("vol", "faces_of_cubes"),
+    non_contiguous="pass",
+    outputs="verts, faces, ids",
+)
+def cubes(vol: Tensor, faces_of_cubes: Tensor, isolevel: float) -> tuple[Tensor, Tensor, Tensor]:
     depth, height, width = vol.shape
     voxels = (depth - 1) * (height - 1) * (width - 1)
     grid = blocks(voxels)
-    faces_of_cubes = face_table.to(vol.device)
     vertices = vol.new_zeros(voxels, dtype=torch.int32)
     occupied = vol.new_zeros(voxels, dtype=torch.int32)
     cubes_kernels["ClassifyVoxelKernel"].launch(grid, 128, vertices, occupied, vol, isolevel)
@@ -109,7 +117,12 @@ def exclusive_scan(values: Tensor) -> Tensor:
     return scan
 
 
-@operator("ported_pytorch3d::ball_query", non_contiguous="pass", outputs="idxs, dists")
+@operator(
+    "ported_pytorch3d::ball_query",
+    read_only=("p1", "p2", "lengths1", "lengths2"),
+    non_contiguous="pass",
+    outputs="idxs, dists",
+)
 def ball_query(
     p1: Tensor,
     p2: Tensor,
