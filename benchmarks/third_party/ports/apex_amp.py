@@ -1,8 +1,9 @@
 """Apex's amp_C (NVIDIA): `multi_tensor_scale` and `multi_tensor_l2norm`, with the package's signatures.
 
 A launch receives the addresses of up to 110 tensors in a struct by value. The plan of the launches depends on the
-tensors' sizes alone and is kept for the next call. PyTorch's operators take lists of tensors, but no lists of lists,
-which the package's functions take: a plain function passes them on.
+tensors' sizes alone and is kept for the next call. There is none for sizes that are not known, so that the shapes of
+the results have functions of their own. PyTorch's operators take lists of tensors, but no lists of lists, which the
+package's functions take: a plain function passes them on.
 """
 
 import ctypes
@@ -23,6 +24,11 @@ TENSORS = {1: 110, 2: 64}
 """Lists of tensors -> tensors of each that a launch takes."""
 BLOCKS = 320
 CPP = {torch.float32: "float", torch.float16: "c10::Half", torch.bfloat16: "c10::BFloat16"}
+
+
+def require(condition: bool, what: str = "Input mismatch") -> None:
+    if not condition:  # torch._check takes a microsecond
+        raise ValueError(what)
 
 
 def metadata(depth: int) -> type[ctypes.Structure]:
@@ -87,10 +93,10 @@ def multi_tensor_apply(
     structure, first = METADATA[len(lists)], lists[0]
     sizes = tuple([tensor.numel() for tensor in first])
     for each in lists:
-        torch._check(len(each) == len(first), lambda: "Size mismatch among tensor lists")
+        require(len(each) == len(first), "Size mismatch among tensor lists")
         for tensor, size in zip(each, sizes, strict=True):
-            torch._check(tensor.numel() == size, lambda: "Size mismatch")
-            torch._check(is_dense(tensor), lambda: "A tensor was not contiguous.")
+            require(tensor.numel() == size, "Size mismatch")
+            require(is_dense(tensor), "A tensor was not contiguous.")
     for tensors, blocks, fields in plan(sizes, chunk_size, TENSORS[len(lists)]):
         list_metadata = packed(structure, addresses=[each[tensors] for each in lists], **fields)
         kernel.launch(blocks, 512, chunk_size, noop_flag, list_metadata, b"\0", *arguments)
@@ -104,7 +110,13 @@ def is_dense(tensor: Tensor) -> bool:
     )
 
 
-@operator("ported_apex_amp::scale", writes=("noop_flag", "scaled"), read_only="tensors", non_contiguous="pass")
+@operator(
+    "ported_apex_amp::scale",
+    writes=("noop_flag", "scaled"),
+    read_only="tensors",
+    non_contiguous="pass",
+    fake=lambda *arguments: None,
+)
 def scale_(chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], scaled: list[Tensor], scale: float) -> None:
     functor = f"ScaleFunctor<{CPP[tensors[0].dtype]}, {CPP[scaled[0].dtype]}>"
     kernel = scale_kernels["multi_tensor_apply_kernel", "TensorListMetadata<2>", functor, "float"]
@@ -115,21 +127,34 @@ def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, tensor_lists: list[li
     scale_(chunk_size, noop_flag, *tensor_lists, scale)
 
 
+def norms_of(
+    chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], per_tensor: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Make the outputs: the norm of all, and those of each."""
+
+    def floats(size: int) -> Tensor:
+        return torch.empty(size, dtype=torch.float, device=tensors[0].device)
+
+    return floats(1), floats(len(tensors) if per_tensor else 0)
+
+
 @operator(
-    "ported_apex_amp::l2norm", writes="noop_flag", read_only="tensors", non_contiguous="pass", outputs="norm, norms"
+    "ported_apex_amp::l2norm",
+    writes="noop_flag",
+    read_only="tensors",
+    non_contiguous="pass",
+    outputs="norm, norms",
+    fake=norms_of,
 )
 def l2norm(
     chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], per_tensor: bool = False
 ) -> tuple[Tensor, Tensor]:
-    def floats(make: Any, size: int) -> Tensor:
-        return make(size, dtype=torch.float, device=tensors[0].device)
-
-    output = floats(torch.zeros, 320)
+    norm, norms = norms_of(chunk_size, noop_flag, tensors, per_tensor)
+    output = norm.new_zeros(320)
     chunks, output_per_tensor = -1, None
     if per_tensor:
         chunks = max(-(-tensor.numel() // chunk_size) for tensor in tensors)
-        output_per_tensor = floats(torch.zeros, len(tensors) * chunks)
-    norm, norms = floats(torch.empty, 1), floats(torch.empty, len(tensors) if per_tensor else 0)
+        output_per_tensor = norm.new_zeros(len(tensors) * chunks)
     functor = f"L2NormFunctor<{CPP[tensors[0].dtype]}>"
     kernel = l2norm_kernels[
         "multi_tensor_apply_kernel", "TensorListMetadata<1>", functor, "float*", "float*", "bool", "int"

@@ -19,6 +19,11 @@ cubes_kernels = cuda_wheel.torch.kernels("ported_pytorch3d.marching_cubes")
 ball_kernels = cuda_wheel.torch.kernels("ported_pytorch3d.ball_query")
 
 
+def require(condition: bool, what: str = "Input mismatch") -> None:
+    if not condition:  # torch._check takes a microsecond
+        raise ValueError(what)
+
+
 def fits(version: int, D: int, K: int) -> bool:
     return version == 0 or (version in (1, 2, 3) and 1 <= D <= (32, 8, 8)[version - 1] and 1 <= K <= most_of(version))
 
@@ -35,9 +40,9 @@ def knn_gradient(grad_dists, p1, p2, lengths1, lengths2, norm, idxs):
 def knn_points_idx(
     p1: Tensor, p2: Tensor, lengths1: Tensor, lengths2: Tensor, norm: int, K: int, version: int = -1
 ) -> tuple[Tensor, Tensor]:
-    torch._check(norm in (1, 2), lambda: "Norm must be 1 or 2.")
-    torch._check(p1.size(2) == p2.size(2), lambda: "Point sets must have the same last dimension")
-    torch._check(p1.dtype == p2.dtype)
+    require(norm in (1, 2), "Norm must be 1 or 2.")
+    require(p1.size(2) == p2.size(2), "Point sets must have the same last dimension")
+    require(p1.dtype == p2.dtype)
     (N, P1, D), P2 = p1.shape, p2.size(1)
     idxs = lengths1.new_zeros((N, P1, K), dtype=torch.long)
     dists = p1.new_zeros((N, P1, K))
@@ -60,8 +65,8 @@ def knn_points_backward(
     p1: Tensor, p2: Tensor, lengths1: Tensor, lengths2: Tensor, idxs: Tensor, norm: int, grad_dists: Tensor
 ) -> tuple[Tensor, Tensor]:
     (N, P1, D), P2, K = p1.shape, p2.size(1), idxs.size(2)
-    torch._check(p2.size(2) == D, lambda: "Point sets must have the same last dimension")
-    torch._check(idxs.shape == (N, P1, K) and grad_dists.shape == (N, P1, K))
+    require(p2.size(2) == D, "Point sets must have the same last dimension")
+    require(idxs.shape == (N, P1, K) and grad_dists.shape == (N, P1, K))
     grad_p1, grad_p2 = torch.zeros_like(p1), torch.zeros_like(p2)
     if grad_p1.numel() and grad_p2.numel():
         knn_kernels["KNearestNeighborBackwardKernel"].launch(
@@ -92,11 +97,11 @@ def cubes(vol: Tensor, faces_of_cubes: Tensor, isolevel: float) -> tuple[Tensor,
     occupied = vol.new_zeros(voxels, dtype=torch.int32)
     cubes_kernels["ClassifyVoxelKernel"].launch(grid, 128, vertices, occupied, vol, isolevel)
     occupied_scan = exclusive_scan(occupied)
-    active = read_size(occupied_scan[voxels])
+    active = read_size(occupied_scan[-1])
     compacted = vol.new_zeros(active, dtype=torch.int32)
     cubes_kernels["CompactVoxelsKernel"].launch(grid, 128, compacted, occupied, occupied_scan, voxels)
     vertices_scan = exclusive_scan(vertices)
-    total = read_size(vertices_scan[voxels])
+    total = read_size(vertices_scan[-1])
     verts = vol.new_zeros(total, 3)
     faces = vol.new_zeros(total // 3, 3, dtype=torch.long)
     ids = vol.new_zeros(total, dtype=torch.long)
@@ -112,9 +117,7 @@ def blocks(items: int) -> int:
 
 def exclusive_scan(values: Tensor) -> Tensor:
     """Return the sums of the values before each value, and of all."""
-    scan = values.new_zeros(values.size(0) + 1, dtype=torch.long)
-    torch.cumsum(values, 0, dtype=torch.long, out=scan[1:])
-    return scan
+    return torch.cat((values.new_zeros(1, dtype=torch.long), values.cumsum(0)))
 
 
 @operator(
@@ -132,7 +135,7 @@ def ball_query(
     radius: float,
     skip_points_outside_cube: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    torch._check(p2.size(2) == p1.size(2), lambda: "Point sets must have the same last dimension")
+    require(p2.size(2) == p1.size(2), "Point sets must have the same last dimension")
     radius = ctypes.c_float(radius).value  # the host function squares a float
     idxs = lengths1.new_full((p1.size(0), p1.size(1), K), -1)
     dists = p1.new_zeros(p1.size(0), p1.size(1), K)
