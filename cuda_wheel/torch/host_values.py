@@ -37,14 +37,21 @@ class PhiloxState(ctypes.Structure):
     """The state of a counter-based random generator, which a kernel takes by value as `at::PhiloxCudaState`.
 
     `seed` and `offset` are numbers for kernels that take them so. Source: PyTorch, ATen/cuda/PhiloxCudaState.h.
+    PyTorch 2.10 made `offset_intragraph` 64 bits wide, so that a kernel takes 24 or 32 bytes by the headers that it was
+    compiled with.
     """
 
     _fields_ = [
         ("seed", ctypes.c_uint64),
         ("offset", ctypes.c_uint64),
-        ("offset_intragraph", ctypes.c_uint32),
+        ("offset_intragraph", ctypes.c_uint64),
         ("captured", ctypes.c_bool),
     ]
+
+    def struct_of_size(self, size: int) -> "ctypes.Structure | bytes":
+        """Return the state for a kernel that takes this many bytes. Outside graphs both layouts end in zeros."""
+        is_earlier = size == 24 and not self.captured and not self.offset_intragraph
+        return bytes(self)[:size] if is_earlier else self
 
 
 def philox(increment: int, generator: Any = None) -> PhiloxState:

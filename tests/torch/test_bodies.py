@@ -17,6 +17,9 @@ import pytest
 
 import cuda_wheel.torch
 from cuda_wheel.runtime.errors import ArgumentError, UnknownKernelError
+from cuda_wheel.runtime.generated import converted
+from cuda_wheel.runtime.launching import converter_for
+from cuda_wheel.runtime.manifest import Parameter
 from cuda_wheel.torch import launch_checks
 from cuda_wheel.torch import module_kernels as kernels_module
 from tests.torch.stand_in_kernels import StandIn
@@ -425,8 +428,19 @@ def test_random_states(name: str, module: Make, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     with pytest.raises(ArgumentError, match="a CUDA graph would repeat the same numbers"):
         cuda_wheel.torch.philox(4)
+
+
+@pytest.mark.parametrize("size", [24, 32])  # before and since PyTorch 2.10
+def test_random_state_of_a_kernel_is_that_of_the_headers_it_was_compiled_with(size: int) -> None:
     state = cuda_wheel.torch.PhiloxState(1, 2)
-    assert bytes(state) == bytes([1, *[0] * 7, 2, *[0] * 15]) and ctypes.sizeof(state) == 24
+    converter = converter_for(Parameter("b8", 0, size, "at::PhiloxCudaState"), True)
+    assert converted(converter, state, None) == bytes([1, *[0] * 7, 2, *[0] * (size - 9)])
+    captured = cuda_wheel.torch.PhiloxState(1, 2, 3, True)
+    if size == 24:
+        with pytest.raises(TypeError, match="takes a struct of 24 bytes, not 32 bytes"):
+            converted(converter, captured, None)
+    else:
+        assert converted(converter, captured, None) == bytes(captured)
 
 
 class Lists(ctypes.Structure):

@@ -65,6 +65,8 @@ class StructConverter(Converter):
         """Return the bytes of an argument; raise TypeError for what is none."""
         if getattr(value, "kept_by_launches", False):  # a tensor map, whose array the kernel uses
             kept.append((value, None))
+        if hasattr(value, "struct_of_size"):  # a struct with several layouts
+            value = value.struct_of_size(self._size)
         value = plain_number(value)
         numbers = self._numbers(value) if self._vector else None
         if numbers is not None:
