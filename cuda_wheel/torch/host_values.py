@@ -1,7 +1,6 @@
 """What the Python function of an operator computes besides launches: sizes read back, random states, packed structs."""
 
 import ctypes
-from collections.abc import Iterator
 from typing import Any
 
 from cuda_wheel.runtime.errors import ArgumentError
@@ -81,65 +80,73 @@ def philox(increment: int, generator: Any = None) -> PhiloxState:
     return PhiloxState(generator.initial_seed() & (1 << 64) - 1, offset)
 
 
-def packed(structure: type[ctypes.Structure], **fields: Any) -> ctypes.Structure:
+def packed(structure: type[ctypes.Structure] | ctypes.Structure, **fields: Any) -> Any:
     """Return a ctypes structure, filled from these values, as the argument of a kernel that takes the struct by value.
 
     A field of type `c_void_p` takes a tensor, None or an address; an array takes a sequence of at most as many values,
-    also nested, and the rest stays zero. Fields that are not named stay zero. Raises ArgumentError for a field that the
-    structure does not have, and for a value that does not fit.
+    also nested. What is not given is zero; or that of `structure` if this is a structure with values, which saves the
+    time to fill in those that every launch has in common. Raises ArgumentError for a field that the structure does not
+    have, and for a value that does not fit.
 
         class Lists(ctypes.Structure):
             _fields_ = [("addresses", ctypes.c_void_p * 110 * 2), ("sizes", ctypes.c_int64 * 110)]
 
-        packed(Lists, addresses=[inputs, outputs], sizes=[each.numel() for each in inputs])
+        common = packed(Lists, sizes=[each.numel() for each in inputs])
+        packed(common, addresses=[inputs, outputs])
     """
-    types: dict[str, Any] = {each[0]: each[1] for each in structure._fields_}
-    unknown = [name for name in fields if name not in types]
-    if unknown:
-        raise ArgumentError(f"{structure.__name__} has no field {' and '.join(unknown)}: it has {', '.join(types)}")
     call = current_call()
     are_fake = call is not None and not call.launches
-    made = _holding(structure)()
+    if isinstance(structure, ctypes.Structure):
+        made: Any = _holding(type(structure)).from_buffer_copy(structure)
+        tensors = [*getattr(structure, "tensors", ())]
+    else:
+        made, tensors = _holding(structure)(), []
     for name, value in fields.items():
         try:
-            _fill(made, name, types[name], value, are_fake)
+            _fill(made, name, made.types[name], value, are_fake, tensors)
+        except KeyError:
+            raise ArgumentError(f"{type(made).__name__} has no field {name}: it has {', '.join(made.types)}") from None
         except (TypeError, ValueError, OverflowError, IndexError) as error:
-            raise ArgumentError(f"{structure.__name__}.{name}: {error}") from None
-    made.tensors = [*_tensors(list(fields.values()))]
+            raise ArgumentError(f"{type(made).__name__}.{name}: {error}") from None
+    made.tensors = tensors
     return made
 
 
-_holders: dict[type[ctypes.Structure], type[ctypes.Structure]] = {}
+_holders: dict[type[ctypes.Structure], Any] = {}
 
 
-def _holding(structure: type[ctypes.Structure]) -> type[ctypes.Structure]:
+def _holding(structure: type[ctypes.Structure]) -> Any:
     """Return a structure of the same layout whose values have attributes, such as the tensors that they point to."""
     if structure not in _holders:
-        _holders[structure] = type(structure.__name__, (structure,), {"tensors": ()})
+        types = {each[0]: each[1] for base in reversed(structure.__mro__) for each in vars(base).get("_fields_", ())}
+        made = type(structure.__name__, (structure,), {"tensors": (), "types": types})
+        _holders[structure] = _holders[made] = made
     return _holders[structure]
 
 
-def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool) -> None:
-    """Write a value into the field or element `key` of a ctypes structure or array."""
+def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool, tensors: list[Any]) -> None:
+    """Write a value into the field or element `key` of a ctypes structure or array. Tensors are added to `tensors`."""
     if isinstance(kind, type) and issubclass(kind, ctypes.Array):
         target = owner[key] if isinstance(key, int) else getattr(owner, key)
-        length = len(target)
+        length, element = len(target), kind._type_
         if not isinstance(value, (list, tuple)):
             raise TypeError(f"takes a list of at most {length} values, not {value!r}")
         if len(value) > length:
             raise ValueError(f"takes at most {length} values, not {len(value)}")
-        for index, each in enumerate(value):
-            _fill(target, index, kind._type_, each, are_fake)
+        if not _fill_at_once(target, element, value, are_fake, tensors):
+            for index, each in enumerate(value):
+                _fill(target, index, element, each, are_fake, tensors)
         return
     if hasattr(value, "data_ptr"):
         if kind is not ctypes.c_void_p:
             raise TypeError("takes a number, not a tensor: declare the field as c_void_p for its address")
         if not are_fake and not value.is_cuda:
             raise TypeError(f"takes tensors on a GPU, not on {value.device}")
+        tensors.append(value)
         value = None if are_fake else value.data_ptr()
     elif is_symbol(value):
         value = 0
-    elif kind in _INTEGERS and isinstance(value, int) and kind(value).value != value:
+    elif kind in _LIMITS and isinstance(value, int) and kind(value).value != value:
         raise OverflowError(f"{value} does not fit into {kind.__name__}")
     if isinstance(key, int):
         owner[key] = value
@@ -147,14 +154,29 @@ def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool) -> None:
         setattr(owner, key, value)
 
 
-_INTEGERS = [getattr(ctypes, f"c_{sign}int{size}") for sign in ("", "u") for size in (8, 16, 32, 64)]
-"""Types of integers, to which ctypes would cut a larger number."""
+def _fill_at_once(target: Any, kind: Any, values: Any, are_fake: bool, tensors: list[Any]) -> bool:
+    """Write the first elements of an array and return True, if all values are tensors on GPUs, or integers that fit."""
+    if kind in _LIMITS:
+        least, most = _LIMITS[kind]
+        if not values or {*map(type, values)} != {int} or min(values) < least or max(values) > most:
+            return False
+        target[: len(values)] = values
+        return True
+    if kind is not ctypes.c_void_p or are_fake:
+        return False
+    try:
+        if False in [each.is_cuda for each in values]:
+            return False
+        target[: len(values)] = [each.data_ptr() for each in values]
+    except AttributeError:  # None or an address
+        return False
+    tensors += values
+    return True
 
 
-def _tensors(values: Any) -> Iterator[Any]:
-    """Yield the tensors in nested lists."""
-    for value in values if isinstance(values, (list, tuple)) else [values]:
-        if isinstance(value, (list, tuple)):
-            yield from _tensors(value)
-        elif hasattr(value, "data_ptr"):
-            yield value
+_SIZES = (8, 16, 32, 64)
+_LIMITS: dict[Any, tuple[int, int]] = {
+    **{getattr(ctypes, f"c_int{bits}"): (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in _SIZES},
+    **{getattr(ctypes, f"c_uint{bits}"): (0, (1 << bits) - 1) for bits in _SIZES},
+}
+"""Type of integers -> its least and greatest value. ctypes cuts larger numbers."""

@@ -458,6 +458,26 @@ def test_structs_with_addresses_of_tensors(monkeypatch: pytest.MonkeyPatch) -> N
         and [id(each) for each in made.tensors] == [id(x), id(y), id(y)]
     )
     assert isinstance(made, Lists) and ctypes.sizeof(made) == ctypes.sizeof(Lists)
+    other = cuda_wheel.torch.packed(made, addresses=[[y]], sizes=[4])
+    assert [list(row) for row in other.addresses] == [[y.data_ptr(), y.data_ptr(), None], [None, y.data_ptr(), None]]
+    assert list(other.sizes) == [4, 3, 0] and other.chunk == 7 and list(made.sizes) == [2, 3, 0]
+    assert [id(each) for each in other.tensors] == [*[id(x), id(y), id(y)], id(y)]
+
+
+@pytest.mark.parametrize("sign", ["", "u"])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_a_list_of_integers_fits_into_a_struct_exactly(sign: str, bits: int) -> None:
+    kind = getattr(ctypes, f"c_{sign}int{bits}")
+    least, most = (0, 2**bits - 1) if sign else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+    class Numbers(ctypes.Structure):
+        _fields_ = (("numbers", kind * 3),)
+
+    assert list(cuda_wheel.torch.packed(Numbers, numbers=[least, most, True]).numbers) == [least, most, 1]
+    assert list(cuda_wheel.torch.packed(Numbers, numbers=[least, most]).numbers) == [least, most, 0]
+    for wrong in (least - 1, most + 1):
+        with pytest.raises(ArgumentError, match=f"^Numbers.numbers: {wrong} does not fit into "):
+            cuda_wheel.torch.packed(Numbers, numbers=[0, wrong])
 
 
 @pytest.mark.parametrize(
