@@ -52,12 +52,14 @@ METADATA = {depth: metadata(depth) for depth in TENSORS}
 class Launch(NamedTuple):
     tensors: slice
     blocks: int
-    fields: dict[str, Any]
+    metadata: ctypes.Structure
+    """All but the addresses."""
 
 
 @lru_cache
-def plan(sizes: tuple[int, ...], chunk_size: int, most: int) -> list[Launch]:
-    """Return the launches for tensors with these numbers of elements. Each takes at most `most` tensors."""
+def plan(sizes: tuple[int, ...], chunk_size: int, depth: int) -> list[Launch]:
+    """Return the launches for `depth` lists of tensors with these numbers of elements."""
+    most = TENSORS[depth]
 
     def launches() -> Iterator[Launch]:
         first, tensors, chunks = 0, [], []
@@ -72,16 +74,17 @@ def plan(sizes: tuple[int, ...], chunk_size: int, most: int) -> list[Launch]:
                     or (is_last and tensor - first == most - 1)
                     or (is_last and tensor == len(sizes) - 1)
                 ):
-                    yield Launch(slice(first, tensor + 1), len(chunks), fields(first, tensor + 1, tensors, chunks))
+                    yield Launch(slice(first, tensor + 1), len(chunks), common(first, tensor + 1, tensors, chunks))
                     first, tensors, chunks = tensor + is_last, [], []
 
-    def fields(first: int, end: int, tensors: list[int], chunks: list[int]) -> dict[str, Any]:
-        return {
-            "sizes": sizes[first:end],
-            "block_to_tensor": tensors,
-            "block_to_chunk": chunks,
-            "start_tensor_this_launch": first,
-        }
+    def common(first: int, end: int, tensors: list[int], chunks: list[int]) -> ctypes.Structure:
+        return packed(
+            METADATA[depth],
+            sizes=sizes[first:end],
+            block_to_tensor=tensors,
+            block_to_chunk=chunks,
+            start_tensor_this_launch=first,
+        )
 
     return list(launches())
 
@@ -90,24 +93,20 @@ def multi_tensor_apply(
     kernel: Any, chunk_size: int, noop_flag: Tensor, lists: Sequence[Sequence[Tensor]], *arguments: Any
 ) -> None:
     """Launch a kernel on every chunk of the tensors. Its functor, the fourth parameter, is an empty struct."""
-    structure, first = METADATA[len(lists)], lists[0]
-    sizes = tuple([tensor.numel() for tensor in first])
+    sizes = tuple([tensor.numel() for tensor in lists[0]])
     for each in lists:
-        require(len(each) == len(first), "Size mismatch among tensor lists")
-        for tensor, size in zip(each, sizes, strict=True):
-            require(tensor.numel() == size, "Size mismatch")
-            require(is_dense(tensor), "A tensor was not contiguous.")
-    for tensors, blocks, fields in plan(sizes, chunk_size, TENSORS[len(lists)]):
-        list_metadata = packed(structure, addresses=[each[tensors] for each in lists], **fields)
+        require(len(each) == len(sizes), "Size mismatch among tensor lists")
+        require(tuple([tensor.numel() for tensor in each]) == sizes, "Size mismatch")
+        is_dense = [tensor.is_contiguous() or is_channels_last(tensor) for tensor in each]
+        require(False not in is_dense, "A tensor was not contiguous.")
+    for tensors, blocks, common in plan(sizes, chunk_size, len(lists)):
+        list_metadata = packed(common, addresses=[each[tensors] for each in lists])
         kernel.launch(blocks, 512, chunk_size, noop_flag, list_metadata, b"\0", *arguments)
 
 
-def is_dense(tensor: Tensor) -> bool:
-    return (
-        tensor.is_contiguous()
-        or (tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last))
-        or (tensor.dim() == 5 and tensor.is_contiguous(memory_format=torch.channels_last_3d))
-    )
+def is_channels_last(tensor: Tensor) -> bool:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return tensor.dim() in formats and tensor.is_contiguous(memory_format=formats[tensor.dim()])
 
 
 @operator(

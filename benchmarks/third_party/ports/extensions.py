@@ -144,7 +144,7 @@ def _find_toolkit() -> None:
     if not homes:
         raise FileNotFoundError(f"no CUDA toolkit with headers in {', '.join(map(str, filter(None, folders)))}")
     os.environ["CUDA_HOME"] = str(homes[0])
-    if not Path(homes[0], "include", "cusparse.h").exists():
+    if not all(Path(homes[0], "include", header).exists() for header in ("cusparse.h", "curand.h", "cusolverDn.h")):
         found = util.find_spec("nvidia")
         more = [
             path for each in (found and found.submodule_search_locations) or () for path in glob(f"{each}/*/include")
