@@ -127,7 +127,8 @@ def _input(argument: Any, signature: inspect.Signature, written: frozenset[str])
     has_default = default is not inspect.Parameter.empty
     kinds = {"Tensor": "Pointer", "Optional[Tensor]": "Pointer", "List[Tensor]": "Pointers", "bool": "bool"}
     kinds |= {"List[Optional[Tensor]]": "Pointers", "int": "Integer", "SymInt": "Integer", "float": "Real"}
-    is_optional = type_ == "Optional[Tensor]"
+    is_optional = type_.startswith("Optional[")
+    kinds |= {f"Optional[{name}]": kind for name, kind in kinds.items() if not name.startswith(("List", "Opt"))}
     return InputArgument(
         argument.name,
         kinds.get(type_, "Other"),

@@ -89,8 +89,10 @@ class OperatorFunctions:
         return self._compiled([*self._refusals(), *self._prepared_call()], self._namespace, "_function")
 
     def _prepared_call(self) -> list[str]:
-        key = [*self._before_key(), f"_key = {self._key()}"]
-        return [*self._preparation(), *self._on_its_gpu(), *key, *self._later_call()]
+        return [*self._preparation(), *self._call_on_gpu()]
+
+    def _call_on_gpu(self) -> list[str]:
+        return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _before_key(self) -> Iterator[str]:
         """Yield the lines that compute what the key contains besides the tensors' GPUs and element types."""
@@ -140,6 +142,76 @@ class OperatorFunctions:
             "_general": general.call_boxed,
         }
         return self._compiled(lines, self._namespace, "_with_gradient", first="_keys, ")
+
+    def direct_function(
+        self, dispatched: Callable[..., Any], differentiable: Callable[..., Any] | None, has_autocast: bool
+    ) -> Callable[..., Any]:
+        """Return the method by which Python calls the operator.
+
+        It runs plain tensors on a GPU as the launching function does, without PyTorch's dispatcher, which takes as long
+        as the launch. What only the dispatcher does, it leaves to `dispatched`, PyTorch's own function: tensors of
+        other kinds, modes, transforms, profiles, traces, autocast, forward-mode derivatives, and arguments of types
+        that are converted.
+        """
+        torch = self._torch
+        watching = ["_dispatch_modes()", "_function_modes()", "_transforms()", "_tracing() is not None"]
+        watching += ["_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
+        watching += ["_autocasting('cuda')"] if has_autocast else []
+        plain = [self._is_plain(each) for each in self._inputs]
+        lines = [
+            f"if {' or '.join(watching)} or not ({' and '.join(plain)}): return _dispatched({self._passed})",
+            *setting_defaults(self._inputs),
+        ]
+        if any(each.written for each in self._tensors):
+            lines.append(f"if ({self._require_gradients()}) and _grad_enabled(): _refuse_gradient()")
+        elif differentiable is not None:
+            lines.append(
+                f"if ({self._require_gradients()}) and _grad_enabled(): return _differentiable({self._passed})"
+            )
+        self._namespace |= {
+            "_dispatched": dispatched,
+            "_differentiable": differentiable,
+            "_dispatch_modes": torch._C._len_torch_dispatch_stack,
+            "_function_modes": torch._C._len_torch_function_stack,
+            "_transforms": torch._C._are_functorch_transforms_active,
+            "_tracing": torch._C._get_tracing_state,
+            "_profiler": torch.autograd.profiler,
+            "_autocasting": torch.is_autocast_enabled,
+            "_plain": frozenset((torch.Tensor, torch.nn.Parameter)),
+            "_all_plain": self._all_plain,
+            "_strided": torch.strided,
+            "_type": type,
+            "_int": int,
+            "_float": float,
+            "_bool": bool,
+            "_str": str,
+        }
+        preparation = [f"    {line}" for line in self._preparation()]
+        # Of a sparse tensor, PyTorch cannot say whether it is contiguous.
+        lines += ["try:", *preparation, f"except RuntimeError: return _dispatched({self._passed})"]
+        lines.append(f"if _device < 0: return _dispatched({self._passed})" if GPU_KEY == "CUDA" else "pass")
+        return self._compiled([*lines, *self._call_on_gpu()], self._namespace, "_direct", first="_self, ")
+
+    def _is_plain(self, argument: InputArgument) -> str:
+        """Return the expression of whether an argument is one that the dispatcher passes on as it is."""
+        name = argument.name
+        conditions = {
+            "Pointers": f"_all_plain({name})",
+            "Integer": f"_type({name}) is _int",
+            "Real": f"_type({name}) is _float",
+            "bool": f"_type({name}) is _bool",
+            "Other": f"_type({name}) is _str",
+        }
+        plain = f"_type({name}) in _plain and not {name}.is_nested"
+        plain += f" and {name}.layout is _strided" if self._non_contiguous == "pass" else ""
+        condition = conditions.get(argument.type, plain)
+        return f"({name} is None or {condition})" if argument.is_optional else condition
+
+    def _all_plain(self, tensors: Any) -> bool:
+        plain, strided = self._namespace["_plain"], self._torch.strided
+        return type(tensors) is list and False not in [
+            type(each) in plain and not each.is_nested and each.layout is strided for each in tensors
+        ]
 
     def shape_function(self) -> Callable[..., Any]:
         """Return the function that checks the inputs and makes the outputs, and launches nothing."""

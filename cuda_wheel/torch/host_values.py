@@ -4,7 +4,7 @@ import ctypes
 from typing import Any
 
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.torch.launch_checks import current_call, is_symbol
+from cuda_wheel.torch.launch_checks import checks_running, current_call, is_symbol
 
 __all__ = ["PhiloxState", "packed", "philox", "read_size"]
 
@@ -15,21 +15,29 @@ def read_size(tensor: Any, most: int | None = None) -> int:
     The host waits for the GPU. With fake tensors it is a size that is not known, at most `most`. Raises ArgumentError
     for another number, and for a tensor with several elements.
     """
-    if tensor.numel() != 1 or tensor.is_floating_point() or tensor.is_complex():
-        raise ArgumentError(
-            f"read_size takes a tensor with one whole number, not one of {tuple(tensor.shape)} of {tensor.dtype}"
-        )
-    call = current_call()
+    call = current_call() if checks_running else None
+    if call is not None and (tensor.numel() != 1 or tensor.is_floating_point() or tensor.is_complex()):
+        raise ArgumentError(_no_size(tensor))
     if call is not None and not call.launches:
         import torch
 
         size: int = torch.library.get_ctx().new_dynamic_size(min=0, max=most if type(most) is int else None)
         return size
-    number = int(tensor.item())
+    try:
+        number = tensor.item()
+    except RuntimeError as error:
+        raise ArgumentError(_no_size(tensor)) from error
+    if type(number) is not int:
+        raise ArgumentError(_no_size(tensor))
     if number < 0 or (most is not None and number > most):
         limit = "at least 0" if most is None else f"0 to {most}"
         raise ArgumentError(f"read_size: the tensor holds {number}, but a size is {limit}")
     return number
+
+
+def _no_size(tensor: Any) -> str:
+    """Return the message for a tensor that holds no size."""
+    return f"read_size takes a tensor with one whole number, not one of {tuple(tensor.shape)} of {tensor.dtype}"
 
 
 class PhiloxState(ctypes.Structure):
@@ -60,7 +68,7 @@ def philox(increment: int, generator: Any = None) -> PhiloxState:
     `CUDAGeneratorImpl::philox_cuda_state`. `generator` is another generator of that GPU. In an operator it needs
     `random=True`. Raises ArgumentError while a CUDA graph is captured, whose replays would repeat the numbers.
     """
-    call = current_call()
+    call = current_call() if checks_running else None
     if call is not None:
         if not call.is_random:
             raise ArgumentError(f"{call.operator} draws random numbers: declare it with random=True")
@@ -94,7 +102,7 @@ def packed(structure: type[ctypes.Structure] | ctypes.Structure, **fields: Any) 
         common = packed(Lists, sizes=[each.numel() for each in inputs])
         packed(common, addresses=[inputs, outputs])
     """
-    call = current_call()
+    call = current_call() if checks_running else None
     are_fake = call is not None and not call.launches
     if isinstance(structure, ctypes.Structure):
         made: Any = _holding(type(structure)).from_buffer_copy(structure)

@@ -1,6 +1,7 @@
 """The kernels of a module, as the Python function of an operator launches them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from cuda_wheel.operators.declarations import has_blocks
@@ -8,10 +9,10 @@ from cuda_wheel.runtime.arrays import long_size
 from cuda_wheel.runtime.driver import current_device, device_count
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
 from cuda_wheel.runtime.files import files_and_manifest
-from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.loading import load
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest
 from cuda_wheel.runtime.module import ByName, Kernel
+from cuda_wheel.runtime.parts.bind import launch_on_streams_of
 from cuda_wheel.runtime.parts.instance_names import canonical
 from cuda_wheel.runtime.streams import CurrentStreams
 from cuda_wheel.torch.launch_checks import Call, KernelCheck, checks_running, current_call, is_symbol
@@ -64,11 +65,13 @@ class ModuleKernels:
         Raises UnknownKernelError if the module has none of the name and cannot compile one, ArgumentError for what is
         no name, and what `load` raises.
         """
-        if checks_running:
-            call = current_call()
-            if call is not None:
-                return CheckedLaunch(self, name, call)
-        return self.launch_of(name)
+        if not checks_running and self._of_only_gpu is not None:
+            try:  # takes less time than suppress
+                return self._of_only_gpu[name]
+            except (KeyError, TypeError):
+                pass
+        call = current_call()
+        return self.launch_of(name) if call is None else CheckedLaunch(self, name, call)
 
     def launch_of(self, name: Any) -> "KernelLaunch":
         """Return a kernel, loaded for the current GPU."""
@@ -90,7 +93,7 @@ class ModuleKernels:
     def _load(self, loaded: "dict[Any, KernelLaunch]", name: Any) -> "KernelLaunch":
         device = current_device() or 0
         kernel = load(self.module, device=device, **self._macros)[instance_name(name)]
-        launch = loaded[name] = KernelLaunch(kernel, device)
+        launch = loaded[name] = KernelLaunch(kernel)
         return launch
 
     @property
@@ -146,25 +149,16 @@ class KernelLaunch:
 
     __slots__ = ("kernel", "launch")
 
-    def __init__(self, kernel: Kernel, device: int) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         import torch
 
         self.kernel = kernel
         """The kernel, such as for its handle."""
-        self.launch = _launching(kernel, device, CurrentStreams()[(torch.Tensor,)])
+        current_stream = CurrentStreams()[(torch.Tensor,)]
+        assert current_stream is not None, "PyTorch has current streams"
+        self.launch = launch_on_streams_of(kernel, current_stream, partial(has_blocks, kernel.name))
         """Launches the kernel: a function of grid, block, the kernel's arguments, and what else `Kernel.launch` takes
         by name. With a 0 in the grid, nothing is launched."""
-
-
-def _launching(kernel: Kernel, device: int, current_stream: Any) -> Callable[..., None]:
-    launch = launcher_of(kernel).launch
-
-    def launch_on_current_stream(grid: Any, block: Any, *args: Any, **settings: Any) -> None:
-        usual = grid > 0 if grid.__class__ is int else grid.__class__ is tuple and 0 not in grid  # takes no call
-        if usual or has_blocks(kernel.name, grid):
-            launch(grid, block, *args, stream=current_stream(device), **settings)
-
-    return launch_on_current_stream
 
 
 class CheckedLaunch:

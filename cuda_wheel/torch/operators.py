@@ -169,12 +169,12 @@ def _registered(
         raise ArgumentError(f"{name}: torch.ops.{namespace}.{short} exists already")
     library = torch.library.Library(namespace, "FRAGMENT")
     try:
-        _register(torch, library, name, written, functions, inputs, len(parsed.returns), gradients, settings)
+        made = _register(torch, library, name, written, functions, inputs, len(parsed.returns), gradients, settings)
     except BaseException:
         library._destroy()
         raise
     _libraries[name] = library
-    return getattr(getattr(torch.ops, namespace), short).default
+    return made
 
 
 def _gradients(
@@ -197,8 +197,8 @@ def _register(
     returns: int,
     gradients: Gradients | None,
     settings: Settings,
-) -> None:
-    """Register all of an operator in a library of PyTorch; `returns` is the number of its results."""
+) -> Any:
+    """Register all of an operator in a library of PyTorch, and return it; `returns` is the number of its results."""
     short = name.partition("::")[2]
     tags = [torch.Tag.pt2_compliant_tag, *([torch.Tag.nondeterministic_seeded] if settings.is_random else [])]
     library.define(written, tags=tuple(tags))
@@ -218,10 +218,17 @@ def _register(
             setup_context=lambda ctx, inputs, output: gradients.keep(ctx, inputs, output),  # called with these names
             lib=library,
         )
-    if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
-        _register_transforms(torch, library, name, functions, launch, gradients, settings.backward is not None, batched)
     if settings.autocast is not None:
         torch.library.register_autocast(name, "cuda", settings.autocast, lib=library)
+    if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
+        differentiable = None if gradients is None else gradients.differentiable(torch, launch)
+        _register_transforms(torch, library, name, functions, launch, gradients, settings, batched, differentiable)
+        if gradients is None or differentiable is not None:
+            direct = functions.direct_function(made._op, differentiable, settings.autocast is not None)
+            direct.__name__ = direct.__qualname__ = short  # in Python's message for missing arguments
+            # Of one kind with PyTorch's own, which it stays in all else.
+            made.__class__ = type("OpOverload", (type(made),), {"__call__": direct, "__module__": __name__})
+    return made
 
 
 def _register_transforms(
@@ -231,16 +238,16 @@ def _register_transforms(
     functions: OperatorFunctions,
     launch: Callable[..., Any],
     gradients: Gradients | None,
-    has_backward: bool,
+    settings: Settings,
     batched: Callable[..., Any],
+    differentiable: Callable[..., Any] | None,
 ) -> None:
     """Register what serves transforms of `torch.func`, and the quick way of plain tensors to their gradient."""
     namespace, _, short = name.partition("::")
     made = getattr(getattr(torch.ops, namespace), short).default
     differentiate = None if gradients is None else gradients.transformable(torch, made, batched)
-    transformed = functions.transformed_function(gradients, has_backward, differentiate)
+    transformed = functions.transformed_function(gradients, settings.backward is not None, differentiate)
     library.impl(short, transformed, operator_functions.TRANSFORM_KEY, with_keyset=True)
-    differentiable = None if gradients is None else gradients.differentiable(torch, launch)
     if gradients is None or differentiable is None:
         return
     key = operator_functions.AUTOGRAD_KEY

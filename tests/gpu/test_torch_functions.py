@@ -155,7 +155,10 @@ def test_torch_compile_keeps_one_graph(demo: Any, name: str, backend: str) -> No
     operator = getattr(demo, name)
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True):
         compiled = torch.compile(
-            lambda x, *more: operator(x * 1, *more) * 1, fullgraph=True, backend=backend, dynamic=True
+            lambda x, *more: operator(x * 1, *more) * 1,
+            fullgraph=True,
+            backend=backend,
+            dynamic=backend != "cudagraphs",  # whose graphs have fixed sizes
         )
         for size in (40, 50, 60):
             x = rand(size)
@@ -297,7 +300,7 @@ def test_what_is_wrong_is_an_error_with_words(demo: Any) -> None:
             lambda x: demo.above(x.double(), 0.5),
             r"mark_kernel, argument 1 \(const float\*\): takes an array of float32",
         ),
-        (lambda x: demo.nearest(x.reshape(2, 5), x.reshape(2, 5)), r"nearest: .*nearest_kernel<float, 5>"),
+        (lambda x: demo.nearest(x.reshape(2, 5), x.reshape(2, 5)), r"nearest_kernel<float, 5>"),
         (lambda x: demo.nearest(x.reshape(5, 2).half(), x.reshape(5, 2).half()), r"nearest_kernel<__half, 2>"),
         (lambda x: demo.blend(x.half(), x.half().cpu(), 0.5), "blend_kernel, argument 2 .*(on cpu|host memory)"),
     ):

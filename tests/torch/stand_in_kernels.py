@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from cuda_wheel.operators.declarations import has_blocks
 from cuda_wheel.runtime.arguments import dimensions
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
@@ -57,7 +58,11 @@ class StandIn(Kernel):
         self._compute = compute
         self.launched: list[Launched] = []
         by_address = lambda grid, block, stream, *args: self.launch(grid, block, *args, stream=stream)  # noqa: E731
-        self.__dict__["_launcher"] = SimpleNamespace(launch_addresses=by_address, launch=self.launch)
+        self.__dict__["_launcher"] = SimpleNamespace(launch_addresses=by_address, launch_here=self.launch_here)
+
+    def launch_here(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
+        if has_blocks(self.name, grid):
+            self.launch(grid, block, *args, stream=STREAM, **more)
 
     def launch(self, grid: Any, block: Any, *args: Any, **more: Any) -> None:
         assert more.pop("stream") == STREAM

@@ -13,7 +13,7 @@ from ..streams import FindStream, by_arrays, stream_address
 if TYPE_CHECKING:
     from ..launching import LoadedKernel
 
-__all__ = ["bind", "launch_by_address"]
+__all__ = ["bind", "launch_by_address", "launch_on_streams_of"]
 
 
 def bind(
@@ -61,6 +61,24 @@ def launch_by_address(kernel: "LoadedKernel") -> Callable[..., None]:
     if "launch_addresses" not in launcher.__dict__:
         launcher.__dict__["launch_addresses"] = _by_address(launcher.functions)
     function: Callable[..., None] = launcher.__dict__["launch_addresses"]
+    return function
+
+
+def launch_on_streams_of(
+    kernel: "LoadedKernel", current_stream: FindStream, has_blocks: Callable[[Any], bool]
+) -> Callable[..., None]:
+    """Return a function of grid, block, and the kernel's arguments, which launches on the stream that `current_stream`
+    returns for the current GPU.
+
+    It also takes `shared_memory` and the launch attributes of `Kernel.launch`. Nothing is launched where `has_blocks`
+    returns False for a grid. All launches of a kernel that are made so have the same two functions.
+    """
+    launcher = launcher_of(kernel)
+    if "launch_here" not in launcher.__dict__:
+        functions = launcher.functions
+        functions.namespace |= {"current_stream_here": current_stream, "has_blocks": has_blocks}
+        launcher.__dict__["launch_here"] = _here(functions)
+    function: Callable[..., None] = launcher.__dict__["launch_here"]
     return function
 
 
@@ -124,6 +142,66 @@ def launch_addresses(grid, block, stream, {names}):
 """
 """Source of a launch function that takes arrays and the stream as addresses. It shares the slots of the ordinary launch
 function, which converts what cannot be written, or reports the error."""
+
+
+_HERE = """
+def launch_here(grid, block, {parameters}*rest, shared_memory=0, **attributes):
+    global last
+    stream = current_stream_here({number})
+    try:
+        last_grid, last_block, last_shared_memory, slots = last
+        if attributes or not (
+            {same_grid}
+            and {same_block}
+            and (
+                shared_memory is last_shared_memory
+                or (type(shared_memory) is int and shared_memory == last_shared_memory)
+            )
+        ):
+            check_integers(grid, block, shared_memory, *attributes.values())
+            slots = pools[(grid, block, shared_memory, *attributes, *attributes.values())]
+            if not attributes:
+                last = grid, block, shared_memory, slots
+        slot = slots.pop()
+    except Exception:
+        if not has_blocks(grid):
+            return
+        slots, slot = prepare(grid, block, shared_memory, attributes)
+    kept = slot.kept
+    {types}
+    device = {device}
+    try:
+        if stream != slot.stream:
+            slot.stream_field[0] = slot.stream = stream
+        if rest:
+            raise TypeError
+        pack_into(slot.buffer, 0{expressions})
+    except Exception:
+        kept.clear()
+        slots.append(slot)
+        return launch(grid, block, {names}*rest, stream=stream, shared_memory=shared_memory, **attributes)
+{finish}
+"""
+"""Source of a launch function that runs on a library's current stream, whatever the arguments are. It shares the slots
+and the converters of the ordinary launch function, which reports errors."""
+
+
+def _here(functions: LaunchFunctions) -> Callable[..., None]:
+    """Return a launch function of grid, block and arguments that runs on the current stream of one library."""
+    source = _HERE.format(
+        parameters="".join(f"{name}=missing, " for name in functions.names),
+        number="0" if functions.device == "None" else "current_device() or 0",
+        same_grid=is_last("grid"),
+        same_block=is_last("block"),
+        types="; ".join(f"type_a{index} = type(a{index})" for index in functions.pointers) or "pass",
+        device=functions.device,
+        names=functions.tuple,
+        expressions="".join(
+            f", {each.expression(name, name)}" for name, each in zip(functions.names, functions.checked, strict=True)
+        ),
+        finish=functions.finish(4),
+    )
+    return define("launch_here", source, functions.namespace, functions.kernel)
 
 
 def _bound(

@@ -37,11 +37,12 @@ def nearest(points: Tensor, queries: Tensor) -> Tensor:
 def above(x: Tensor, threshold: float) -> Tensor:
     """Return the elements of a float32 tensor that are greater than a threshold, in their order."""
     n = x.numel()
+    if n == 0:
+        return x.new_empty(0)
     marks = x.new_empty(n, dtype=torch.int32)
     kernels["mark_kernel"].launch(blocks(n), 256, x, marks, threshold, n)
     places = marks.cumsum(0)
-    size = cuda_wheel.torch.read_size(places[-1:].sum())  # of no elements, the sum is 0
-    found = x.new_empty(size)
+    found = x.new_empty(cuda_wheel.torch.read_size(places[-1]))
     kernels["collect_kernel"].launch(blocks(n), 256, x, marks, places, found, n)
     return found
 
