@@ -2,6 +2,16 @@
 
 `python benchmarks/third_party/ports/compare.py FOLDER [ROUNDS] [--json FILE] [--only NAME ...]`
 
+The ports are Python functions that take the place of host functions in C++, and launch the same kernels, unedited:
+
+- `knn_cuda.py`: a whole extension of three kernels, with three launches in one function.
+- `torch_cluster.py`: a whole extension of seven files: sizes and flags read from the GPU, random numbers, tensors that
+  may be missing.
+- `pytorch3d.py`: an instance among hundreds by values, and its gradient; sizes read back between three launches; packed
+  accessors by value, and tensors with strides.
+- `apex_amp.py`: lists of tensors in a struct by value, in several launches.
+- `apex_transducer.py`: dropout with the state of PyTorch's generator by value.
+
 FOLDER has the sources and the wheels (see `build.py`). The originals are built with nvcc and PyTorch's headers, all at
 once (`extensions.py`). Then each package runs in a process of its own: every call of `cases.py` is made of the original
 and of the port with equal inputs and the same state of the random generators, and must give the same bits, also in the
