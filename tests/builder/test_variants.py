@@ -22,7 +22,7 @@ from cuda_wheel.builder.workers.executor import shared_options
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, run
 from tests.support.projects import BACKENDS, LISTS, SCIKIT_BUILD, pyproject_head
 from tests.support.variants import SOURCE_OF_VARIANTS, VARIANTS_TABLE, write_variants
 from tests.support.wheels import contents, images
@@ -117,7 +117,7 @@ def test_every_back_end_gives_the_same_variants(
         for name in ("update", "plain")
     )
     (project / "CMakeLists.txt").write_text(LISTS.format(call="".join(calls)))
-    result = pip_wheel(project, tmp_path / "dist")
+    result = build_wheel(project, tmp_path / "dist")
     assert result.returncode == 0, result.stdout
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     built = {path.relative_to(variants_build[0]).as_posix(): path for path in variants_build[0].rglob("demo/*.fatbin*")}
@@ -152,7 +152,7 @@ def test_the_commands_list_and_check_every_variant(
 ) -> None:
     """The wheel as a whole: coverage, SBOM, verify and inspect."""
     cache = {"CUDA_WHEEL_CACHE_DIR": str(variants_project.with_name("cache"))}
-    result = pip_wheel(variants_project, tmp_path / "dist", **cache)
+    result = build_wheel(variants_project, tmp_path / "dist", **cache)
     assert result.returncode == 0, result.stdout
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     shown = cuda_wheel("inspect", wheel, COLUMNS="200").stdout

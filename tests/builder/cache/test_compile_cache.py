@@ -16,7 +16,7 @@ from cuda_wheel.builder.cache.compile_cache import CompileCache
 from cuda_wheel.builder.jobs import EMPTY, Job, LinkInput, LinkJob
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.parts.user_cache import Cache
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 from tests.support.projects import copy_fixture
 
 pytestmark = pytest.mark.one_toolchain
@@ -183,7 +183,7 @@ def test_two_builds_at_once_share_a_cache(tmp_path: Path, extra: str) -> None:
 
     projects = [copy_fixture("saxpy", tmp_path / name / "project", extra) for name in "abcd"]
     with ThreadPoolExecutor(4) as threads:
-        results = list(threads.map(lambda project: pip_wheel(project, project.parent / "dist"), projects))
+        results = list(threads.map(lambda project: build_wheel(project, project.parent / "dist"), projects))
     assert [result.returncode for result in results] == [0, 0, 0, 0]
     assert len({next((project.parent / "dist").glob("*.whl")).read_bytes() for project in projects}) == 1
 
