@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -47,10 +48,14 @@ def make(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
+@cache
+def module_folder() -> str:
+    return run(sys.executable, "-m", "cuda_wheel", "cmake-dir").stdout.strip()
+
+
 def configure(root: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    folder = run(sys.executable, "-m", "cuda_wheel", "cmake-dir").stdout.strip()
     return run(
-        "cmake", "-S", root, "-B", root / "build", f"-DCMAKE_MODULE_PATH={folder}", f"-DPython_EXECUTABLE={sys.executable}",
+        "cmake", "-S", root, "-B", root / "build", f"-DCMAKE_MODULE_PATH={module_folder()}", f"-DPython_EXECUTABLE={sys.executable}",
         *options, **environ,
     )  # fmt: skip
 
