@@ -135,6 +135,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
 
+@pytest.fixture(scope="session")
+def kept_cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a compile cache for tests of what precedes or follows the compilation: equal sources compile once."""
+    return str(tmp_path_factory.mktemp("kept-cache"))
+
+
 @pytest.fixture(autouse=True)
 def same_folder() -> Iterator[None]:
     """Restore the current folder, which compiling in the process of the tests changes."""
