@@ -43,7 +43,7 @@ def build(
         project = copy_fixture(fixture, tmp_path_factory.mktemp(front_end) / "a project", extra, backend)
         environ = {"CUDA_WHEEL_CACHE_DIR": str(project.with_name("cache"))}  # no build uses the results of another
         if front_end == "none":
-            result = build_wheel(project, project / "dist", **environ)
+            result = build_wheel(project, project / "dist", CUDAARCHS="80-real;90-virtual", **environ)
         else:
             command, alone, beside_others = FRONT_ENDS[front_end]
             python, options = (bare_python, alone) if isolated else (sys.executable, beside_others)
@@ -71,7 +71,10 @@ def test_every_front_end_gives_the_same_images(
     fixture: str, backend: str, front_end: str, isolated: bool, build, fixture_wheel
 ) -> None:
     (wheel,) = build(fixture, backend, front_end, isolated).glob("*.whl")
-    expected = fixture_wheel(fixture)
+    if front_end == "none":  # for fewer architectures
+        (expected,) = build(fixture, "hatchling", front_end, isolated).glob("*.whl")
+    else:
+        expected = fixture_wheel(fixture)
     assert images(expected)
     assert images(wheel) == images(expected)
     assert wheel.name.endswith("-py3-none-any.whl")
