@@ -48,6 +48,7 @@ def test_every_back_end_writes_the_trace_to_the_given_path(
     tmp_path: Path, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "traces").mkdir()
+    monkeypatch.setenv("CUDAARCHS", "80-real")
     for backend in ("hatchling", "setuptools", "scikit-build-core"):
         monkeypatch.setenv(
             "CUDA_WHEEL_TIMINGS", str(tmp_path / "traces" / "") if "-" in backend else str(tmp_path / backend)
