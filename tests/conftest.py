@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,18 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         choices=("first", "second"),
         help="run this half of the cases of each parametrized test that runs with both toolchains",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None]:
+    """Collect no garbage while thousands of tests are collected, and never look at them again: they live as long as the
+    process, and each full collection, of which some tests ask for many, would visit all their objects."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 _NVIDIA_TOOLS = {"cuobjdump", "nvdisasm", "ptxas", "arithmetic", "cutlass"}
@@ -120,6 +133,12 @@ def two_workers(one_worker: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test an empty compile cache, so that it compiles everything itself."""
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="session")
+def kept_cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a compile cache for tests of what precedes or follows the compilation: equal sources compile once."""
+    return str(tmp_path_factory.mktemp("kept-cache"))
 
 
 @pytest.fixture(autouse=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cuda_wheel.builder.failures import CommonErrors, Failure, merged
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 
 pytestmark = pytest.mark.usefixtures("two_workers")
 
@@ -67,7 +66,7 @@ def failing(make_project: Callable[..., Path], tmp_path: Path) -> Callable[..., 
 
     def build(table: str, **files: str) -> str:
         project = make_project(f'[tool.cuda-wheel]\narchitectures = ["80-real"]\n{table}', **files)
-        result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", tmp_path / "out", cwd=tmp_path)
+        result = run_cuda_wheel("build", project, "-o", tmp_path / "out", cwd=tmp_path)
         assert result.returncode == 1
         return str(result.stdout)
 

@@ -36,7 +36,7 @@ from tests.support.processes import run
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
 
-NAMES = "abcdefgh"
+NAMES = "abcde"
 
 
 def plan_of(folder: Path, toolchain: Toolchain, broken: str = "") -> Plan:
@@ -111,7 +111,7 @@ def test_a_build_releases_a_module_as_soon_as_it_is_built(
 
 
 @pytest.mark.usefixtures("packs_from")
-@pytest.mark.parametrize("broken", ["h", "a", "hd"])
+@pytest.mark.parametrize("broken", ["e", "a", "ed"])
 def test_a_failed_build_reports_all_errors_and_stores_no_more(
     broken: str, tmp_path: Path, toolchain: Toolchain, one_worker: Workers
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from cuda_wheel.builder.workers.executor import shared_options
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, run_cuda_wheel
 from tests.support.projects import BACKENDS, LISTS, SCIKIT_BUILD, pyproject_head
 from tests.support.variants import SOURCE_OF_VARIANTS, VARIANTS_TABLE, write_variants
 from tests.support.wheels import contents, images
@@ -76,8 +75,8 @@ def test_a_second_build_takes_everything_from_the_cache_and_gives_the_same_bytes
 ) -> None:
     folder, _ = variants_build
     for cache, words in ((variants_project.with_name("cache"), "8 from the cache"), (tmp_path / "new", "8 compiled")):
-        command = [sys.executable, "-m", "cuda_wheel", "build", variants_project, "-o", tmp_path / cache.name]
-        result = run(*command, CUDA_WHEEL_CACHE_DIR=str(cache))
+        command = ["build", variants_project, "-o", tmp_path / cache.name]
+        result = run_cuda_wheel(*command, CUDA_WHEEL_CACHE_DIR=str(cache))
         assert result.returncode == 0 and words in result.stdout, result.stdout
         assert result.stdout.count("never referenced") == 1  # the cache has the warnings too
         for name in ("update.fatbin", "update.fatbin.json"):
@@ -93,9 +92,7 @@ def test_only_the_variants_of_a_new_value_are_compiled_after_an_edit(
     table = VARIANTS_TABLE.replace("[2, 4]", "[2, 4, 8]").replace("exclude", "# exclude")
     project = write_variants(tmp_path / "project", head, table)
     cache = str(variants_project.with_name("cache"))
-    result = run(
-        sys.executable, "-m", "cuda_wheel", "build", project, "-o", tmp_path / "out", CUDA_WHEEL_CACHE_DIR=cache
-    )
+    result = run_cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_CACHE_DIR=cache)
     assert "14 compile jobs for 6 variants" in result.stdout
     assert "8 from the cache, 6 compiled" in result.stdout
     before, after = (read(each)[0] for each in (variants_build[0], tmp_path / "out"))
@@ -117,7 +114,7 @@ def test_every_back_end_gives_the_same_variants(
         for name in ("update", "plain")
     )
     (project / "CMakeLists.txt").write_text(LISTS.format(call="".join(calls)))
-    result = pip_wheel(project, tmp_path / "dist")
+    result = build_wheel(project, tmp_path / "dist")
     assert result.returncode == 0, result.stdout
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     built = {path.relative_to(variants_build[0]).as_posix(): path for path in variants_build[0].rglob("demo/*.fatbin*")}
@@ -152,7 +149,7 @@ def test_the_commands_list_and_check_every_variant(
 ) -> None:
     """The wheel as a whole: coverage, SBOM, verify and inspect."""
     cache = {"CUDA_WHEEL_CACHE_DIR": str(variants_project.with_name("cache"))}
-    result = pip_wheel(variants_project, tmp_path / "dist", **cache)
+    result = build_wheel(variants_project, tmp_path / "dist", **cache)
     assert result.returncode == 0, result.stdout
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     shown = cuda_wheel("inspect", wheel, COLUMNS="200").stdout

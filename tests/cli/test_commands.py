@@ -21,6 +21,7 @@ from cuda_wheel import __version__
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import manifest_text
 from tests.support.manifests import plain, text_of
+from tests.support.processes import run, run_cuda_wheel
 from tests.support.projects import KERNEL
 
 pytestmark = pytest.mark.one_toolchain
@@ -461,3 +462,12 @@ def test_inspect_and_explain_show_what_is_for_linking(fixture_wheel, cuda_wheel:
         "plugin_demo.kernels.waves: ptx compute_90 (PTX 7.8), jit, to be linked: load(..., link=[...])"
         in explained.stdout
     )
+
+
+@pytest.mark.parametrize("words", [["--version"], ["inspect", "nowhere.whl"], ["build"], ["nonsense"]], ids=" ".join)
+def test_the_command_gives_in_the_process_of_the_tests_what_it_gives_in_its_own(
+    words: list[str], tmp_path: Path
+) -> None:
+    alone = run(sys.executable, "-m", "cuda_wheel", *words, cwd=tmp_path)
+    inside = run_cuda_wheel(*words, cwd=tmp_path)
+    assert (inside.returncode, inside.stdout) == (alone.returncode, alone.stdout)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.manifests import plain
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 from tests.support.projects import BACKENDS, KERNEL, LISTS, SCIKIT_BUILD, pyproject_head, write_files
 from tests.support.wheels import contents
 
@@ -42,7 +42,7 @@ def build(request: pytest.FixtureRequest, tmp_path: Path, extra: str):
         if request.param == "scikit-build-core":
             files["CMakeLists.txt"] = LISTS.format(call=CALLS)
         project = write_files(tmp_path / "project", **files, **{"pyproject.toml": head + table})
-        result = pip_wheel(project, tmp_path / "dist", **environ)
+        result = build_wheel(project, tmp_path / "dist", **environ)
         assert result.returncode == 0, result.stdout
         (wheel,) = (tmp_path / "dist").glob("*.whl")
         manifests = [plain(text) for name, text in contents(wheel).items() if name.endswith(".fatbin.json")]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, run
 from tests.support.projects import KERNEL, pyproject_head
 from tests.support.wheels import contents, images
 
@@ -50,7 +50,7 @@ def built(tmp_path: Path) -> Callable[..., Path]:
     """Return a function that builds a project's wheel, checks its images, and returns its path."""
 
     def built(project: Path, **environ: str) -> Path:
-        result = pip_wheel(project, tmp_path / "dist", **environ)
+        result = build_wheel(project, tmp_path / "dist", **environ)
         assert result.returncode == 0, result.stdout
         (wheel,) = (tmp_path / "dist").glob("*.whl")
         check_images(wheel)
@@ -165,7 +165,7 @@ def test_images_built_by_cmake_are_not_touched(make, tmp_path: Path) -> None:
     pyproject += '[tool.scikit-build]\ncmake.source-dir = "."\n'
     project = make(pyproject, **{"CMakeLists.txt": LISTS + call, "csrc/k.cu": KERNEL})
     for kernels in (["fill", "k"], ["k"]):
-        result = pip_wheel(project, tmp_path / "dist")
+        result = build_wheel(project, tmp_path / "dist")
         assert result.returncode == 0, result.stdout
         (wheel,) = (tmp_path / "dist").glob("*.whl")
         assert sorted(images(wheel)) == [f"demo/{name}.fatbin{end}" for name in kernels for end in ("", ".json")]

@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from jsonschema import ValidationError
 
 from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.text import manifest_text
@@ -51,7 +50,7 @@ def variants(*manifests: Manifest) -> list[Manifest]:
     ]
 
 
-FEW, MANY = manifest(2, Parameter("u64", 0, 8, "float*", "x")), manifest(3000, Parameter("u64", 0, 8, "float*", "x"))
+FEW, MANY = manifest(2, Parameter("u64", 0, 8, "float*", "x")), manifest(1000, Parameter("u64", 0, 8, "float*", "x"))
 LINKED = FEW._replace(
     images=(
         *FEW.images,
@@ -61,10 +60,10 @@ LINKED = FEW._replace(
 )
 SHAPES = {
     "few kernels": [FEW],
-    "thousands": [MANY],
+    "a thousand": [MANY],
     "no kernels": [manifest(0)],
     "variants": variants(FEW, FEW, manifest(3)),
-    "variants with thousands": variants(MANY, FEW, MANY),
+    "variants with a thousand": variants(MANY, FEW, MANY),
     "structs": [
         manifest(2, Parameter("b8", 0, 24, "Outer", "p", OUTER), Parameter("b8", 24, 8, "ns::Pair", "q", PAIR))
     ],
@@ -80,7 +79,7 @@ def test_every_shape_fits_the_schema_and_reads_back(shape: str) -> None:
     check_schema(text)
     assert list(all_manifests(text, "x")) == SHAPES[shape]
     assert manifest_text(*all_manifests(text, "x")) == text
-    assert len(json.loads(text)["kernels"]) > 9 if "thousands" in shape else True
+    assert len(json.loads(text)["kernels"]) > 9 if "thousand" in shape else True
 
 
 def test_a_built_manifest_that_is_not_as_the_schema_says_is_found(
@@ -95,6 +94,8 @@ def test_a_built_manifest_that_is_not_as_the_schema_says_is_found(
     assert check_built_manifests(tmp_path) == 2
     monkeypatch.setattr(manifest_schema, "_checked", set())
     monkeypatch.setitem(manifest_schema.SCHEMA, "required", ["secret"])
+    from jsonschema import ValidationError  # inside: the first check imports jsonschema without what takes seconds
+
     with pytest.raises(ValidationError, match="secret"):
         check_built_manifests(tmp_path)
 

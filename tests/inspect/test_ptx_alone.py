@@ -10,7 +10,7 @@ import pytest
 from cuda_wheel.builder.compile_on_load.requests import compile_on_load
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.inspect import doctor
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, run
 from tests.support.wheels import contents
 
 FILL = "__global__ void fill(int* x, int n) { if (threadIdx.x < n) x[threadIdx.x] = 1; }\n"
@@ -80,7 +80,7 @@ def built(tmp_path_factory: pytest.TempPathFactory, extra: str) -> tuple[str, Pa
     head = pyproject_head("hatchling", extra) + '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n'
     pyproject = f"{head}[tool.hatch.build.targets.wheel.hooks.cuda]\n{TABLE}"
     project = write_files(folder / "project", **FILES, **{"pyproject.toml": pyproject})
-    result = pip_wheel(project, folder / "dist")
+    result = build_wheel(project, folder / "dist")
     assert result.returncode == 0, result.stdout
     (wheel,) = (folder / "dist").glob("*.whl")
     return result.stdout, wheel

@@ -40,7 +40,7 @@ from cuda_wheel.inspect.rebuild import (
 from cuda_wheel.inspect.wheel_checks import record_differences
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from tests.support.manifests import plain, text_of
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 from tests.support.projects import copy_fixture
 from tests.support.wheels import contents
 
@@ -67,7 +67,7 @@ def sources(folder: Path, extra: str) -> Path:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Path:
     folder = tmp_path_factory.mktemp("built")
-    result = pip_wheel(sources(folder / "project", extra), folder, CUDA_WHEEL_CACHE_DIR=str(folder / "cache"))
+    result = build_wheel(sources(folder / "project", extra), folder, CUDA_WHEEL_CACHE_DIR=str(folder / "cache"))
     assert result.returncode == 0, result.stdout
     return next(folder.glob("*.whl"))
 

@@ -23,7 +23,7 @@ from cuda_wheel.runtime.manifest import Manifest
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.launch_attributes import LaunchAttributes
 from tests.project.pages import PAGES, Block, blocks, name_of, projects
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 from tests.support.projects import ROOT, write_files
 from tests.support.wheels import images
 
@@ -90,7 +90,7 @@ def test_the_projects_in_pages_build(name: str, tmp_path: Path, cuda_wheel, extr
 def built_manifests(project: Path, folder: Path, cuda_wheel) -> Iterator[Manifest]:
     """Build a project's modules, with CMake its wheel, for one GPU, and return their manifests."""
     if "scikit_build_core" in (project / "pyproject.toml").read_text():
-        result = pip_wheel(project, folder / "dist", CUDAARCHS="80-real")
+        result = build_wheel(project, folder / "dist", CUDAARCHS="80-real")
         assert result.returncode == 0, result.stdout
         (wheel,) = (folder / "dist").glob("*.whl")
         texts = [text for path, text in images(wheel).items() if path.endswith(".fatbin.json")]

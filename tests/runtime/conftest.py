@@ -49,7 +49,9 @@ def two(use: Callable[..., Driver]) -> Driver:
 
 
 @pytest.fixture
-def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def built(
+    make_project, cuda_wheel, kept_cache: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], None]:
     """Return a function that builds a project with a `[tool.cuda-wheel]` table and puts its images on the path."""
     monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
 
@@ -59,7 +61,7 @@ def built(make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             make_project(f"[tool.cuda-wheel]\n{table}"),
             "-o",
             tmp_path / "out",
-            CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"),
+            CUDA_WHEEL_CACHE_DIR=kept_cache,
         )
         assert result.returncode == 0, result.stdout
         monkeypatch.syspath_prepend(tmp_path / "out")

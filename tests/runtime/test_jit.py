@@ -92,19 +92,25 @@ __global__ void older(float* x) { *x = table[1]; }
 VARIABLES_ONLY = OPTIONAL.replace("__global__ void older", "__device__ void older")
 
 
-def built_with(source: str, make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = '[tool.cuda-wheel]\narchitectures = ["90-real", "80-virtual"]\noptional-kernels = ["*"]'
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
-    project = make_project(table, **{"demo/part.cu": source})
-    result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_CACHE_DIR=str(tmp_path / "build"))
-    assert result.returncode == 0, result.stdout
-    monkeypatch.syspath_prepend(tmp_path / "out")
+@pytest.fixture
+def built_with(
+    make_project, cuda_wheel, kept_cache: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], None]:
+    """Return a function that builds a module of a source, of which one image may lack kernels, and puts it on the path."""
+
+    def build(source: str) -> None:
+        table = '[tool.cuda-wheel]\narchitectures = ["90-real", "80-virtual"]\noptional-kernels = ["*"]'
+        monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
+        project = make_project(table, **{"demo/part.cu": source})
+        result = cuda_wheel("build", project, "-o", tmp_path / "out", CUDA_WHEEL_CACHE_DIR=kept_cache)
+        assert result.returncode == 0, result.stdout
+        monkeypatch.syspath_prepend(tmp_path / "out")
+
+    return build
 
 
-def test_ptx_without_the_first_kernel_is_compiled_when_it_is_loaded(
-    make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Use
-) -> None:
-    built_with(OPTIONAL, make_project, cuda_wheel, tmp_path, monkeypatch)
+def test_ptx_without_the_first_kernel_is_compiled_when_it_is_loaded(built_with, use: Use) -> None:
+    built_with(OPTIONAL)
     driver = use((8, 6))
     driver.lacking.add(b"_Z4latePf")
     module = loading.load("demo.part")
@@ -120,11 +126,9 @@ def test_ptx_without_the_first_kernel_is_compiled_when_it_is_loaded(
     assert failing.unloaded
 
 
-def test_ptx_without_any_kernel_is_compiled_when_it_is_loaded(
-    make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Use
-) -> None:
+def test_ptx_without_any_kernel_is_compiled_when_it_is_loaded(built_with, use: Use) -> None:
     """The driver counts the kernels: there is none to look up."""
-    built_with(VARIABLES_ONLY, make_project, cuda_wheel, tmp_path, monkeypatch)
+    built_with(VARIABLES_ONLY)
     driver = use((8, 6))
     driver.memory[b"table"] = (ctypes.c_float * 4)(1, 2, 3, 4)
     module = loading.load("demo.part")
@@ -139,9 +143,9 @@ def test_ptx_without_any_kernel_is_compiled_when_it_is_loaded(
 
 @pytest.mark.parametrize("missing_in", ["driver", "bindings"])
 def test_a_driver_that_cannot_count_kernels_compiles_at_the_first_use_of_a_variable(
-    missing_in: str, make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use: Use
+    missing_in: str, built_with, use: Use
 ) -> None:
-    built_with(VARIABLES_ONLY, make_project, cuda_wheel, tmp_path, monkeypatch)
+    built_with(VARIABLES_ONLY)
     driver = use((8, 6), version=12020)
 
     def not_found(library: int) -> None:

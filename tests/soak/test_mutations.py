@@ -38,7 +38,7 @@ from tests.soak import SOAK, amount
 from tests.support.driver import Driver, Result
 from tests.support.loaded_modules import forget_loaded_modules, forget_package
 from tests.support.manifests import assembled
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 from tests.support.projects import pyproject_head
 from tests.support.wheels import contents
 
@@ -128,7 +128,7 @@ def original(tmp_path_factory: pytest.TempPathFactory, extra: str) -> OriginalWh
     (project / "pyproject.toml").write_text(pyproject_head("hatchling", extra) + hook + TABLE)
     for name, text in {"__init__.py": "", "pair.cu": PAIR, "other.cu": OTHER, "apply.cu": APPLY}.items():
         (project / "damaged" / name).write_text(text)
-    result = pip_wheel(project, root / "dist", CUDA_WHEEL_CACHE_DIR=str(root / "cache"))
+    result = build_wheel(project, root / "dist", CUDA_WHEEL_CACHE_DIR=str(root / "cache"))
     assert result.returncode == 0, result.stdout
     return OriginalWheel(next((root / "dist").glob("*.whl")))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 
 __all__ = ["FILES", "INIT", "TWO", "built_wheel"]
 
@@ -27,7 +27,7 @@ FILES = {"demo/kernels/__init__.py": INIT, "demo/kernels/helper.py": "", "demo/k
 
 def built_wheel(project: Path, tmp_path: Path) -> Path:
     """Return the wheel of a project, built for sm_80 below `tmp_path`."""
-    result = pip_wheel(project, tmp_path / "dist", CUDAARCHS="80-real")
+    result = build_wheel(project, tmp_path / "dist", CUDAARCHS="80-real")
     assert result.returncode == 0, result.stdout
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     return wheel

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, run
 from tests.support.projects import ROOT
 from tests.support.shared_folders import Share
 
@@ -21,7 +21,7 @@ def own_wheel(share: Share) -> Path:
 
     def fill(folder: Path) -> None:
         # uv caches wheels by path, and the next run may use the same temporary folder.
-        result = pip_wheel(ROOT, folder / secrets.token_hex(8))
+        result = build_wheel(ROOT, folder / secrets.token_hex(8))
         assert result.returncode == 0, result.stdout
 
     return next(share("own-wheel", fill).glob("*/cuda_wheel-*.whl"))
@@ -44,9 +44,9 @@ def bare_python(share: Share, own_wheel: Path) -> Path:
     python = Path("Scripts" if sys.platform == "win32" else "bin") / "python"
 
     def fill(folder: Path) -> None:
-        venv.create(folder, with_pip=True)
-        packages = [own_wheel, "hatchling", "editables", "build", "uv"]
-        result = run(folder / python, "-m", "pip", "install", "-q", "--no-compile", *packages)
+        venv.create(folder)
+        packages = [own_wheel, "hatchling", "editables", "build", "pip", "uv"]
+        result = run(sys.executable, "-m", "uv", "pip", "install", "-q", "--python", folder / python, *packages)
         assert result.returncode == 0, result.stdout
 
     return share("bare-environment", fill) / python

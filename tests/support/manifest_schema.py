@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,12 +28,22 @@ _checked: set[str] = set()
 """SHA-256s of the texts that this process has checked."""
 
 
-def check_schema(text: str) -> None:
-    """Raise ValidationError if the text of a manifest is not as the schema says."""
+@cache
+def _validator_class() -> Any:
+    """Import jsonschema without its grammar of URIs, which takes each process seconds to compile: SCHEMA has no URIs."""
+    grammar = "rfc3987_syntax"
+    is_hidden = sys.modules.setdefault(grammar, None) is None  # type: ignore[arg-type]
     from jsonschema import Draft202012Validator  # inside: see check_built_manifests
 
+    if is_hidden:
+        del sys.modules[grammar]
+    return Draft202012Validator
+
+
+def check_schema(text: str) -> None:
+    """Raise ValidationError if the text of a manifest is not as the schema says."""
     document = json.loads(text)
-    Draft202012Validator(SCHEMA).validate(document)
+    _validator_class()(SCHEMA).validate(document)
     module = document["module"]
     for variant in module["variants"]:
         whole = {key: value for key, value in (module | variant).items() if key not in ("variants", "blocks")}

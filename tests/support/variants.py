@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 from tests.support.projects import pyproject_head, write_files
 from tests.support.shared_folders import Share
 
@@ -68,8 +67,8 @@ def variants_build(variants_project: Path, share: Share) -> tuple[Path, str]:
     """The folder with the files that a build of the project writes, and what the build prints."""
 
     def fill(folder: Path) -> None:
-        command = [sys.executable, "-m", "cuda_wheel", "build", variants_project, "-o", folder / "out"]
-        result = run(*command, CUDA_WHEEL_CACHE_DIR=str(variants_project.with_name("cache")))
+        command = ["build", variants_project, "-o", folder / "out"]
+        result = run_cuda_wheel(*command, CUDA_WHEEL_CACHE_DIR=str(variants_project.with_name("cache")))
         assert result.returncode == 0, result.stdout
         (folder / "out/demo/__init__.py").write_text(ATTACHING)
         (folder / "output").write_text(result.stdout)

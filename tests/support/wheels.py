@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 from tests.support.projects import copy_fixture
 from tests.support.shared_folders import Share
 
@@ -32,7 +32,7 @@ def fixture_wheel(share: Share, extra: str) -> Callable[[str], Path]:
         def fill(folder: Path) -> None:
             project = copy_fixture(name, folder / "a folder with a name", extra)
             environ = {"CUDA_WHEEL_CACHE_DIR": str(folder / "cache"), "CUDA_WHEEL_JOBS": "2"}
-            result = pip_wheel(project, folder / "dist", **environ)
+            result = build_wheel(project, folder / "dist", **environ)
             assert result.returncode == 0, result.stdout
 
         (wheel,) = (share(name, fill) / "dist").glob("*.whl")

@@ -111,6 +111,14 @@ def test_headers_of_strings_and_memory_declare_the_common_algorithms(compiled: C
         assert {signature(symbol).name for symbol in result.kernels} == {"k<int>"}
 
 
+DEDUCED = """\
+#include <cmath>
+static double start(double x) { return x * std::sqrt(2.0); }
+const double limit = start(3.0);
+template <class T> __global__ void k() {}
+"""
+
+
 # nvcc 13.0 with GCC 12.2 launches k<const double> in all four.
 @pytest.mark.parametrize(
     "use",
@@ -121,18 +129,15 @@ def test_headers_of_strings_and_memory_declare_the_common_algorithms(compiled: C
     ],
 )
 def test_a_constant_whose_type_is_deduced_is_not_rewritten(use: str, compiled: Compile) -> None:
-    text = """\
-#include <cmath>
-static double start(double x) { return x * std::sqrt(2.0); }
-const double limit = start(3.0);
-template <class T> __global__ void k() {}
-"""
     with pytest.raises(CompileError, match="dynamic initialization is not supported"):
-        compiled(text + use)
+        compiled(DEDUCED + use)
+
+
+def test_a_constant_in_an_expression_whose_type_is_deduced_is_rewritten(compiled: Compile) -> None:
     by_expression = compiled(
-        text + "void f() { k<decltype((limit))><<<1, 1>>>(); k<decltype(limit + 1)><<<1, 1>>>(); }"
+        DEDUCED + "void f() { k<decltype((limit))><<<1, 1>>>(); k<decltype(limit + 1)><<<1, 1>>>(); }"
     )
     assert set(by_expression.kernels) == {"_Z1kIRKdEvv", "_Z1kIdEvv"}
-    assert list(compiled(text + "void f() { k<double><<<1, 1>>>(); double x = limit; x += 1; }").kernels) == [
+    assert list(compiled(DEDUCED + "void f() { k<double><<<1, 1>>>(); double x = limit; x += 1; }").kernels) == [
         "_Z1kIdEvv"
     ]

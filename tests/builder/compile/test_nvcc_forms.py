@@ -127,20 +127,31 @@ def test_host_code_may_ask_openmp_and_the_locale(compiled: Compile) -> None:
     assert kernels(result) == {"k"}
 
 
-def test_thrusts_vectors_declare_its_algorithms_and_function_objects(compiled: Compile, extra: str) -> None:
+@pytest.mark.parametrize(
+    "header",
+    [
+        "device_vector.h",
+        *(
+            pytest.param(f"{name}.h", marks=pytest.mark.slow)
+            for name in ("host_vector", "universal_vector", "execution_policy")
+        ),
+    ],
+)
+def test_thrusts_vectors_declare_its_algorithms_and_function_objects(
+    header: str, compiled: Compile, extra: str
+) -> None:
     names = "identity plus" if extra == "cu12" else "plus"  # CCCL 3 has no thrust::identity
-    for header in ("device_vector.h", "host_vector.h", "universal_vector.h", "execution_policy.h"):
-        uses = " ".join(f"k<<<1, 1>>>(thrust::{name}<int>());" for name in names.split())
-        result = compiled(f"""
-        #include <thrust/{header}>
-        template <class F> __global__ void k(F f) {{}}
-        void host(int* p) {{
-          {uses}
-          thrust::fill(p, p + 3, 1);
-          thrust::copy(p, p + 3, thrust::make_permutation_iterator(p, thrust::make_counting_iterator(0)));
-        }}
-        """)
-        assert len(kernels(result)) == len(names.split()), header
+    uses = " ".join(f"k<<<1, 1>>>(thrust::{name}<int>());" for name in names.split())
+    result = compiled(f"""
+    #include <thrust/{header}>
+    template <class F> __global__ void k(F f) {{}}
+    void host(int* p) {{
+      {uses}
+      thrust::fill(p, p + 3, 1);
+      thrust::copy(p, p + 3, thrust::make_permutation_iterator(p, thrust::make_counting_iterator(0)));
+    }}
+    """)
+    assert len(kernels(result)) == len(names.split())
 
 
 @pytest.mark.parametrize("name", ["counting", "constant"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from cuda_wheel.builder.jobs import Compiled, Job
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.parts.user_cache import Cache
 from tests.support.manifests import plain
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 
 pytestmark = pytest.mark.every_toolchain
 
@@ -101,7 +100,7 @@ def test_a_build_gives_its_targets_as_nvcc_does(make_project, tmp_path: Path) ->
     settings = '[tool.cuda-wheel]\narchitectures = ["90a-real", "75-real", "90-virtual"]\n'
     project = make_project(settings, **{"demo/k.cu": source, "demo/h.cu": source + "int main() { k<1><<<1, 1>>>(); }"})
     output = tmp_path / "out"
-    result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", output, cwd=tmp_path)
+    result = run_cuda_wheel("build", project, "-o", output, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
     for name in ("k", "h"):
         manifest = plain((output / f"demo/{name}.fatbin.json").read_bytes())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 
 PASTED = [
     ["-O3", "--expt-relaxed-constexpr", "--expt-extended-lambda", "--use_fast_math", "-std=c++17", "--threads", "4"],
@@ -262,7 +261,7 @@ def built(make_project: Callable[..., Path], tmp_path: Path) -> Callable[..., tu
         text = f'[tool.cuda-wheel]\nptx-version = "as-compiled"\noptions = {options!r}\n{table}'
         project = make_project(text, **{"demo/k.cu": source, "include/x.h": ""})
         output = tmp_path / "out"
-        result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", output, cwd=tmp_path)
+        result = run_cuda_wheel("build", project, "-o", output, cwd=tmp_path)
         assert result.returncode == expected, result.stdout
         return result.stdout, b"" if expected else (output / "demo/k.fatbin").read_bytes()
 

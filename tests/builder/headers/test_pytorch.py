@@ -492,7 +492,7 @@ std::vector<int> v{1}; (void)v.size();
 """
 
 
-@pytest.mark.parametrize("header", ["torch/extension.h", "c10/cuda/CUDAStream.h"])
+@pytest.mark.parametrize("header", [pytest.param("torch/extension.h", marks=pytest.mark.slow), "c10/cuda/CUDAStream.h"])
 def test_headers_include_what_pytorchs_include_by_the_way(compiled: Compile, header: str) -> None:
     uses = INCLUDED_BY_THE_WAY.strip().splitlines()
     if header.startswith("c10"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.images.ptx_text import chosen_instances, without_kernels
 from tests.support.manifests import plain
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 
 FLOAT, HALF, DOUBLE, PLAIN = "_Z1kIfEvPT_", "_Z1kIN3c104HalfEEvPT_", "_Z1kIdEvPT_", "_Z5plainPf"
 
@@ -89,10 +88,10 @@ def built(make_project: Callable[..., Path], tmp_path: Path) -> Callable[..., tu
         table = f'[tool.cuda-wheel]\narchitectures = ["80"]\n[[tool.cuda-wheel.module]]\nname = "demo.k"\n{keys}'
         project = make_project(table, **{"demo/k.cu": source})
         output = tmp_path / "out"
-        result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", output, cwd=tmp_path)
+        result = run_cuda_wheel("build", project, "-o", output, cwd=tmp_path)
         if result.returncode:
             return result.stdout, []
-        verified = run(sys.executable, "-m", "cuda_wheel", "verify", output, cwd=tmp_path)
+        verified = run_cuda_wheel("verify", output, cwd=tmp_path)
         assert verified.returncode == 0, verified.stdout
         manifest = plain((output / "demo/k.fatbin.json").read_text())
         return result.stdout, sorted(kernel["name"] for kernel in manifest["kernels"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from cuda_wheel.builder.failures import compile_failure
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.manifest_writer.missing_kernels import suggested_instances
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 
 TEMPLATES = """\
 template <typename T, int N> __global__ void gemm(T* x) { x[0] = N; }
@@ -69,7 +68,7 @@ def built(make_project: Callable[..., Path], tmp_path: Path) -> Callable[..., tu
 
     def build(text: str, table: str = "", targets: str = '["80-real"]') -> tuple[int, str]:
         project = make_project(f"[tool.cuda-wheel]\narchitectures = {targets}\n{table}", **{"demo/k.cu": text})
-        result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", tmp_path / "out", cwd=tmp_path)
+        result = run_cuda_wheel("build", project, "-o", tmp_path / "out", cwd=tmp_path)
         return result.returncode, result.stdout
 
     return build

@@ -13,7 +13,7 @@ import pytest
 
 from cuda_wheel.builder.report.trace import chrome_trace
 from cuda_wheel.builder.timing import Span, Step, Times
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 from tests.support.projects import copy_fixture
 from tests.support.traces import FILES, assert_nested
 
@@ -48,12 +48,13 @@ def test_every_back_end_writes_the_trace_to_the_given_path(
     tmp_path: Path, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "traces").mkdir()
+    monkeypatch.setenv("CUDAARCHS", "80-real")
     for backend in ("hatchling", "setuptools", "scikit-build-core"):
         monkeypatch.setenv(
             "CUDA_WHEEL_TIMINGS", str(tmp_path / "traces" / "") if "-" in backend else str(tmp_path / backend)
         )
         project = copy_fixture("linked", tmp_path / f"project-{backend}", extra, backend)
-        pip_wheel(project, tmp_path / "dist")
+        build_wheel(project, tmp_path / "dist")
     for path in (tmp_path / "hatchling", tmp_path / "setuptools"):
         assert json.loads(path.read_text())["traceEvents"]
     assert (

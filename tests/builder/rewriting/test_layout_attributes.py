@@ -114,7 +114,10 @@ REFUSED = (
 )
 
 
-@pytest.mark.parametrize(("declaration", "line", "cure"), REFUSED)
+@pytest.mark.parametrize(
+    ("declaration", "line", "cure"),
+    [pytest.param(*case, marks=pytest.mark.slow) if number % 3 else case for number, case in enumerate(REFUSED)],
+)
 def test_an_attribute_that_would_give_another_layout_is_an_error(
     declaration: str, line: int, cure: str, compiled: Compile
 ) -> None:

@@ -347,30 +347,49 @@ def test_a_launch_that_is_named_with_its_arguments_can_be_left_out(launch: str, 
     assert [code.name for code in result.left_out] == ["f"]
 
 
-def test_a_kernel_that_instantiate_would_have_to_name_is_data_of_the_error(compiled: Compile) -> None:
-    for text, instance in (
+@pytest.mark.parametrize(
+    ("text", "instance"),
+    [
         ("void f(float* p) { library::x(); fill<float><<<1, 1>>>(p, 1.f); }", "fill<float>"),
-        ("template <class T> __device__ T table;\nvoid f() { library::x(&table<double>); }", "&table<double>"),
-    ):
-        for host_code in ("whole", "leave-out"):
-            with pytest.raises(CompileError) as failure:
-                compiled(KERNELS + text, host_code=host_code)
-            assert failure.value.unnamed_instances == ((instance,) if host_code == "leave-out" else ())
-        result = compiled(KERNELS + text, host_code="leave-out", instantiate=(instance,))
-        assert [code.name for code in result.left_out] == ["f"]
-
-
-def test_a_function_that_another_declaration_marks_is_not_left_out_and_the_error_says_why(compiled: Compile) -> None:
-    for text in (
-        "int f() { return library::n; }\n__host__ __device__ int f();",
-        "int f() { return library::n; }\n__device__ int f();",
-        "__device__ int f();\nint f() { return library::n; }",
-        "struct S { __device__ int f(); };\nint S::f() { return library::n; }",
-    ):
+        pytest.param(
+            "template <class T> __device__ T table;\nvoid f() { library::x(&table<double>); }",
+            "&table<double>",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_a_kernel_that_instantiate_would_have_to_name_is_data_of_the_error(
+    text: str, instance: str, compiled: Compile
+) -> None:
+    for host_code in ("whole", "leave-out"):
         with pytest.raises(CompileError) as failure:
-            compiled(KERNELS + text, host_code="leave-out")
-        reason = "f: device code may call it, as another declaration marks it"
-        assert f"note: it cannot be left out: {reason}." in str(failure.value)
+            compiled(KERNELS + text, host_code=host_code)
+        assert failure.value.unnamed_instances == ((instance,) if host_code == "leave-out" else ())
+    result = compiled(KERNELS + text, host_code="leave-out", instantiate=(instance,))
+    assert [code.name for code in result.left_out] == ["f"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int f() { return library::n; }\n__host__ __device__ int f();",
+        *(
+            pytest.param(text, marks=pytest.mark.slow)
+            for text in (
+                "int f() { return library::n; }\n__device__ int f();",
+                "__device__ int f();\nint f() { return library::n; }",
+                "struct S { __device__ int f(); };\nint S::f() { return library::n; }",
+            )
+        ),
+    ],
+)
+def test_a_function_that_another_declaration_marks_is_not_left_out_and_the_error_says_why(
+    text: str, compiled: Compile
+) -> None:
+    with pytest.raises(CompileError) as failure:
+        compiled(KERNELS + text, host_code="leave-out")
+    reason = "f: device code may call it, as another declaration marks it"
+    assert f"note: it cannot be left out: {reason}." in str(failure.value)
 
 
 def test_a_mistake_in_device_code_is_not_hidden_by_what_is_left_out(compiled: Compile) -> None:

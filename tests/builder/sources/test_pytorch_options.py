@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.sources.modules import SourceModule, source_module
 from cuda_wheel.builder.sources.pytorch_options import PYTORCH_MACROS
 from tests.support.manifests import plain
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 from tests.support.projects import write_files
 
 BUILD_EXTENSION = {*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H", "TORCH_EXTENSION_NAME"}
@@ -85,7 +84,7 @@ void f() { k<adds<__half>::value><<<1, 1>>>(); }
         pyproject = project / "pyproject.toml"
         pyproject.write_text(pyproject.read_text() + line)
         output = tmp_path / f"out{is_said}"
-        result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", output, cwd=tmp_path)
+        result = run_cuda_wheel("build", project, "-o", output, cwd=tmp_path)
         assert result.returncode == 0, result.stdout
         assert ("demo.k: PyTorch's headers are included" in result.stdout) == is_said
         manifest = plain((output / "demo/k.fatbin.json").read_bytes())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.runtime.manifest import Manifest
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 from tests.support.projects import pyproject_head
 
 STYLES = sorted((Path(__file__).parents[2] / "data" / "styles").glob("*.cu"))
@@ -42,7 +41,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory, extra: str) -> dict[str,
     text = "\n".join([pyproject_head("hatchling", extra), table, *map(_settings, STYLES)])
     (root / "pyproject.toml").write_text(text)
     cache = str(tmp_path_factory.mktemp("cache"))
-    result = run(sys.executable, "-m", "cuda_wheel", "build", root, "-o", root / "out", CUDA_WHEEL_CACHE_DIR=cache)
+    result = run_cuda_wheel("build", root, "-o", root / "out", CUDA_WHEEL_CACHE_DIR=cache)
     assert result.returncode == 0, result.stdout
     warnings = [line for line in result.stdout.splitlines() if ": warning: " in line]
     # The assembler of CUDA 13.5 warns that it cannot compute the stack size for recursion and virtual functions.

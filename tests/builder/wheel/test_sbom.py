@@ -17,7 +17,7 @@ from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.wheel.sbom import Materials, merged
 from cuda_wheel.cmake.__main__ import main
 from cuda_wheel.runtime.manifest import Manifest
-from tests.support.processes import pip_wheel
+from tests.support.processes import build_wheel
 from tests.support.projects import KERNEL
 from tests.support.wheels import contents
 
@@ -42,12 +42,18 @@ def is_valid(text: bytes) -> bool:
     # Inside: the import compiles the grammar of URIs, which takes seconds, and every process of the tests imports this.
     from cyclonedx.schema import SchemaVersion
     from cyclonedx.validation.json import JsonStrictValidator
+    from jsonschema import Draft7Validator
+    from rfc3987_syntax import is_valid_syntax
 
+    # If the check of manifests has imported jsonschema first, it has not registered this format.
+    Draft7Validator.FORMAT_CHECKER.checks("iri-reference", ValueError)(
+        lambda text: not isinstance(text, str) or is_valid_syntax("iri_reference", text)
+    )
     return JsonStrictValidator(SchemaVersion.V1_6).validate_str(text.decode()) is None
 
 
 def build(project: Path, output: Path) -> dict[str, bytes]:
-    result = pip_wheel(project, output)
+    result = build_wheel(project, output)
     assert result.returncode == 0, result.stdout
     return contents(output / "demo-1-py3-none-any.whl")
 

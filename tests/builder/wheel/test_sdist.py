@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, run
 from tests.support.projects import pyproject_head
 
 pytestmark = pytest.mark.one_toolchain
@@ -73,7 +73,7 @@ def test_an_sdist_contains_every_header(make: Make, backend: str) -> None:
 @pytest.mark.slow
 def test_a_header_outside_the_project_is_an_error(make: Make, backend: str, tmp_path: Path) -> None:
     project = make('#include "../../common/far.h"', **{"../common/far.h": ""})
-    for result in (sdist(project, backend), pip_wheel(project, tmp_path / "dist")):
+    for result in (sdist(project, backend), build_wheel(project, tmp_path / "dist")):
         assert result.returncode != 0
         assert "Traceback" not in result.stdout.partition("cuda-wheel: ")[2]
         assert f"includes {tmp_path}/common/far.h, which lies outside the project" in result.stdout
@@ -86,7 +86,7 @@ def test_a_header_for_host_code_may_be_outside_the_project(make: Make, backend: 
     result = sdist(project, backend)
     assert result.returncode == 0, result.stdout
     assert f"demo/k.cu:2 may include {tmp_path}/common/host.h, which lies outside the project" in result.stdout
-    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    assert build_wheel(project, tmp_path / "dist").returncode == 0
 
 
 @pytest.mark.slow
@@ -98,4 +98,4 @@ def test_a_toolkit_header_included_by_its_path_is_a_warning(make: Make, backend:
     result = sdist(project, backend)
     assert result.returncode == 0, result.stdout
     assert "a header of the CUDA toolkit, by its path on this machine. Include it by its name alone" in result.stdout
-    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    assert build_wheel(project, tmp_path / "dist").returncode == 0

@@ -16,7 +16,7 @@ import pytest
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.wheel.sdist import sdist_files
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, run
 from tests.support.projects import KERNEL, pyproject_head, write_files
 
 pytestmark = pytest.mark.one_toolchain
@@ -56,7 +56,7 @@ def test_the_table_is_in_the_wheel_and_the_sdist(backend: str, tmp_path: Path) -
     hatch += "[tool.hatch.build.targets.sdist]\ninclude = ['/demo/__init__.py']\n[tool.hatch.build.targets.sdist.hooks.cuda]\n"
     head = pyproject_head(backend) + (hatch if backend == "hatchling" else "")
     project = write_files(tmp_path / "p", **FILES, **{"demo/__init__.py": "", "pyproject.toml": head + TABLE})
-    result = pip_wheel(project, tmp_path / "dist")
+    result = build_wheel(project, tmp_path / "dist")
     assert result.returncode == 0, result.stdout
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:

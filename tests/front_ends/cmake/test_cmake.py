@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.wheel.loader_copy import copied_files
 from tests.support.editable import SOURCE, make_tree
 from tests.support.manifests import plain
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, run
 from tests.support.projects import LISTS, SCIKIT_BUILD, pyproject_head
 
 pytestmark = pytest.mark.one_toolchain
@@ -47,10 +48,14 @@ def make(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
+@cache
+def module_folder() -> str:
+    return run(sys.executable, "-m", "cuda_wheel", "cmake-dir").stdout.strip()
+
+
 def configure(root: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    folder = run(sys.executable, "-m", "cuda_wheel", "cmake-dir").stdout.strip()
     return run(
-        "cmake", "-S", root, "-B", root / "build", f"-DCMAKE_MODULE_PATH={folder}", f"-DPython_EXECUTABLE={sys.executable}",
+        "cmake", "-S", root, "-B", root / "build", f"-DCMAKE_MODULE_PATH={module_folder()}", f"-DPython_EXECUTABLE={sys.executable}",
         *options, **environ,
     )  # fmt: skip
 
@@ -160,11 +165,11 @@ def test_a_table_of_tuned_choices_is_checked_and_installed(make, cuda_wheel, tmp
 def test_a_wheel_has_its_table_of_tuned_choices_once(make, tmp_path: Path) -> None:
     root = make()
     (root / "demo/kernels/k.tuned.json").write_text(tuned("other"))
-    result = pip_wheel(root, tmp_path / "dist")
+    result = build_wheel(root, tmp_path / "dist")
     assert result.returncode != 0 and "has no kernel 'other'" in result.stdout, result.stdout
     name = re.findall(r"__global__ void (\w+)", SOURCE)[0]
     (root / "demo/kernels/k.tuned.json").write_text(tuned(name))
-    result = pip_wheel(root, tmp_path / "dist")
+    result = build_wheel(root, tmp_path / "dist")
     assert result.returncode == 0, result.stdout
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
@@ -339,7 +344,7 @@ def test_messages_name_the_arguments_of_the_call_and_leave_code_as_it_is() -> No
 @pytest.mark.slow
 def test_a_vendored_loader_is_installed_too(make, tmp_path: Path) -> None:
     root = make(pyproject=PYPROJECT + 'loader = "vendor"\n')
-    assert pip_wheel(root, tmp_path / "dist").returncode == 0
+    assert build_wheel(root, tmp_path / "dist").returncode == 0
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import build_wheel, pip_wheel, run
 from tests.support.projects import KERNEL, copy_fixture
 from tests.support.wheels import contents
 
@@ -38,7 +38,7 @@ def test_the_wheel_is_pure_and_contains_images_instead_of_sources(fixture_wheel)
 def test_nothing_is_written_into_the_source_tree(tmp_path: Path, extra: str) -> None:
     project = copy_fixture("saxpy", tmp_path / "project", extra)
     before = snapshot(project)
-    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    assert build_wheel(project, tmp_path / "dist").returncode == 0
     assert snapshot(project) == before
 
 
@@ -48,7 +48,7 @@ def test_sources_stay_in_the_wheel_if_configured(make_project, tmp_path: Path) -
         '[tool.cuda-wheel]\narchitectures = "80"\nexclude-sources = false',
         **{"demo/fill.cu": KERNEL, "demo/fill.cuh": "// header\n"},
     )
-    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    assert build_wheel(project, tmp_path / "dist").returncode == 0
     assert {"demo/fill.cu", "demo/fill.cuh", "demo/fill.fatbin"} < set(
         contents(tmp_path / "dist/demo-1-py3-none-any.whl")
     )
@@ -67,7 +67,7 @@ def test_the_projects_own_exclusions_still_apply(table: str, make_project, tmp_p
         pyproject += "\n" + table
     pyproject += "\n[tool.hatch.build.targets.wheel.hooks.cuda]\n[tool.cuda-wheel]\narchitectures = '80'\n"
     (project / "pyproject.toml").write_text(pyproject)
-    result = pip_wheel(project, tmp_path / "dist")
+    result = build_wheel(project, tmp_path / "dist")
     assert result.returncode == 0, result.stdout
     names = set(contents(tmp_path / "dist/demo-1-py3-none-any.whl"))
     assert {"demo/fill.fatbin", "demo/open.md"} < names
@@ -84,7 +84,7 @@ def test_sources_stay_out_of_the_wheel_however_they_are_selected(selection: str,
     table = '\n[tool.hatch.build.targets.wheel.hooks.cuda]\n[tool.cuda-wheel]\narchitectures = "80"\n'
     with (project / "pyproject.toml").open("a") as stream:
         stream.write(f"{selection}\n{table}")
-    result = pip_wheel(project, tmp_path / "dist")
+    result = build_wheel(project, tmp_path / "dist")
     assert result.returncode == 0, result.stdout
     names = set(contents(tmp_path / "dist/demo-1-py3-none-any.whl"))
     assert "demo/fill.fatbin" in names
@@ -104,7 +104,7 @@ def test_rewritten_paths_determine_the_module_names(make_project, tmp_path: Path
     )
     text += "\n[tool.hatch.build.targets.wheel.hooks.cuda]\n[tool.cuda-wheel]\narchitectures = '80'\n"
     (project / "pyproject.toml").write_text(text)
-    result = pip_wheel(project, tmp_path / "dist")
+    result = build_wheel(project, tmp_path / "dist")
     assert result.returncode == 0, result.stdout
     assert "demo/gpu/k.fatbin" in contents(tmp_path / "dist/demo-1-py3-none-any.whl")
     assert "demo.gpu.k: 1 kernel" in result.stdout
@@ -113,7 +113,7 @@ def test_rewritten_paths_determine_the_module_names(make_project, tmp_path: Path
 @pytest.mark.slow
 def test_a_vendored_loader_is_the_same_files_and_two_lines_more(make_project, tmp_path: Path) -> None:
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nloader = "vendor"')
-    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    assert build_wheel(project, tmp_path / "dist").returncode == 0
     files = contents(tmp_path / "dist/demo-1-py3-none-any.whl")
     prefix = "demo/_cuda_wheel/"
     copy = {name.removeprefix(prefix): content for name, content in files.items() if name.startswith(prefix)}
@@ -128,7 +128,7 @@ def test_a_vendored_loader_is_the_same_files_and_two_lines_more(make_project, tm
 def test_a_vendored_loader_loads_without_cuda_wheel(make_project, tmp_path: Path) -> None:
     """Without a GPU, loading gets as far as the driver."""
     project = make_project('[tool.cuda-wheel]\narchitectures = "80"\nloader = "vendor"')
-    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    assert build_wheel(project, tmp_path / "dist").returncode == 0
     site = tmp_path / "site"
     with zipfile.ZipFile(tmp_path / "dist/demo-1-py3-none-any.whl") as archive:
         archive.extractall(site)
@@ -172,8 +172,8 @@ def test_two_builds_in_different_folders_give_the_same_bytes(tmp_path: Path, ext
     digests = set()
     for folder in ("one", "a/much/longer path/two"):
         project = copy_fixture("reduce_cub", tmp_path / folder / "project", extra)
-        cache = str(tmp_path / folder / "cache")
-        assert pip_wheel(project, tmp_path / folder / "dist", CUDA_WHEEL_CACHE_DIR=cache).returncode == 0
+        environ = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / folder / "cache"), "CUDAARCHS": "80"}
+        assert build_wheel(project, tmp_path / folder / "dist", **environ).returncode == 0
         (wheel,) = (tmp_path / folder / "dist").glob("*.whl")
         digests.add(hashlib.sha256(wheel.read_bytes()).hexdigest())
     assert len(digests) == 1
@@ -182,7 +182,7 @@ def test_two_builds_in_different_folders_give_the_same_bytes(tmp_path: Path, ext
 @pytest.mark.slow
 def test_cudaarchs_overrides_for_one_build(tmp_path: Path, extra: str) -> None:
     project = copy_fixture("saxpy", tmp_path / "project", extra)
-    result = pip_wheel(project, tmp_path / "dist", CUDAARCHS="86-real;89-virtual")
+    result = build_wheel(project, tmp_path / "dist", CUDAARCHS="86-real;89-virtual")
     assert result.returncode == 0
     assert "saxpy_demo.kernels.saxpy: 1 kernel, cubin sm_86, ptx compute_89 (PTX 7.8), " in result.stdout
 
@@ -234,7 +234,7 @@ def test_pip_shows_the_compilers_message_by_default(tmp_path: Path, extra: str) 
 
 def test_options_in_the_hooks_own_table_are_an_error(make_project, tmp_path: Path) -> None:
     project = make_project(hook='[tool.hatch.build.targets.wheel.hooks.cuda]\narchitectures = "80"')
-    result = pip_wheel(project, tmp_path / "dist")
+    result = build_wheel(project, tmp_path / "dist")
     assert result.returncode != 0
     assert (
         "the table of the hook cuda has no options of its own: move architectures to [tool.cuda-wheel]."
@@ -246,23 +246,23 @@ def test_options_in_the_hooks_own_table_are_an_error(make_project, tmp_path: Pat
 def test_the_hook_has_two_names_of_which_a_project_uses_one(make_project, tmp_path: Path) -> None:
     alias = "[tool.hatch.build.targets.wheel.hooks.cuda-wheel]"
     table = '[tool.cuda-wheel]\narchitectures = "80-real"\n'
-    result = pip_wheel(make_project(table, hook=alias), tmp_path / "dist")
+    result = build_wheel(make_project(table, hook=alias), tmp_path / "dist")
     assert result.returncode == 0, result.stdout
     assert "demo/fill.fatbin" in contents(tmp_path / "dist/demo-1-py3-none-any.whl")
     # One table is for every target, the other for wheels.
-    result = pip_wheel(make_project(table, hook=f"[tool.hatch.build.hooks.cuda]\n{alias}"), tmp_path / "dist")
+    result = build_wheel(make_project(table, hook=f"[tool.hatch.build.hooks.cuda]\n{alias}"), tmp_path / "dist")
     assert result.returncode != 0
     assert (
         "pyproject.toml has tables of the hooks cuda and cuda-wheel, which are two names of one hook" in result.stdout
     )
-    result = pip_wheel(make_project(hook=f'{alias}\narchitectures = "80"'), tmp_path / "dist")
+    result = build_wheel(make_project(hook=f'{alias}\narchitectures = "80"'), tmp_path / "dist")
     assert "the table of the hook cuda-wheel has no options of its own" in result.stdout
 
 
 def test_a_wheel_of_a_project_without_the_hook_says_what_to_add(make_project, tmp_path: Path) -> None:
     attach = "import cuda_wheel\n__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)\n"
     project = make_project("[tool.cuda-wheel]\n", hook="", **{"demo/fill.cu": KERNEL, "demo/__init__.py": attach})
-    assert pip_wheel(project, tmp_path / "dist").returncode == 0
+    assert build_wheel(project, tmp_path / "dist").returncode == 0
     run(sys.executable, "-m", "zipfile", "-e", tmp_path / "dist/demo-1-py3-none-any.whl", tmp_path / "site")
     attached = run(sys.executable, "-c", "import demo", PYTHONPATH=str(tmp_path / "site"))
     (tmp_path / "site/demo/__init__.py").write_text("")
@@ -277,6 +277,6 @@ def test_a_source_outside_the_project_is_rejected(make_project, tmp_path: Path) 
     outside = tmp_path / "outside.cu"
     outside.write_text(KERNEL)
     project = make_project(f"[tool.hatch.build.targets.wheel.force-include]\n'{outside}' = 'demo/outside.cu'")
-    result = pip_wheel(project, tmp_path / "dist")
+    result = build_wheel(project, tmp_path / "dist")
     assert result.returncode != 0
     assert "outside.cu is for the wheel, but lies outside the project" in result.stdout

@@ -25,8 +25,9 @@ TABLE = '[tool.cuda-wheel]\narchitectures = "80"\n'
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Callable[..., Path]:
+def make(tmp_path: Path, kept_cache: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Return a function that creates a setuptools project from the end of its pyproject.toml and files."""
+    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", kept_cache)
 
     def make(tail: str = TABLE, **files: str) -> Path:
         root = tmp_path / "project"

@@ -11,7 +11,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.parts.attach import attached, not_attached
 from tests.support.attaching_package import FILES, INIT, built_wheel
-from tests.support.processes import run
+from tests.support.processes import run, run_cuda_wheel
 from tests.support.projects import KERNEL, ROOT
 
 pytestmark = pytest.mark.one_toolchain
@@ -143,7 +143,7 @@ def test_names_of_several_kernels_are_warned_of_and_explained(
     result = run(sys.executable, "-c", SHOW_CLASHES, PYTHONPATH=str(project), CUDA_VISIBLE_DEVICES="-1")
     assert result.stdout == CLASHES_SHOWN
     out = tmp_path / "out"
-    result = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", out, CUDAARCHS="80-real")
+    result = run_cuda_wheel("build", project, "-o", out, CUDAARCHS="80-real")
     warned = [line for line in result.stdout.splitlines() if "does not attach" in line]
     reasons = [line.split(": ", 1)[1] for line in CLASHES_SHOWN.splitlines()[:2]]
     assert warned == [

@@ -21,7 +21,7 @@ from cuda_wheel.runtime.errors import PARTS, ImageError, UnknownKernelError, Unk
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text, whole_fatbin
 from tests.support.driver import Driver
 from tests.support.loaded_modules import forget_package
-from tests.support.processes import run
+from tests.support.processes import run, run_cuda_wheel
 from tests.support.projects import pyproject_head, write_files
 
 SOURCE = """\
@@ -72,7 +72,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory, extra: str) -> Path:
 
 @pytest.fixture(scope="module")
 def built(tree: Path) -> Path:
-    result = run(sys.executable, "-m", "cuda_wheel", "build", tree, "-o", tree.with_name("out"))
+    result = run_cuda_wheel("build", tree, "-o", tree.with_name("out"))
     assert result.returncode == 0, result.stdout
     (tree.with_name("out") / "demo/__init__.py").touch()
     return tree.with_name("out")

@@ -17,7 +17,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.builder.compile_on_load import kept_modules
 from tests.support.driver import Driver
-from tests.support.processes import run
+from tests.support.processes import run_cuda_wheel
 from tests.support.projects import ROOT, pyproject_head, write_files
 from tests.support.variants import VARIANTS_TABLE, write_variants
 
@@ -51,7 +51,7 @@ def test_processes_compile_a_variant_once(tmp_path: Path, extra: str) -> None:
     head += '[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n[tool.hatch.build.targets.wheel.hooks.cuda]\n'
     table = VARIANTS_TABLE.replace('name = "demo.update"\n', 'name = "demo.update"\nspecialize = true\n')
     project = write_variants(tmp_path / "project", head, table)
-    built = run(sys.executable, "-m", "cuda_wheel", "build", project, "-o", tmp_path / "site")
+    built = run_cuda_wheel("build", project, "-o", tmp_path / "site")
     assert built.returncode == 0, built.stdout
     write_files(tmp_path / "site", **{"demo/__init__.py": ""})
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), str(ROOT)])}
