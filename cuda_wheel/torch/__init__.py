@@ -1,4 +1,4 @@
-"""PyTorch operators made of kernels, without C++.
+"""PyTorch operators made of kernels, without C++: declared as one launch, or Python functions that launch.
 
     swish = cuda_wheel.torch.operator(
         "demo::swish",
@@ -35,8 +35,16 @@ The parameters of a function are names of what it needs: inputs, and values befo
 `block`, `shared_memory`, `cluster`) may also name outputs. With a 0 in the grid, as for empty tensors, nothing is
 launched. Any other grid than one to three whole numbers is an error, also the None of a function without `return`.
 
-- `backward` makes the operator differentiable. It is a formula or a kernel, see below. Without it, PyTorch warns where
-  a gradient is asked for.
+- `kernel` may be a function too, which returns the name of a kernel or a tuple of its name and template arguments;
+  `kernels` lists what it may return, by names or a pattern such as "knn<*>". `variant` is a mapping of macros of one of
+  the module's variants, or a function that returns one. `more_arguments` maps the names of numbers that the operator
+  takes and the kernel does not to int, float or bool.
+- `backward` makes the operator differentiable. It is a formula or a kernel, see below. Without it, asking for a
+  gradient raises ArgumentError.
+- `jvp` makes it differentiable in forward mode: a function of `tangent_x` for each tensor input x, and of inputs and
+  outputs that it names, which returns the tangents of the outputs.
+- `vmap` is a rule for batches, as `torch.library.register_vmap` takes it. Without it, `torch.vmap` calls the operator
+  for one element after the other.
 - `autocast` is the element type to which autocast converts the floating-point inputs.
 - `non_contiguous` says what happens to a tensor that is not contiguous: "copy" (the default) makes it contiguous, and
   refuses it if the operator writes it; "refuse" raises ArgumentError; "pass" gives the kernel its address, and its
@@ -63,9 +71,26 @@ The gradient of an operator:
       )
       swish = cuda_wheel.torch.operator("demo::swish", ..., backward=gradient)
 
-Only the tensors that `backward` names are kept for it. Tensor subclasses, modes, `torch.vmap` and profilers see the
-operator as they see PyTorch's own. Forward-mode derivatives (`torch.func.jvp`, `torch.autograd.forward_ad`) and
-`torch.func.grad` are refused: PyTorch supports them for no operators of `torch.library`, and would return zeros.
+Only the tensors that `backward` names are kept for it. Tensor subclasses, modes, transforms of `torch.func` and
+profilers see the operator as they see PyTorch's own. Derivatives that the operator does not have are refused: they
+would be zero.
+
+An operator that is a Python function:
+
+    kernels = cuda_wheel.torch.kernels("demo.kernels.search")
+
+    @cuda_wheel.torch.operator("demo::nearest")
+    def nearest(points: Tensor, queries: Tensor) -> Tensor:
+        n, dimensions = points.shape
+        index = queries.new_empty(queries.size(0), dtype=torch.int64)
+        kernels["nearest", points.dtype, dimensions].launch(-(-n // 128), 128, points, queries, index, n)
+        return index
+
+Its annotations are the operator's schema. It runs as it is; with fake tensors it makes the shapes, and its launches
+only check their arguments. `writes` names the inputs that it changes; `read_only` those that kernels could write by
+their types, and do not; `outputs` the results, for `backward`; `random=True` says that it draws random numbers; `fake`
+is another function for the shapes. `backward`, `jvp`, `vmap`, `autocast` and `non_contiguous` are as above. The page
+"Host functions of an extension, in Python" of the documentation shows each by an example.
 
 An operator always launches on PyTorch's current stream, also inside `cuda_wheel.launch_stream`, because its outputs are
 memory of that stream. Tensors are checked against the kernel's parameters before the first launch with their GPUs and

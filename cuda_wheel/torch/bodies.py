@@ -157,6 +157,7 @@ class BodyFunctions(OperatorFunctions):
             "_known": set(),
             "_last": None,
             "_checks_running": checks_running,
+            "_increment_versions": _increment_versions,
         }
 
     def _first_call(self) -> Iterator[str]:
@@ -178,7 +179,7 @@ class BodyFunctions(OperatorFunctions):
         """Yield the lines that tell autograd which inputs change."""
         for each in self._inputs:
             if each.written and each.type == "Pointers":
-                yield f"for _each in {each.name}: _increment_version(_each)"
+                yield f"_increment_versions({each.name})"
             elif each.written:
                 there = f"if {each.name} is not None: " if each.is_optional else ""
                 yield f"{there}_increment_version({each.name})"
@@ -213,3 +214,15 @@ class BodyFunctions(OperatorFunctions):
             results = function(*values)
         call.check_results(results if isinstance(results, tuple) else [results])
         return results
+
+
+def _increment_versions(tensors: Sequence[Any]) -> None:
+    """Tell autograd that tensors change."""
+    import torch
+
+    if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9, and some before, take all at once
+        torch.autograd.graph.increment_version([each for each in tensors if each is not None])
+        return
+    for each in tensors:
+        if each is not None:
+            torch.autograd.graph.increment_version(each)

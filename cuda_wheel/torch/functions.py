@@ -6,6 +6,7 @@ the source uses begin with an underscore; those of arguments do not.
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 from cuda_wheel.operators.declarations import ARRAYS, InputArgument
@@ -53,6 +54,7 @@ class OperatorFunctions:
             "_refuse_tangents": self._refuse_tangents,
             "_device_of": _device_of,
             "_all_contiguous": _all_contiguous,
+            "_any_requires_grad": _any_requires_grad,
         }
         """Global names of the generated functions: name -> value."""
 
@@ -132,7 +134,7 @@ class OperatorFunctions:
             f"if _bits(_keys) != {plain.raw_repr()}: return _general(_keys, {self._passed})",
             *self._refusals(),
             *([f"{tangents}({self._passed})"] if with_tangents else []),
-            f"if ({self._require_gradients()}) and _grad_enabled(): return _differentiable({self._passed})",
+            f"if _grad_enabled() and ({self._require_gradients()}): return _differentiable({self._passed})",
             *self._prepared_call(),
         ]
         self._namespace |= {
@@ -163,10 +165,10 @@ class OperatorFunctions:
             *setting_defaults(self._inputs),
         ]
         if any(each.written for each in self._tensors):
-            lines.append(f"if ({self._require_gradients()}) and _grad_enabled(): _refuse_gradient()")
+            lines.append(f"if _grad_enabled() and ({self._require_gradients()}): _refuse_gradient()")
         elif differentiable is not None:
             lines.append(
-                f"if ({self._require_gradients()}) and _grad_enabled(): return _differentiable({self._passed})"
+                f"if _grad_enabled() and ({self._require_gradients()}): return _differentiable({self._passed})"
             )
         self._namespace |= {
             "_dispatched": dispatched,
@@ -208,10 +210,9 @@ class OperatorFunctions:
         return f"({name} is None or {condition})" if argument.is_optional else condition
 
     def _all_plain(self, tensors: Any) -> bool:
-        plain, strided = self._namespace["_plain"], self._torch.strided
-        return type(tensors) is list and False not in [
-            type(each) in plain and not each.is_nested and each.layout is strided for each in tensors
-        ]
+        # Sparse tensors have no addresses, and so are refused by the launch.
+        kinds = self._namespace["_plain"]
+        return type(tensors) is list and kinds.issuperset(map(type, tensors)) and True not in map(_is_nested, tensors)
 
     def shape_function(self) -> Callable[..., Any]:
         """Return the function that checks the inputs and makes the outputs, and launches nothing."""
@@ -267,14 +268,14 @@ class OperatorFunctions:
         if not self._has_jvp:
             yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(tensors)})"
         if any(each.written for each in self._tensors):
-            yield f"if ({self._require_gradients()}) and _grad_enabled(): _refuse_gradient()"
+            yield f"if _grad_enabled() and ({self._require_gradients()}): _refuse_gradient()"
 
     def _require_gradients(self) -> str:
         """Return the expression of whether any tensor requires a gradient."""
         conditions = []
         for each in self._tensors:
             if each.type == "Pointers":
-                conditions.append(f"True in [_each is not None and _each.requires_grad for _each in {each.name}]")
+                conditions.append(f"_any_requires_grad({each.name})")
             elif each.is_optional:
                 conditions.append(f"{each.name} is not None and {each.name}.requires_grad")
             else:
@@ -333,6 +334,9 @@ class OperatorFunctions:
         raise ArgumentError(f"{self._operator}: {name} must be contiguous{why}: pass {name}.contiguous()")
 
 
+_is_nested = attrgetter("is_nested")
+
+
 def _tensors_in(values: Sequence[Any]) -> Iterator[Any]:
     """Yield the tensors among an operator's arguments, also those in lists."""
     for value in values:
@@ -354,4 +358,8 @@ def _device_of(values: Sequence[Any]) -> int:
 
 
 def _all_contiguous(tensors: Sequence[Any]) -> bool:
-    return all(each is None or each.is_contiguous() for each in tensors)
+    return False not in [each is None or each.is_contiguous() for each in tensors]
+
+
+def _any_requires_grad(tensors: Sequence[Any]) -> bool:
+    return True in [each is not None and each.requires_grad for each in tensors]

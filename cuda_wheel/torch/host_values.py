@@ -76,13 +76,13 @@ def philox(increment: int, generator: Any = None) -> PhiloxState:
             return PhiloxState()
     import torch
 
-    if torch.cuda.is_current_stream_capturing():
+    if torch._C._cuda_isCurrentStreamCapturing():
         raise ArgumentError(
             "philox: a CUDA graph would repeat the same numbers in each replay: let the kernel read seed and offset "
             "from a tensor that torch.randint fills"
         )
     if generator is None:
-        generator = torch.cuda.default_generators[torch.cuda.current_device()]
+        generator = torch.cuda.default_generators[torch._C._cuda_getDevice()]
     offset = generator.get_offset()
     generator.set_offset(offset + (int(increment) + 3) // 4 * 4)
     return PhiloxState(generator.initial_seed() & (1 << 64) - 1, offset)

@@ -36,7 +36,8 @@ def kernels(module: str, **variant: Any) -> "ModuleKernels":
 class ModuleKernels:
     """The kernels of a module by name, or by name and template arguments.
 
-    A template argument is an element type of PyTorch, a whole number, True, False, or a string of C++. Where an
+    A template argument is an element type of PyTorch, a whole number, True, False, a string of C++, or a tuple of
+    another template's name and arguments, such as ("Sum", torch.float16). Where an
     operator is called with fake tensors, as while PyTorch compiles, launches only check their arguments; sizes that are
     not known then may be template arguments.
     """
@@ -95,6 +96,12 @@ class ModuleKernels:
         kernel = load(self.module, device=device, **self._macros)[instance_name(name)]
         launch = loaded[name] = KernelLaunch(kernel)
         return launch
+
+    @property
+    def globals(self) -> Mapping[str, Any]:
+        """The module's `__device__` and `__constant__` variables by name, loaded for the current GPU; see
+        `Module.globals`."""
+        return load(self.module, device=current_device() or 0, **self._macros).globals
 
     @property
     def _manifest(self) -> Manifest:
@@ -213,6 +220,8 @@ def _argument(value: Any) -> str:
     """Return a template argument in C++."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return instance_name(value)
     if isinstance(value, str):
         return value
     found = _CPP_TYPES.get(str(value).removeprefix("torch."))

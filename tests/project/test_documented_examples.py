@@ -103,8 +103,9 @@ def built_manifests(project: Path, folder: Path, cuda_wheel) -> Iterator[Manifes
 
 
 def test_parts_of_the_examples_are_as_in_their_files() -> None:
-    shown = [block for block in blocks(ROOT / "docs/gallery.md") if block.title]
-    assert len(shown) > 8
+    pages = [blocks(ROOT / "docs" / page) for page in ("gallery.md", "how-to/torch-functions.md")]
+    assert all(sum(bool(block.title) for block in page) > 8 for page in pages)
+    shown = [block for page in pages for block in page if block.title]
     assert [each.title for each in shown if each.text not in (ROOT / each.title).read_text(encoding="utf-8")] == []
 
 

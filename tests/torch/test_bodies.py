@@ -207,6 +207,7 @@ def test_unknown_template_arguments_match_any(module: Make) -> None:
     [
         (("k", torch.float16, 3, True), "k<__half, 3, true>"),
         (("k", "Sum<float>", -1), "k<Sum<float>, -1>"),
+        (("k", ("Sum", torch.bfloat16, 2), torch.int64), "k<Sum<__nv_bfloat16, 2>, long>"),
         (("k",), "k"),
         ("k<float>", "k<float>"),
     ],
@@ -407,8 +408,8 @@ def test_random_states(name: str, module: Make, monkeypatch: pytest.MonkeyPatch)
             return 42
 
     generator = Generator()
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch._C, "_cuda_isCurrentStreamCapturing", lambda: False, raising=False)
+    monkeypatch.setattr(torch._C, "_cuda_getDevice", lambda: 0, raising=False)
     monkeypatch.setattr(torch.cuda, "default_generators", [generator])
     kernels = module(StandIn("fill", "float*, long, long", lambda out, seed, offset: out.fill_(seed + offset)))
 
@@ -425,7 +426,7 @@ def test_random_states(name: str, module: Make, monkeypatch: pytest.MonkeyPatch)
     undeclared = cuda_wheel.torch.operator(f"{name}b", noise)
     with pytest.raises(ArgumentError, match=f"^{name}b draws random numbers: declare it with random=True"):
         undeclared(torch.ones(1))
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    monkeypatch.setattr(torch._C, "_cuda_isCurrentStreamCapturing", lambda: True, raising=False)
     with pytest.raises(ArgumentError, match="a CUDA graph would repeat the same numbers"):
         cuda_wheel.torch.philox(4)
 

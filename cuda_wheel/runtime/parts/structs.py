@@ -46,6 +46,8 @@ class StructConverter(Converter):
         self._size = size
         self._complex = COMPLEX.search(cpp) is not None
         self._vector = vector_format(size, cpp)
+        self._ctypes: set[type] = set()
+        """Types of ctypes structures that were accepted, whose values need no more than a copy."""
         self._help = ""
         if cpp in ("CUtensorMap", "CUtensorMap_st"):
             self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map"
@@ -63,8 +65,16 @@ class StructConverter(Converter):
 
     def convert(self, value: Any, kept: "Kept") -> bytes:
         """Return the bytes of an argument; raise TypeError for what is none."""
+        kind = type(value)
+        if kind in self._ctypes:
+            return bytes(value)
+        if kind is bytes and len(value) == self._size and not self._vector:
+            return value  # type: ignore[no-any-return]
         if getattr(value, "kept_by_launches", False):  # a tensor map, whose array the kernel uses
             kept.append((value, None))
+        elif isinstance(value, ctypes.Structure) and ctypes.sizeof(value) == self._size and not self._vector:
+            self._ctypes.add(kind)
+            return bytes(value)
         if hasattr(value, "struct_of_size"):  # a struct with several layouts
             value = value.struct_of_size(self._size)
         value = plain_number(value)
