@@ -6,7 +6,6 @@ the source uses begin with an underscore; those of arguments do not.
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
 from typing import Any
 
 from cuda_wheel.operators.declarations import ARRAYS, InputArgument
@@ -204,7 +203,8 @@ class OperatorFunctions:
             "bool": f"_type({name}) is _bool",
             "Other": f"_type({name}) is _str",
         }
-        plain = f"_type({name}) in _plain and not {name}.is_nested"
+        lazy = f"{name}.is_neg() or {name}.is_conj()"  # which the dispatcher computes
+        plain = f"_type({name}) in _plain and not ({name}.is_nested or {lazy})"
         plain += f" and {name}.layout is _strided" if self._non_contiguous == "pass" else ""
         condition = conditions.get(argument.type, plain)
         return f"({name} is None or {condition})" if argument.is_optional else condition
@@ -212,7 +212,8 @@ class OperatorFunctions:
     def _all_plain(self, tensors: Any) -> bool:
         # Sparse tensors have no addresses, and so are refused by the launch.
         kinds = self._namespace["_plain"]
-        return type(tensors) is list and kinds.issuperset(map(type, tensors)) and True not in map(_is_nested, tensors)
+        are_plain = type(tensors) is list and kinds.issuperset(map(type, tensors))
+        return are_plain and True not in [each.is_nested or each.is_neg() or each.is_conj() for each in tensors]
 
     def shape_function(self) -> Callable[..., Any]:
         """Return the function that checks the inputs and makes the outputs, and launches nothing."""
@@ -332,9 +333,6 @@ class OperatorFunctions:
         written = any(each.name == name and each.written for each in self._inputs)
         why = ", because the operator writes it" if written and self._non_contiguous == "copy" else ""
         raise ArgumentError(f"{self._operator}: {name} must be contiguous{why}: pass {name}.contiguous()")
-
-
-_is_nested = attrgetter("is_nested")
 
 
 def _tensors_in(values: Sequence[Any]) -> Iterator[Any]:
