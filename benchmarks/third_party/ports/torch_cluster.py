@@ -69,12 +69,10 @@ def graclus(rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> Tensor
 
 def colorized(out: Tensor, launch: tuple[int, int]) -> bool:
     """Colour the nodes that have none, and return whether there was none."""
-    start = graclus_kernels["init_done_kernel"]
-    start.launch(1, 1)
+    graclus_kernels["init_done_kernel"].launch(1, 1)
     bernoulli = torch.full_like(out, 0.53406, dtype=torch.float).bernoulli()
     graclus_kernels["colorize_kernel"].launch(*launch, out, bernoulli, out.size(0))
-    done = start.kernel.module.globals["done_d"]
-    return done.read(stream=torch.cuda.current_stream()) != b"\0"
+    return graclus_kernels.globals["done_d"].read(stream=torch.cuda.current_stream()) != b"\0"
 
 
 @operator("ported_torch_cluster::grid")
