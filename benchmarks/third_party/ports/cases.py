@@ -192,7 +192,12 @@ def of_torch_cluster(original: Any, port: Any, home: Path) -> Iterator[Case]:
         yield both(
             f"{kind}, own limits",
             "grid",
-            lambda dtype=dtype: (whole(2, 99, low=0, high=100, dtype=dtype).t(), on_gpu([5, 7], dtype=dtype), None, None),
+            lambda dtype=dtype: (
+                whole(2, 99, low=0, high=100, dtype=dtype).t(),
+                on_gpu([5, 7], dtype=dtype),
+                None,
+                None,
+            ),
         )
         yield both(
             f"{kind}, weighted",
