@@ -265,7 +265,7 @@ def of_ball_query(original: Any, port: Any) -> Iterator[Case]:
     def ball(what: str, arguments: Callable[[], Sequence[Any]], launches: int = 0) -> Case:
         return Case(f"ball_query, {what}", original.ball_query, port.ball_query, arguments, launches)
 
-    yield ball("", lambda: (*clouds(3), 8, 0.4, False), launches=1)
+    yield ball("small", lambda: (*clouds(3), 8, 0.4, False), launches=1)
     yield ball("cube", lambda: (*clouds(3), 8, 0.4, True))
     yield ball("radius 0.1", lambda: (*clouds(5, p1=700), 4, 0.1, False))
     yield ball("strides", lambda: (*strided(clouds(6)), 8, 0.6, False))
