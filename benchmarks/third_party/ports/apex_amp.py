@@ -92,20 +92,18 @@ def multi_tensor_apply(
     kernel: Any, chunk_size: int, noop_flag: Tensor, lists: Sequence[Sequence[Tensor]], *arguments: Any
 ) -> None:
     """Launch a kernel on every chunk of the tensors. Its functor, the fourth parameter, is an empty struct."""
-    sizes = tuple([tensor.numel() for tensor in lists[0]])
+    sizes = tuple(map(Tensor.numel, lists[0]))
     for each in lists:
-        require(each is lists[0] or tuple([tensor.numel() for tensor in each]) == sizes, "Size mismatch")
-        # A generator in all() would take twice the time of the list.
-        is_dense = [tensor.is_contiguous() or is_channels_last(tensor) for tensor in each]
-        require(False not in is_dense, "A tensor was not contiguous.")
+        require(each is lists[0] or tuple(map(Tensor.numel, each)) == sizes, "Size mismatch")
+        require(all(map(Tensor.is_contiguous, each)) or all(map(is_dense, each)), "A tensor was not contiguous.")
     for tensors, blocks, common in plan(sizes, chunk_size, len(lists)):
         list_metadata = packed(common, addresses=[each[tensors] for each in lists])
         kernel.launch(blocks, 512, chunk_size, noop_flag, list_metadata, b"\0", *arguments)
 
 
-def is_channels_last(tensor: Tensor) -> bool:
-    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
-    return tensor.dim() in formats and tensor.is_contiguous(memory_format=formats[tensor.dim()])
+def is_dense(tensor: Tensor) -> bool:
+    format = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim(), torch.contiguous_format)
+    return tensor.is_contiguous() or tensor.is_contiguous(memory_format=format)
 
 
 @operator(
@@ -148,7 +146,7 @@ def l2norm(
     output = norm.new_zeros(320)
     chunks, output_per_tensor = -1, None
     if per_tensor:
-        chunks = max(-(-tensor.numel() // chunk_size) for tensor in tensors)
+        chunks = -(-max(map(Tensor.numel, tensors)) // chunk_size)
         output_per_tensor = norm.new_zeros(len(tensors) * chunks)
     functor = "L2NormFunctor", tensors[0].dtype
     kernel = l2norm_kernels[
