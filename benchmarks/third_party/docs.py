@@ -6,11 +6,13 @@ list others.toml, which judge.py judged: `docs.py --suites RESULT.json JUDGED.js
 list held_out.toml: `docs.py --held-out RESULT.json NO_SETTINGS.json PAGE.md`. `--alone` formats what alone.py measured:
 `docs.py --alone RESULT.json PAGE.md`; `--times` what times.py measured: `docs.py --times TIMES.json [MORE] PAGE.md`.
 `docs.py --chosen RESULT.json [MORE] PAGE.md` formats the list chosen_by_rule.toml.
-Each of the six writes its own part of the page and keeps the others.
+`docs.py --ports COMPARED.json TESTED.json PAGE.md` formats what compare.py and own_tests.py of `ports` found.
+Each of the seven writes its own part of the page and keeps the others.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 import sys
@@ -19,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import tomllib
 
@@ -28,16 +31,18 @@ from _results import Report, table
 from corpus import Package, packages, sources
 from judge import Verdict, of_the_source
 from measure import Outcome, read_records
+from ports.results import OURS, THEIRS, calls, is_as_the_original, tests, times, timings
 from times import Times, comparable
 
-__all__ = ["alone", "beside_nvcc", "cause", "chosen", "held_out", "markdown", "suites"]
+__all__ = ["alone", "beside_nvcc", "cause", "chosen", "held_out", "markdown", "ported", "suites"]
 
 HELD_OUT = "# Packages that were not used for development"
 SUITES = "# Samples and benchmark suites"
 ALONE = "# The time that host code takes"
 TIMES = "# The time beside nvcc"
 CHOSEN = "# Forty more packages"
-MARKS = ("# Files", HELD_OUT, SUITES, ALONE, TIMES, CHOSEN)
+PORTS = "# Host functions in Python"
+MARKS = ("# Files", HELD_OUT, SUITES, ALONE, TIMES, CHOSEN, PORTS)
 HELD_OUT_LIST = Path(__file__).parent / "held_out.toml"
 OTHERS = Path(__file__).parent / "others.toml"
 CHOSEN_LIST = Path(__file__).parent / "chosen_by_rule.toml"
@@ -69,6 +74,22 @@ RULE_OF_SUITES = """\
 and options of its program's build, by `measure.py` with NVRTC 12.9.86 and, with cuRAND's headers from their package,
 for sm_80. `judge.py` compiles it with nvcc 13.0.88 and with NVRTC 13.0.88, and compares their kernels. Measured on 22
 November 2026, when host code that does not compile was left out without being asked: now it is an error."""
+
+RULE_OF_PORTS = """\
+`benchmarks/third_party/ports` has the host functions of five extensions, all or those of some files, as Python
+functions ([How to write them](how-to/torch-functions.md)). Their kernels are compiled from the unedited files.
+`compare.py` builds the originals with nvcc and PyTorch's headers, and calls both with equal inputs: element types, odd
+sizes, no elements, strides. A call has the same bits if all results have, and all tensors that it changes. Where
+threads add in any order, two calls of the original differ too. Lines have code: no comments, no empty lines."""
+
+RULE_OF_PORT_TIMES = """\
+The time of a call with small inputs, so that it is the host's: allocations, checks and launches, 400 calls in a row,
+medians of {rounds} rounds. The goal is at most 1.5 times the C++, 1.25 times with three launches or more."""
+
+RULE_OF_PORT_TESTS = """\
+`own_tests.py` runs the packages' own tests of these functions, unedited, with the Python functions in place of the
+extension. Deselected are tests of C++ for the CPU, which has no port. The tests of apex_transducer with dropout are
+expected failures whatever runs them: their reference cannot be differentiated."""
 
 RULE_OF_ALONE = """\
 `benchmarks/third_party/alone.py` compiles files of the corpus as they are, and their kernels alone: the same files
@@ -306,6 +327,31 @@ def beside_nvcc(found: Iterable[Times]) -> str:
     return "\n\n".join([TIMES, RULE_OF_TIMES, "\n".join(lines), table(rows)]) + "\n"
 
 
+def ported(results: Mapping[str, Mapping[str, Any]], tested: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the part of the page about host functions in Python."""
+    machine = next((each["machine"] for each in results.values() if "machine" in each), None)
+    on = f" on {machine['gpu']}, PyTorch {machine['torch']}, Python {machine['python']}" if machine else ""
+    verdicts = {f"{name}: {call}": each for name in results for call, each in results[name].get("calls", {}).items()}
+    same = sum(each == "same bits" for each in verdicts.values())
+    alike = sum(map(is_as_the_original, verdicts.values()))
+    counts = f"{same} have the same bits; {alike} differ as two calls of the original do"
+    lines = [f"- {len(verdicts)} calls were compared{on}: {counts}."]
+    as_theirs = [call for call, each in verdicts.items() if each == "same bits" or is_as_the_original(each)]
+    wrong = [f"{call}: {each}" for call, each in verdicts.items() if call not in as_theirs]
+    lines += [f"- **{each}**" for each in wrong]
+    timed = [*timings(results)]
+    missed = [
+        each.median(OURS) / each.median(THEIRS) for each in timed if not all(goal.met(each) for goal in each.goals)
+    ]
+    about = f"- {len(timed) - len(missed)} of {len(timed)} calls meet the goal."
+    if missed:
+        about += f" The others take {min(missed):.2f} to {max(missed):.2f} times as long as the C++."
+    rounds = max((len(each.values[OURS]) for each in timed), default=0)
+    times_rule = RULE_OF_PORT_TIMES.format(rounds=rounds)
+    compared = [PORTS, RULE_OF_PORTS, "\n".join(lines), calls(results)]
+    return "\n\n".join([*compared, times_rule, about, times(results), RULE_OF_PORT_TESTS, tests(tested)]) + "\n"
+
+
 def _comparison(verdicts: Iterable[Verdict]) -> str:
     """Return how the kernels compare in files that both compile."""
     both = [each for each in verdicts if each.ours == each.nvcc == "compiled"]
@@ -378,12 +424,18 @@ def _chosen_part(results: Sequence[Path]) -> str:
     return chosen([each for path in results for each in _outcomes(path)])
 
 
+def _ports_part(results: Sequence[Path]) -> str:
+    compared, tested = (json.loads(path.read_text(encoding="utf-8")) for path in results)
+    return ported(compared, tested)
+
+
 PARTS: dict[str, Callable[[Sequence[Path]], str]] = {
     "--held-out": _held_out_part,
     "--suites": _suites_part,
     "--alone": _alone_part,
     "--times": _times_part,
     "--chosen": _chosen_part,
+    "--ports": _ports_part,
 }
 """Option -> function that makes the part from files of results. The parts follow the first one in this order."""
 

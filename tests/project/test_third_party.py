@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,6 +32,8 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         "judge",
         "machine_code",
         "docs",
+        "ports",
+        "ports.results",
         "times",
         "_results",
         "_interleave",
@@ -214,7 +216,7 @@ def test_the_page_has_the_median_of_the_ratios_beside_the_goal(scripts: SimpleNa
     (tmp_path / "page.md").write_text("# Files of Python packages\n\nText.\n")
     for _ in range(2):
         scripts.docs.main(["--alone", str(tmp_path / "alone.json"), str(tmp_path / "page.md")])
-    first, *_, page, _, _ = scripts.docs.parts_of(tmp_path / "page.md")
+    first, *_, page, _, _, _ = scripts.docs.parts_of(tmp_path / "page.md")
     assert first == "# Files of Python packages\n\nText.\n"
     assert "- The median of the ratios is 1.15; the goal is at most 1.2." in page
     assert "- Host code takes 0.10 s more for each target (median)" in page
@@ -236,7 +238,7 @@ def test_the_page_names_the_files_that_take_longer_than_with_nvcc(scripts: Simpl
     more.write_text(json.dumps([{**records[0], "key": "e.cu"}]))  # measured again
     page.write_text("# Files of Python packages\n\nText.\n")
     scripts.docs.main(["--times", str(first), str(more), str(page)])
-    kept, *_, part, _ = scripts.docs.parts_of(page)
+    kept, *_, part, _, _ = scripts.docs.parts_of(page)
     assert kept == "# Files of Python packages\n\nText.\n"
     assert "- 3 files were timed. nvcc was stopped in 2 of them.\n- 1 of them take longer than with nvcc:" in part
     assert "| b.cu | 6.0 | 9.0 | 1.50 |" in part
@@ -304,3 +306,40 @@ def test_the_forty_packages_count_what_their_dependencies_allow(scripts: SimpleN
     page = scripts.docs.chosen(outcomes)
     assert f"| used for development | {len(every)} | 1 | 1 | 1 | {len(every) - 5} | 1 | 1 |" in page
     assert "| 1 | timeout: not compiled after 600 s | " in page
+
+
+def test_the_page_has_the_calls_of_ports_with_other_bits_and_those_that_take_long(
+    scripts: SimpleNamespace, tmp_path: Path
+) -> None:
+    def timing(title: str, ours: list[float]) -> dict[str, object]:
+        values = {"C++ extension": [10.0, 11.0, 9.0], "cuda_wheel.torch.operator": ours}
+        goal = scripts.results.Goal("cuda_wheel.torch.operator", "C++ extension", 1.5)
+        return asdict(scripts.results.Result(title, "1 launch", "µs", values, "C++ extension", goals=[goal]))
+
+    calls = {"a": "same bits", "b": "close: tensor 0", "c": "DIFFERS: tensor 1", "d": "FAILED: ValueError: e"}
+    ported = {"lines": 19, "host_lines": 66, "calls": calls}
+    ported |= {"timings": [timing("knn: fast", [15.0, 14.0, 30.0]), timing("knn: slow", [15.1, 15.2, 1.0])]}
+    counts = dict.fromkeys(("passed", "failed", "error", "skipped", "xfailed", "xpassed", "deselected"), 0)
+    tested = {"knn_cuda": counts | {"passed": 9, "deselected": 2}, "apex_amp": {"stopped": "exit code 1"}}
+    for name, content in (
+        ("compared", {"knn_cuda": ported, "apex_amp": {"failed": "no nvcc\nlog"}}),
+        ("tested", tested),
+    ):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    page = tmp_path / "page.md"
+    page.write_text("# Files\n\nOf 9.\n\n# Host functions in Python\n\nOld.\n")
+    scripts.docs.main(["--ports", str(tmp_path / "compared.json"), str(tmp_path / "tested.json"), str(page)])
+    first, *_, part = scripts.docs.parts_of(page)
+    assert first == "# Files\n\nOf 9.\n"
+    assert "Old." not in part
+    assert "- 4 calls were compared: 1 have the same bits; 1 differ as two calls of the original do." in part
+    assert "- **knn_cuda: c: DIFFERS: tensor 1**\n- **knn_cuda: d: FAILED: ValueError: e**" in part
+    assert "three launches | 66 | 19 | 4 | 1 | 1 |" in part
+    assert "| apex_amp | **no nvcc** |" in part
+    assert "- 1 of 2 calls meet the goal. The others take 1.51 to 1.51 times as long as the C++." in part
+    assert (
+        "| knn: fast | 1 | 10.0 | 15.0 | 1.50 | 1.5, met |\n| knn: slow | 1 | 10.0 | 15.1 | 1.51 | 1.5, **missed** |"
+        in part
+    )
+    assert "| package | passed | failed | deselected |" in part
+    assert "| knn_cuda | 9 | 0 | 2 |\n| apex_amp | **exit code 1** | **exit code 1** | **exit code 1** |" in part

@@ -23,7 +23,6 @@ l2norm_kernels = cuda_wheel.torch.kernels("ported_apex_amp.multi_tensor_l2norm_k
 TENSORS = {1: 110, 2: 64}
 """Lists of tensors -> tensors of each that a launch takes."""
 BLOCKS = 320
-CPP = {torch.float32: "float", torch.float16: "c10::Half", torch.bfloat16: "c10::BFloat16"}
 
 
 def require(condition: bool, what: str = "Input mismatch") -> None:
@@ -93,20 +92,18 @@ def multi_tensor_apply(
     kernel: Any, chunk_size: int, noop_flag: Tensor, lists: Sequence[Sequence[Tensor]], *arguments: Any
 ) -> None:
     """Launch a kernel on every chunk of the tensors. Its functor, the fourth parameter, is an empty struct."""
-    sizes = tuple([tensor.numel() for tensor in lists[0]])
+    sizes = tuple(map(Tensor.numel, lists[0]))
     for each in lists:
-        require(len(each) == len(sizes), "Size mismatch among tensor lists")
-        require(tuple([tensor.numel() for tensor in each]) == sizes, "Size mismatch")
-        is_dense = [tensor.is_contiguous() or is_channels_last(tensor) for tensor in each]
-        require(False not in is_dense, "A tensor was not contiguous.")
+        require(each is lists[0] or tuple(map(Tensor.numel, each)) == sizes, "Size mismatch")
+        require(all(map(Tensor.is_contiguous, each)) or all(map(is_dense, each)), "A tensor was not contiguous.")
     for tensors, blocks, common in plan(sizes, chunk_size, len(lists)):
         list_metadata = packed(common, addresses=[each[tensors] for each in lists])
         kernel.launch(blocks, 512, chunk_size, noop_flag, list_metadata, b"\0", *arguments)
 
 
-def is_channels_last(tensor: Tensor) -> bool:
-    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
-    return tensor.dim() in formats and tensor.is_contiguous(memory_format=formats[tensor.dim()])
+def is_dense(tensor: Tensor) -> bool:
+    format = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim(), torch.contiguous_format)
+    return tensor.is_contiguous() or tensor.is_contiguous(memory_format=format)
 
 
 @operator(
@@ -117,24 +114,21 @@ def is_channels_last(tensor: Tensor) -> bool:
     fake=lambda *arguments: None,
 )
 def scale_(chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], scaled: list[Tensor], scale: float) -> None:
-    functor = f"ScaleFunctor<{CPP[tensors[0].dtype]}, {CPP[scaled[0].dtype]}>"
+    functor = "ScaleFunctor", tensors[0].dtype, scaled[0].dtype
     kernel = scale_kernels["multi_tensor_apply_kernel", "TensorListMetadata<2>", functor, "float"]
     multi_tensor_apply(kernel, chunk_size, noop_flag, (tensors, scaled), scale)
 
 
 def multi_tensor_scale(chunk_size: int, noop_flag: Tensor, tensor_lists: list[list[Tensor]], scale: float) -> None:
-    scale_(chunk_size, noop_flag, *tensor_lists, scale)
+    scale_(chunk_size, noop_flag, *tensor_lists, float(scale))  # the package also passes a tensor with a number
 
 
 def norms_of(
     chunk_size: int, noop_flag: Tensor, tensors: list[Tensor], per_tensor: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Make the outputs: the norm of all, and those of each."""
-
-    def floats(size: int) -> Tensor:
-        return torch.empty(size, dtype=torch.float, device=tensors[0].device)
-
-    return floats(1), floats(len(tensors) if per_tensor else 0)
+    norm = tensors[0].new_empty(1, dtype=torch.float)
+    return norm, norm.new_empty(len(tensors) if per_tensor else 0)
 
 
 @operator(
@@ -152,9 +146,9 @@ def l2norm(
     output = norm.new_zeros(320)
     chunks, output_per_tensor = -1, None
     if per_tensor:
-        chunks = max(-(-tensor.numel() // chunk_size) for tensor in tensors)
+        chunks = -(-max(map(Tensor.numel, tensors)) // chunk_size)
         output_per_tensor = norm.new_zeros(len(tensors) * chunks)
-    functor = f"L2NormFunctor<{CPP[tensors[0].dtype]}>"
+    functor = "L2NormFunctor", tensors[0].dtype
     kernel = l2norm_kernels[
         "multi_tensor_apply_kernel", "TensorListMetadata<1>", functor, "float*", "float*", "bool", "int"
     ]

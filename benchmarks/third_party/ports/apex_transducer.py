@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 import cuda_wheel.torch
-from cuda_wheel.torch import operator, philox
+from cuda_wheel.torch import PhiloxState, operator, philox
 
 kernels = cuda_wheel.torch.kernels("ported_apex_transducer.transducer_joint_kernel")
 
@@ -41,15 +41,14 @@ def joint(
     shape = (packed_batch, hidden) if pack_output else (batch, max_f, max_g, hidden)
     sum = f.new_empty(shape)
     mask = f.new_empty(shape if masked else 0, dtype=torch.uint8)
-    offset = batch_offset if pack_output else None
-    threads = torch.sym_min(128, -(-hidden // 32) * 32)
+    threads = min(128, -(-hidden // 32) * 32)
     if opt == 0:
         kernels["transducer_joint_forward", f.dtype, "OffsetCalFwd"].launch(
-            (max_g, max_f, batch), threads, f, g, f_len, g_len, offset, max_f, max_g, hidden, pack_output, sum
+            (max_g, max_f, batch), threads, f, g, f_len, g_len, batch_offset, max_f, max_g, hidden, pack_output, sum
         )
         return sum, mask
     require(tile_size in (1, 2, 4), f"Expected tileSize to be in [1, 2, 4], but got {tile_size}")
-    state = philox(tile_size * tile_size if masked else 0)
+    state = philox(tile_size * tile_size) if masked else PhiloxState()
     keep = 1 - ctypes.c_float(dropout_prob).value  # the host function subtracts a float
     grid = -(-max_g // tile_size) * -(-hidden // threads), -(-max_f // tile_size), batch
     sizes = max_f, max_g, hidden, threads
@@ -61,7 +60,7 @@ def joint(
         g,
         f_len,
         g_len,
-        offset,
+        batch_offset,
         *sizes,
         pack_output,
         relu,
@@ -74,9 +73,11 @@ def joint(
     return sum, mask
 
 
-def forward(*arguments) -> list[Tensor]:
-    sum, mask = joint(*arguments)
-    return [sum, mask] if mask.numel() else [sum]
+def forward(f, g, f_len, g_len, batch_offset, packed_batch, opt, pack_output, relu, dropout, *rest) -> list[Tensor]:
+    # The package passes a tensor on the CPU as the offset that is not needed, and a tensor with a number as the size.
+    offset, size = (batch_offset, int(packed_batch)) if pack_output else (None, 0)
+    sum, mask = joint(f, g, f_len, g_len, offset, size, opt, pack_output, relu, dropout, *rest)
+    return [sum, mask] if dropout or relu else [sum]
 
 
 @operator("ported_apex_transducer::backward", non_contiguous="refuse", outputs="f_grad, g_grad")
@@ -110,7 +111,7 @@ def joint_gradient(
         mask,
         f_len,
         g_len,
-        batch_offset if pack_output else None,
+        batch_offset,
         max_f_len,
         max_g_len,
         hidden,
@@ -123,5 +124,7 @@ def joint_gradient(
     return f_grad, g_grad
 
 
-def backward(inputs: list[Tensor], *arguments) -> list[Tensor]:
-    return list(joint_gradient(inputs[0], inputs[1] if len(inputs) == 2 else None, *arguments))
+def backward(inputs, f_len, g_len, batch_offset, max_f_len, max_g_len, pack_output, scale) -> list[Tensor]:
+    mask = inputs[1] if len(inputs) == 2 else None
+    offset = batch_offset if pack_output else None
+    return list(joint_gradient(inputs[0], mask, f_len, g_len, offset, max_f_len, max_g_len, pack_output, scale))

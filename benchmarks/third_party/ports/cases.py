@@ -192,7 +192,12 @@ def of_torch_cluster(original: Any, port: Any, home: Path) -> Iterator[Case]:
         yield both(
             f"{kind}, own limits",
             "grid",
-            lambda dtype=dtype: (whole(2, 99, low=0, high=100, dtype=dtype).t(), on_gpu([5, 7], dtype=dtype)),
+            lambda dtype=dtype: (
+                whole(2, 99, low=0, high=100, dtype=dtype).t(),
+                on_gpu([5, 7], dtype=dtype),
+                None,
+                None,
+            ),
         )
         yield both(
             f"{kind}, weighted",
@@ -201,8 +206,8 @@ def of_torch_cluster(original: Any, port: Any, home: Path) -> Iterator[Case]:
             is_racy=True,
             launches=5 if dtype == torch.float else 0,
         )
-    yield both("", "graclus", lambda: graph(61), is_racy=True)
-    yield both("2,000 nodes", "graclus", lambda: graph(2000), is_racy=True)
+    yield both("", "graclus", lambda: (*graph(61), None), is_racy=True)
+    yield both("2,000 nodes", "graclus", lambda: (*graph(2000), None), is_racy=True)
     yield both("", "random_walk", lambda: (*graph(61), torch.arange(61, device=DEVICE), 10, 1.0, 1.0), launches=1)
     yield both("no steps", "random_walk", lambda: (*graph(61), torch.arange(61, device=DEVICE), 0, 1.0, 1.0))
     yield both(
@@ -260,7 +265,7 @@ def of_ball_query(original: Any, port: Any) -> Iterator[Case]:
     def ball(what: str, arguments: Callable[[], Sequence[Any]], launches: int = 0) -> Case:
         return Case(f"ball_query, {what}", original.ball_query, port.ball_query, arguments, launches)
 
-    yield ball("", lambda: (*clouds(3), 8, 0.4, False), launches=1)
+    yield ball("small", lambda: (*clouds(3), 8, 0.4, False), launches=1)
     yield ball("cube", lambda: (*clouds(3), 8, 0.4, True))
     yield ball("radius 0.1", lambda: (*clouds(5, p1=700), 4, 0.1, False))
     yield ball("strides", lambda: (*strided(clouds(6)), 8, 0.6, False))

@@ -28,7 +28,6 @@ import ast
 import importlib
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -47,12 +46,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[3]))  # run from a checkout, without installing it
 
 from corpus import Package, packages
+from results import OURS, THEIRS, calls, times
 
 __all__ = ["lines_of"]
 
 HERE = Path(__file__).parent
 
-OURS, THEIRS = "cuda_wheel.torch.operator", "C++ extension"
 HOST_LINES = {"knn_cuda": 66, "torch_cluster": 287, "pytorch3d": 639, "apex_amp": 119, "apex_transducer": 188}
 """Lines of the C++ host functions that are ported, with the templates that choose their kernels; no comments, empty
 lines, or functions for the CPU."""
@@ -238,38 +237,18 @@ def run_package(package: Package, folder: Path, rounds: int) -> dict[str, Any]:
                 found[f"{case.name}, timed"] = f"FAILED: {type(error).__name__}: {error}"[:1000]
                 traceback.print_exc()
     counted = {"lines": lines_of(HERE / f"{package.name}.py"), "host_lines": HOST_LINES[package.name]}
-    return counted | {"calls": found, "timings": timings}
+    machine = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "python": sys.version.split()[0]}
+    return counted | {"calls": found, "timings": timings, "machine": machine}
 
 
-def summary(results: dict[str, dict[str, Any]]) -> str:
-    """Return a table of what was compared, and one of the times."""
-    lines = [
-        "",
-        "| package | lines | of C++ | calls | same bits | others |",
-        "| --- | --- | --- | --- | --- | --- |",
+def others(results: dict[str, dict[str, Any]]) -> list[str]:
+    """Return the verdicts of the calls that did not give the same bits."""
+    return [
+        f"{name}: {call}: {each}"
+        for name, result in results.items()
+        for call, each in result.get("calls", {}).items()
+        if each != "same bits"
     ]
-    for name, result in results.items():
-        if "failed" in result:
-            lines.append(f"| {name} | | | | | {result['failed'].splitlines()[0]} |")
-            continue
-        calls = result["calls"]
-        same = sum(each == "same bits" for each in calls.values())
-        others = "; ".join(f"{call}: {each}" for call, each in calls.items() if each != "same bits")
-        lines.append(
-            f"| {name} | {result['lines']} | {result['host_lines']} | {len(calls)} | {same} | {others[:600]} |"
-        )
-    lines += [
-        "",
-        "| call | launches | C++, µs | cuda-wheel, µs | times | goal |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for result in results.values():
-        for timing in result.get("timings", ()):
-            theirs, ours = (statistics.median(timing["values"][each]) for each in (THEIRS, OURS))
-            times, goal = ours / theirs, timing["goals"][0]["times"]
-            met = f"{goal:g}, {'met' if times <= goal else '**missed**'}"
-            lines.append(f"| {timing['title']} | {timing['about']} | {theirs:.1f} | {ours:.1f} | {times:.2f} | {met} |")
-    return "\n".join(lines)
 
 
 def main() -> None:
@@ -304,7 +283,7 @@ def main() -> None:
         except subprocess.TimeoutExpired:
             code = f"none after {RUN_LIMIT} s"
         results[name] = json.loads(found.read_text()) if found.exists() else {"failed": f"exit code {code}"}
-    print(summary(results), flush=True)
+    print(f"\n{calls(results)}\n", *others(results), "", times(results), sep="\n", flush=True)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
 

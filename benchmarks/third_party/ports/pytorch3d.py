@@ -24,12 +24,14 @@ def require(condition: bool, what: str = "Input mismatch") -> None:
         raise ValueError(what)
 
 
-def fits(version: int, D: int, K: int) -> bool:
-    return version == 0 or (version in (1, 2, 3) and 1 <= D <= (32, 8, 8)[version - 1] and 1 <= K <= most_of(version))
-
-
-def most_of(version: int) -> float:
-    return (float("inf"), 32, 4)[version - 1]
+def knn_check_version(version: int, D: int, K: int) -> bool:
+    """Return whether the package has a kernel of this version for D and K."""
+    return (
+        version == 0
+        or (version == 1 and 1 <= D <= 32)
+        or (version == 2 and 1 <= D <= 8 and 1 <= K <= 32)
+        or (version == 3 and 1 <= D <= 8 and 1 <= K <= 4)
+    )
 
 
 def knn_gradient(grad_dists, p1, p2, lengths1, lengths2, norm, idxs):
@@ -48,8 +50,8 @@ def knn_points_idx(
     dists = p1.new_zeros((N, P1, K))
     if idxs.numel() == 0:
         return idxs, dists
-    if not fits(version, D, K):
-        chosen = next(each for each in (3, 2, 1, 0) if fits(each, D, K))
+    if not knn_check_version(version, D, K):
+        chosen = next(each for each in (3, 2, 1, 0) if knn_check_version(each, D, K))
         if version >= 0:
             warnings.warn(f"KNN version {version} does not suit {D=}, {K=}: using {chosen}", stacklevel=2)
         version = chosen
@@ -112,7 +114,9 @@ def cubes(vol: Tensor, faces_of_cubes: Tensor, isolevel: float) -> tuple[Tensor,
 
 
 def blocks(items: int) -> int:
-    return torch.sym_min(-(-items // 128), 65535)
+    blocks = -(-items // 128)
+    # torch.sym_min, which takes sizes that are not known too, takes two microseconds.
+    return min(blocks, 65535) if type(blocks) is int else torch.sym_min(blocks, 65535)
 
 
 def exclusive_scan(values: Tensor) -> Tensor:

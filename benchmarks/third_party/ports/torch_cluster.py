@@ -55,26 +55,22 @@ def graclus(rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> Tensor
     nodes = rowptr.numel() - 1
     out, proposal = rowptr.new_full((nodes,), -1), rowptr.new_full((nodes,), -1)
     launch = -(-nodes // 1024), 1024
-    while not colorized(out, launch):
-        if weight is None:
-            graclus_kernels["propose_kernel"].launch(*launch, out, proposal, rowptr, col, nodes)
-            graclus_kernels["respond_kernel"].launch(*launch, out, proposal, rowptr, col, nodes)
-        else:
-            propose = graclus_kernels["weighted_propose_kernel", weight.dtype]
-            respond = graclus_kernels["weighted_respond_kernel", weight.dtype]
-            propose.launch(*launch, out, proposal, rowptr, col, weight, nodes)
-            respond.launch(*launch, out, proposal, rowptr, col, weight, nodes)
-    return out
-
-
-def colorized(out: Tensor, launch: tuple[int, int]) -> bool:
-    """Colour the nodes that have none, and return whether there was none."""
-    start = graclus_kernels["init_done_kernel"]
-    start.launch(1, 1)
-    bernoulli = torch.full_like(out, 0.53406, dtype=torch.float).bernoulli()
-    graclus_kernels["colorize_kernel"].launch(*launch, out, bernoulli, out.size(0))
-    done = start.kernel.module.globals["done_d"]
-    return done.read(stream=torch.cuda.current_stream()) != b"\0"
+    done, stream = graclus_kernels.globals["done_d"], torch.cuda.current_stream()
+    if weight is None:
+        propose, respond = graclus_kernels["propose_kernel"], graclus_kernels["respond_kernel"]
+        graph = rowptr, col
+    else:
+        propose = graclus_kernels["weighted_propose_kernel", weight.dtype]
+        respond = graclus_kernels["weighted_respond_kernel", weight.dtype]
+        graph = rowptr, col, weight
+    while True:
+        graclus_kernels["init_done_kernel"].launch(1, 1)
+        bernoulli = torch.full_like(out, 0.53406, dtype=torch.float).bernoulli()
+        graclus_kernels["colorize_kernel"].launch(*launch, out, bernoulli, nodes)
+        if done.read(stream=stream) != b"\0":
+            return out
+        propose.launch(*launch, out, proposal, *graph, nodes)
+        respond.launch(*launch, out, proposal, *graph, nodes)
 
 
 @operator("ported_torch_cluster::grid")
