@@ -43,7 +43,7 @@ class Gradients:
         """Names of the parameters of `jvp`."""
         arrays = {*self._tensors, *outputs}
         kept = [name for name in wanted if name in arrays]
-        kept_forward = [name for name in dict.fromkeys([*tangents, *self._tensors]) if jvp and name in arrays]
+        kept_forward = [name for name in tangents if name in arrays]
         numbers = [name for name in dict.fromkeys([*wanted, *tangents]) if name in self._inputs and name not in arrays]
         constant = [output for output in outputs if backward and f"grad_{output}" not in wanted]
         self._defaults = {f"_default_{each.name}": each.default for each in inputs}
@@ -84,25 +84,19 @@ class Gradients:
     def _forward_derivative(
         self, jvp: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
     ) -> Callable[..., Any]:
-        """Return a function of ctx and a tangent or None for each input, which returns the tangents of the outputs."""
-        import torch
-
+        """Return a function of ctx and a tangent for each input, None for a number, which returns the tangents of the
+        outputs. PyTorch passes zeros for a tensor without a tangent."""
         known = ", ".join(kept)
         lines = [
             *([f"{known}, = _ctx.saved_tensors"] if kept else []),
             *of_numbers,
-            # A tangent that is None is zero.
-            *(
-                f"if tangent_{name} is None and {name} is not None: tangent_{name} = _zeros_like({name})"
-                for name in self._tensors
-            ),
             f"_results = _jvp({', '.join(wanted)})",
             "if not _isinstance(_results, _several): _results = (_results,)",
             f"if _len(_results) != {len(self._outputs)}: _refuse(_len(_results))",
             f"return {'_results[0]' if len(self._outputs) == 1 else '_tuple(_results)'}",
         ]
         names = {"_jvp": jvp, "_refuse": self._refuse_tangents, "_len": len, "_tuple": tuple, "_isinstance": isinstance}
-        names |= {"_several": (tuple, list), "_zeros_like": torch.zeros_like}
+        names |= {"_several": (tuple, list)}
         parameters = ", ".join(["_ctx", *(f"tangent_{name}" for name in self._inputs)])
         return define_function("_forward_derivative", parameters, lines, names, self._operator)
 

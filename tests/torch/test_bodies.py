@@ -194,7 +194,7 @@ def test_a_function_chooses_its_kernel_by_type_and_size(name: str, module: Make)
 
 
 def test_unknown_template_arguments_match_any(module: Make) -> None:
-    kernels = module(*search_kernels())
+    kernels = module(StandIn("other<double, 2>", "const double*"), *search_kernels())
     size = torch.fx.experimental.symbolic_shapes.ShapeEnv().create_unbacked_symint()
     found = kernels.check_of(("search", torch.float64, size))
     assert found.info.name == "search<double, 2>"
@@ -353,6 +353,38 @@ def test_operators_may_call_each_other(name: str, module: Make) -> None:
         assert outer(torch.ones(3)).tolist() == [3] * 3
 
 
+def test_launches_of_an_operator_that_another_calls_are_its_own(name: str, module: Make) -> None:
+    kernels = module(StandIn("add", "float*, float*, float*, int", add))
+
+    @cuda_wheel.torch.operator(f"{name}_inner", read_only="x")
+    def inner(x: Tensor) -> Tensor:
+        out = torch.empty_like(x)
+        kernels["add"].launch(1, 1, x, x, out, 3)
+        return out
+
+    @cuda_wheel.torch.operator(name)
+    def outer(x: Tensor) -> Tensor:
+        return inner(x) + 1
+
+    for _ in range(2):
+        assert inner(torch.ones(3)).tolist() == [2] * 3
+    assert outer(torch.ones(3)).tolist() == [3] * 3
+
+
+def test_tensors_on_another_device_are_found_without_a_gpu(name: str, module: Make) -> None:
+    kernels = module(StandIn("add", ADD, add))
+
+    @cuda_wheel.torch.operator(name)
+    def forgetful(x: Tensor) -> Tensor:
+        out = torch.empty(3)  # without device=x.device
+        kernels["add"].launch(1, 1, x, x, out, 3)
+        return out
+
+    message = rf"^{name}: add, argument 3 \(float\*\): is a tensor on cpu, but the operator's first one is on cuda:0"
+    with torch._subclasses.FakeTensorMode(), pytest.raises(ArgumentError, match=message):
+        forgetful(torch.empty(3, device="cuda"))
+
+
 # --- values of the host -----------------------------------------------------------------------------------
 
 
@@ -414,7 +446,7 @@ def test_random_states(name: str, module: Make, monkeypatch: pytest.MonkeyPatch)
     kernels = module(StandIn("fill", "float*, long, long", lambda out, seed, offset: out.fill_(seed + offset)))
 
     def noise(x: Tensor) -> Tensor:
-        state = cuda_wheel.torch.philox(5)
+        state = cuda_wheel.torch.philox(6)
         out = torch.empty_like(x)
         kernels["fill"].launch(1, 1, out, state.seed, state.offset)
         return out

@@ -71,9 +71,16 @@ def test_with_fake_tensors_the_choice_is_checked_if_it_is_known(knn: Any, name: 
             knn(torch.empty(5, 3), 2)
         with pytest.raises(ArgumentError, match=r"kernel returned 'knn<__half, 3, 1>'"):
             knn(torch.empty(5, 3, dtype=torch.float16), 1)
-    compiled = torch.compile(lambda points: knn(points, 4) + 1, fullgraph=True, backend="aot_eager", dynamic=True)
+    graphs = []
+
+    def backend(module: Any, inputs: Any) -> Any:
+        graphs.append(module)
+        return module.forward
+
+    compiled = torch.compile(lambda points: knn(points, 4) + 1, fullgraph=True, backend=backend, dynamic=True)
     for count, dimensions in ((4, 2), (6, 3), (9, 2)):
         assert compiled(torch.zeros(count, dimensions)).tolist() == [[100 * dimensions + 5] * 4] * count
+    assert len(graphs) == 1  # the kernel is chosen when it runs
 
 
 @pytest.mark.parametrize(
