@@ -37,8 +37,9 @@ WHEELS = {
     "reduce": ("reduce_cub", "none"),
     "reduce-size": ("reduce_cub", "size"),
     "torch-op": ("torch_op", "none"),
+    "torch-functions": ("../examples/torch_functions", "none"),
 }
-"""The fixture and compression of each wheel."""
+"""The fixture, or another folder beside the fixtures, and the compression of each wheel."""
 JIT = "120-real;80-virtual"
 """Targets of which only the PTX fits current GPUs."""
 PEERS = ("cuda-bindings", "cuda-core", "cupy", "cupy-cuda12x", "cupy-cuda13x", "torch", "jax", "numpy")
@@ -89,6 +90,7 @@ def measure(folder: Path, output: Path, rounds: int | None, only: Sequence[str])
         "launch-addresses": section("launch", "measure", saxpy, "addresses and NumPy's numbers"),
         "launch-stream": section("launch", "measure_stream", saxpy),
         "torch-operators": section("torch_operators", "measure", wheels["torch-op"]),
+        "torch-functions": section("torch_functions", "measure", wheels["torch-functions"]),
         "jax": section("jax_operators", "measure", saxpy),
         "load-inline": section("edit_run", "measure_load_inline", saxpy),
         "cores": section("cores", "measure"),

@@ -7,6 +7,7 @@
 
 import ctypes
 import warnings
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -34,6 +35,11 @@ def knn_check_version(version: int, D: int, K: int) -> bool:
     )
 
 
+@cache
+def best_version(D: int, K: int) -> int:
+    return next(version for version in (3, 2, 1, 0) if knn_check_version(version, D, K))
+
+
 def knn_gradient(grad_dists, p1, p2, lengths1, lengths2, norm, idxs):
     return *knn_points_backward(p1, p2, lengths1, lengths2, idxs, norm, grad_dists), None, None
 
@@ -50,10 +56,11 @@ def knn_points_idx(
     dists = p1.new_zeros((N, P1, K))
     if idxs.numel() == 0:
         return idxs, dists
-    if not knn_check_version(version, D, K):
-        chosen = next(each for each in (3, 2, 1, 0) if knn_check_version(each, D, K))
-        if version >= 0:
-            warnings.warn(f"KNN version {version} does not suit {D=}, {K=}: using {chosen}", stacklevel=2)
+    if version < 0:
+        version = best_version(int(D), int(K))
+    elif not knn_check_version(version, D, K):
+        chosen = best_version(int(D), int(K))
+        warnings.warn(f"KNN version {version} does not suit {D=}, {K=}: using {chosen}", stacklevel=2)
         version = chosen
     instance = ((), (D,), (D, K), (D, K))[version]
     rest = ((D, K, norm), (K, norm), (norm,), (norm,))[version]
