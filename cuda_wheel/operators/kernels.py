@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from operator import index
 from typing import Any, NamedTuple
 
-from cuda_wheel.runtime.arrays import argument_type, element_types, long_size, pointee
+from cuda_wheel.runtime.arrays import argument_type, element_types, is_by_value, long_size, pointee
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError, UnknownVariantError
 from cuda_wheel.runtime.files import files_and_manifest
 from cuda_wheel.runtime.loading import load
@@ -25,10 +25,19 @@ from cuda_wheel.runtime.manifest import (
     without_spaces,
 )
 from cuda_wheel.runtime.module import ByName, Kernel, Module
-from cuda_wheel.runtime.parts.by_value import accessor_of
 from cuda_wheel.runtime.parts.source_hook import source_hook
 
-__all__ = ["ARRAYS", "Bound", "KernelChoice", "KernelIdentity", "KernelInstances", "ParameterKind", "bound"]
+__all__ = [
+    "ARRAYS",
+    "Bound",
+    "KernelChoice",
+    "KernelIdentity",
+    "KernelInstances",
+    "ParameterKind",
+    "accessor_of",
+    "bound",
+    "pointer_of",
+]
 
 
 DIGEST = 32
@@ -182,7 +191,7 @@ class KernelInstances:
 
     def element_types(self, parameter: Parameter) -> set[str] | None:
         """Return the element types, by NumPy's names, of the arrays that a pointer may point to; None for all."""
-        pointer = _pointer(parameter)
+        pointer = pointer_of(parameter)
         return element_types(pointee(pointer)[0], self.long_size) if pointer else None
 
     def choice(self, dtypes: tuple[Any, ...] = (), name: Any = "", macros: Any = None) -> KernelChoice:
@@ -483,12 +492,21 @@ def _digest(module: Module) -> str:
 
 def _kind(parameter: Parameter) -> ParameterKind:
     """Return the kind of a kernel's parameter."""
-    pointer = _pointer(parameter)
+    pointer = pointer_of(parameter)
     type_ = "Accessor" if accessor_of(parameter) else argument_type(parameter)
     return type_, type_ in ARRAYS and not (pointer and pointee(pointer)[1])
 
 
-def _pointer(parameter: Parameter) -> str:
+def accessor_of(parameter: Parameter) -> Any:
+    """Return what the type of a parameter says if it is a packed accessor of PyTorch; else None. See `by_value`."""
+    if not is_by_value(parameter):
+        return None
+    from cuda_wheel.runtime.parts import by_value  # few kernels have such parameters
+
+    return by_value.accessor_of(parameter)
+
+
+def pointer_of(parameter: Parameter) -> str:
     """Return the C++ type of a pointer, or that of the pointer in an accessor; "" if it is not known."""
     accessor = accessor_of(parameter)
-    return accessor.pointer if accessor else parameter.cpp
+    return str(accessor.pointer) if accessor else parameter.cpp

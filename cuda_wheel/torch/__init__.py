@@ -99,8 +99,23 @@ element types.
 PyTorch is no dependency of cuda-wheel: it is imported when the first operator is made.
 """
 
-from cuda_wheel.torch.host_values import PhiloxState, packed, philox, read_size
-from cuda_wheel.torch.module_kernels import ModuleKernels, kernels
+from typing import TYPE_CHECKING, Any
+
 from cuda_wheel.torch.operators import operator
 
+if TYPE_CHECKING:
+    from cuda_wheel.torch.host_values import PhiloxState, packed, philox, read_size
+    from cuda_wheel.torch.module_kernels import ModuleKernels, kernels
+
 __all__ = ["ModuleKernels", "PhiloxState", "kernels", "operator", "packed", "philox", "read_size"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what only operators that are Python functions use, when it is first used."""
+    from importlib import import_module
+
+    modules = {"ModuleKernels": "module_kernels", "kernels": "module_kernels"}
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{modules.get(name, 'host_values')}"), name)
+    return found

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from cuda_wheel.operators.declarations import InputArgument
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.torch.functions import OperatorFunctions
+from cuda_wheel.torch.functions import OperatorFunctions, fits_schema
 from cuda_wheel.torch.launch_checks import Call, checking, checks_running
-from cuda_wheel.torch.schemas import fits_schema
 
 __all__ = ["Body", "BodyFunctions", "body_of"]
 

@@ -10,8 +10,6 @@ from cuda_wheel.runtime.manifest import Macros
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.torch.functions import OperatorFunctions
-from cuda_wheel.torch.launch_checks import KernelCheck, is_symbol
-from cuda_wheel.torch.module_kernels import instance_name
 
 __all__ = ["DeclaredFunctions"]
 
@@ -23,7 +21,7 @@ class DeclaredFunctions(OperatorFunctions):
         self._kernels, self._arguments, self._launching = declaration[1:]
         super().__init__(torch, declaration.name, self._arguments.inputs, [*self._arguments.outputs], non_contiguous)
         self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
-        self._checks: dict[str, KernelCheck] = {}
+        self._checks: dict[str, Any] = {}
         self._choosers = {"kernel": self._kernels.chooser, "variant": self._kernels.variant_chooser}
         """Functions that choose the kernel and the module's variant by value; None where there is no such function."""
         self._namespace |= {
@@ -97,6 +95,8 @@ class DeclaredFunctions(OperatorFunctions):
         if self._kernels.chooser is None:
             self._check_dtypes(dtypes)
         elif isinstance(name, tuple):
+            from cuda_wheel.torch.module_kernels import instance_name  # only for functions that choose kernels
+
             name = instance_name(name)
         return self._kernels.choice(dtypes, name, macros if self._kernels.variant_chooser else None)
 
@@ -153,6 +153,8 @@ class DeclaredFunctions(OperatorFunctions):
         if info is None:  # it is compiled when it is launched
             return
         if info.symbol not in self._checks:
+            from cuda_wheel.torch.launch_checks import KernelCheck  # only for fake tensors
+
             self._checks[info.symbol] = KernelCheck(info, self._kernels.long_size)
         first = arrays[self._arguments.selecting[0].name]
         for array_name, array in arrays.items():
@@ -273,6 +275,8 @@ class DeclaredFunctions(OperatorFunctions):
 
 def _has_symbols(values: Iterable[Any]) -> bool:
     """Return whether a number, or a size of a tensor, is not known while PyTorch compiles."""
+    from cuda_wheel.torch.launch_checks import is_symbol  # only for fake tensors
+
     return any(is_symbol(each) or any(map(is_symbol, getattr(each, "shape", ()))) for each in values)
 
 

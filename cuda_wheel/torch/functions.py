@@ -4,18 +4,29 @@ As in `runtime.generated`, straight-line source is faster than a loop over the a
 the source uses begin with an underscore; those of arguments do not.
 """
 
+import math
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from cuda_wheel.operators.declarations import ARRAYS, InputArgument
+from cuda_wheel.operators.declarations import ARRAYS, InputArgument, OperatorArguments
 from cuda_wheel.runtime.driver import device_with_context
 from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.generated import define
 from cuda_wheel.runtime.streams import CurrentStreams
-from cuda_wheel.torch.gradients import Gradients
-from cuda_wheel.torch.schemas import define_function, setting_defaults
 
-__all__ = ["AUTOGRAD_KEY", "GPU_KEY", "TRANSFORM_KEY", "OperatorFunctions"]
+__all__ = [
+    "AUTOGRAD_KEY",
+    "GPU_KEY",
+    "TRANSFORM_KEY",
+    "OperatorFunctions",
+    "define_function",
+    "fits_schema",
+    "one_after_the_other",
+    "schema",
+    "setting_defaults",
+]
 
 
 GPU_KEY, AUTOGRAD_KEY = "CUDA", "AutogradCUDA"
@@ -23,6 +34,55 @@ GPU_KEY, AUTOGRAD_KEY = "CUDA", "AutogradCUDA"
 
 TRANSFORM_KEY = "FuncTorchDynamicLayerFrontMode"
 """PyTorch's dispatch key of the implementation for calls inside transforms of torch.func."""
+
+
+_TYPES = {"Pointer": "Tensor", "Accessor": "Tensor", "Integer": "SymInt", "Real": "float", "bool": "bool"}
+"""Kind of a parameter -> type in PyTorch's schema. A SymInt is an integer that may be unknown while
+PyTorch compiles; the kernel gets an int."""
+
+
+def schema(name: str, arguments: OperatorArguments) -> str:
+    """Return the schema of the operator `name`, without its namespace: "swish(Tensor x, float beta=1.0) -> Tensor"."""
+    results = ", ".join(["Tensor"] * len(arguments.outputs))
+    inputs = ", ".join(_argument(name, each) for each in arguments.inputs)
+    short = name.rpartition("::")[2]
+    return f"{short}({inputs}) -> {results if len(arguments.outputs) == 1 else f'({results})'}"
+
+
+def _argument(operator: str, argument: InputArgument) -> str:
+    """Return an argument in the schema: "Tensor(a!) x", "float beta=1.0"."""
+    type_ = f"Tensor({argument.name}!)" if argument.written else _TYPES[argument.type]
+    if not argument.has_default:
+        return f"{type_} {argument.name}"
+    if argument.type == "Integer" and not -(1 << 63) <= argument.default < 1 << 63:
+        raise ArgumentError(
+            f"{operator}: the default of {argument.name} is {argument.default}, but PyTorch's integers are signed and "
+            "have 64 bits"
+        )
+    default = argument.default if fits_schema(argument.default) else None
+    return f"{type_}{'?' if default is None else ''} {argument.name}={default}"
+
+
+def fits_schema(default: object) -> bool:
+    """Return whether a schema can have this default; in place of inf, nan and denormal numbers, it has None."""
+    if not isinstance(default, float) or default == 0:
+        return True
+    return math.isfinite(default) and abs(default) >= sys.float_info.min
+
+
+def setting_defaults(inputs: Iterable[InputArgument]) -> Iterator[str]:
+    """Yield the lines that set the defaults which no schema can have: PyTorch passes None in their place."""
+    for each in inputs:
+        if not fits_schema(each.default):
+            yield f"if {each.name} is None: {each.name} = _default_{each.name}"
+
+
+def define_function(
+    name: str, parameters: str, lines: Sequence[str], namespace: dict[str, Any], operator: str
+) -> Callable[..., Any]:
+    """Return a function of an operator with these parameters and lines, which use the names of the namespace."""
+    body = "".join(f"    {line}\n" for line in lines)
+    return define(name, f"def {name}({parameters}):\n{body}", namespace, operator)
 
 
 class OperatorFunctions:
@@ -222,7 +282,7 @@ class OperatorFunctions:
         return self._compiled(lines, {**self._namespace})
 
     def transformed_function(
-        self, gradients: Gradients | None, has_backward: bool, differentiate: Callable[..., Any] | None
+        self, has_backward: bool, has_jvp: bool, differentiate: Callable[..., Any] | None
     ) -> Callable[..., Any]:
         """Return the function that serves calls inside transforms of `torch.func`.
 
@@ -231,7 +291,6 @@ class OperatorFunctions:
         """
         torch, functorch = self._torch, self._torch._C._functorch
         general = torch.library.get_kernel(self._operator, TRANSFORM_KEY).call_boxed
-        has_jvp = gradients is not None and gradients.has_jvp
 
         def transformed(keys: Any, *args: Any) -> Any:
             transform = functorch.peek_interpreter_stack()
@@ -361,3 +420,41 @@ def _all_contiguous(tensors: Sequence[Any]) -> bool:
 
 def _any_requires_grad(tensors: Sequence[Any]) -> bool:
     return True in [each is not None and each.requires_grad for each in tensors]
+
+
+def one_after_the_other(
+    operator: str, inputs: Sequence[InputArgument], outputs: int, call: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return a rule for `torch.library.register_vmap` that calls an operator by `call` for each element of a batch, and
+    stacks its results."""
+
+    def rule(info: Any, in_dims: Sequence[Any], *args: Any) -> tuple[Any, Any]:
+        import torch
+
+        for each, dim in zip(inputs, in_dims, strict=False):
+            if each.written and dim is None:
+                raise ArgumentError(
+                    f"{operator}: torch.vmap maps other inputs but not {each.name}, which each element would write: "
+                    f"expand {each.name} first"
+                )
+        if info.batch_size == 0 and outputs:
+            raise ArgumentError(f"{operator}: torch.vmap over a dimension of size 0 cannot tell the outputs' shapes")
+        results = [
+            call(*(_part(each, dim, index) for each, dim in zip(args, in_dims, strict=False)))
+            for index in range(info.batch_size)
+        ]
+        if outputs == 0:
+            return None, None
+        if outputs == 1:
+            return torch.stack(results), 0
+        return tuple(map(torch.stack, zip(*results, strict=True))), (0,) * outputs
+
+    return rule
+
+
+def _part(value: Any, dim: Any, index: int) -> Any:
+    """Return an argument for one element of a batch, whose dimension in the argument is `dim`, None if it has none."""
+    if isinstance(value, (list, tuple)):
+        dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)
+        return [_part(each, of, index) for each, of in zip(value, dims, strict=True)]
+    return value if dim is None or not hasattr(value, "select") else value.select(dim, index)

@@ -9,7 +9,7 @@ from typing import Any
 
 from cuda_wheel.operators.declarations import InputArgument, bound, gradient_names
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.torch.schemas import define_function, setting_defaults
+from cuda_wheel.torch.functions import define_function, setting_defaults
 
 __all__ = ["Gradients", "refuse_backward"]
 

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from cuda_wheel.operators.declarations import has_blocks
+from cuda_wheel.operators.kernels import accessor_of, pointer_of
 from cuda_wheel.runtime.arguments import dimensions, value_text
 from cuda_wheel.runtime.arrays import PointerConverter, argument_type, pointee
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import converted
 from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import KernelInfo
-from cuda_wheel.runtime.parts.by_value import accessor_of
 
 __all__ = ["Call", "KernelCheck", "checking", "checks_running", "current_call", "is_symbol"]
 
@@ -33,9 +33,7 @@ class KernelCheck:
 
     def writes(self, place: int) -> bool:
         """Return whether the kernel may write to the memory of the array that it gets in this place."""
-        parameter = self.info.parameters[place]
-        accessor = accessor_of(parameter)
-        pointer = accessor.pointer if accessor else parameter.cpp
+        pointer = pointer_of(self.info.parameters[place])
         return not (pointer.endswith("*") and pointee(pointer)[1])
 
     def array(self, operator: str, place: int, array: Any, device: Any) -> None:

@@ -7,12 +7,8 @@ from typing import Any, NamedTuple
 from cuda_wheel.operators.declarations import InputArgument, declared
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch import functions as operator_functions
-from cuda_wheel.torch.batching import one_after_the_other
-from cuda_wheel.torch.bodies import BodyFunctions, body_of
-from cuda_wheel.torch.declared import DeclaredFunctions
-from cuda_wheel.torch.functions import OperatorFunctions
+from cuda_wheel.torch.functions import OperatorFunctions, one_after_the_other, schema
 from cuda_wheel.torch.gradients import Gradients
-from cuda_wheel.torch.schemas import schema
 
 __all__ = ["operator"]
 
@@ -87,6 +83,8 @@ def operator(
         if isinstance(outputs, Mapping):
             raise ArgumentError(f"{name}: outputs of an operator without kernel are names: the function makes them")
 
+        from cuda_wheel.torch.bodies import BodyFunctions, body_of  # only for Python functions
+
         def decorate(function: Callable[..., Any]) -> Any:
             body = body_of(torch, name, function, outputs, writes, read_only, settings.is_random, fake)
             functions = BodyFunctions(torch, name, body, non_contiguous)
@@ -95,6 +93,8 @@ def operator(
             return made
 
         return decorate if function is None else decorate(function)
+    from cuda_wheel.torch.declared import DeclaredFunctions  # only for declarations
+
     _check_declared(name, function, arguments, outputs, grid, block, writes, random, fake)
     declaration = declared(
         name,
@@ -246,7 +246,9 @@ def _register_transforms(
     namespace, _, short = name.partition("::")
     made = getattr(getattr(torch.ops, namespace), short).default
     differentiate = None if gradients is None else gradients.transformable(torch, made, batched)
-    transformed = functions.transformed_function(gradients, settings.backward is not None, differentiate)
+    transformed = functions.transformed_function(
+        settings.backward is not None, gradients is not None and gradients.has_jvp, differentiate
+    )
     library.impl(short, transformed, operator_functions.TRANSFORM_KEY, with_keyset=True)
     if gradients is None or differentiable is None:
         return

@@ -10,9 +10,9 @@ import pytest
 
 from cuda_wheel.operators.declarations import KernelInstances, OperatorArguments, launch_settings, operator_arguments
 from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.torch.functions import schema as schema_of
 from cuda_wheel.torch.gradients import Gradients
 from cuda_wheel.torch.operators import _elsewhere as refusing
-from cuda_wheel.torch.schemas import schema as schema_of
 from tests.support.processes import run
 from tests.torch.stand_in_kernels import StandIn
 
