@@ -21,6 +21,8 @@ class Body(NamedTuple):
     inputs: tuple[InputArgument, ...]
     outputs: tuple[str, ...]
     """Names of the outputs, for the gradient; empty if some are no tensors."""
+    results: tuple[str, ...]
+    """Types of the results: "Tensor", "List[Tensor]", "int", ..."""
     read_only: frozenset[str]
     """Inputs that kernels do not write, though their pointers are not `const`."""
     is_random: bool
@@ -62,17 +64,19 @@ def body_of(
     numbers = [each.name for each in inputs if not each.is_array]
     if wrong := sorted((written | unchanged) & {*numbers}):
         raise ArgumentError(f"{name}: {' and '.join(wrong)} in writes or read_only is no tensor")
-    results = [str(each.type) == "Tensor" for each in parsed.returns]
+    results = tuple(str(each.type) for each in parsed.returns)
     named = tuple(outputs.replace(",", " ").split() if isinstance(outputs, str) else outputs)
     if not named:
         named = ("output",) if len(results) == 1 else tuple(f"output{number}" for number in range(len(results)))
     _check_outputs(name, named, len(results), inputs)
-    return Body(function, schema, inputs, named if all(results) else (), unchanged, is_random, fake or function)
+    if {*results} != {"Tensor"}:
+        named = ()
+    return Body(function, schema, inputs, named, results, unchanged, is_random, fake or function)
 
 
 def _names(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
     """Return names of parameters; raise ArgumentError for others."""
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = tuple(given.replace(",", " ").split() if isinstance(given, str) else given)
     for each in names:
         if each not in signature.parameters:
             raise ArgumentError(f"{name}: {what} names {each!r}, which is not one of {', '.join(signature.parameters)}")
@@ -146,7 +150,8 @@ class BodyFunctions(OperatorFunctions):
     """
 
     def __init__(self, torch: Any, name: str, body: Body, non_contiguous: str) -> None:
-        super().__init__(torch, name, body.inputs, body.outputs, non_contiguous)
+        loses_gradients = not body.outputs and any("Tensor" in each for each in body.results)
+        super().__init__(torch, name, body.inputs, body.outputs, non_contiguous, not loses_gradients)
         self._body = body
         self._written = frozenset(each.name for each in body.inputs if each.written)
         self._namespace |= {
@@ -211,8 +216,26 @@ class BodyFunctions(OperatorFunctions):
         call = Call(self._operator, inputs, self._written, self._body.read_only, self._body.is_random, launches)
         with checking(call):
             results = function(*values)
+        self._check_kinds(results)
         call.check_results(results if isinstance(results, tuple) else [results])
         return results
+
+    def _check_kinds(self, results: Any) -> None:
+        """Raise ArgumentError for results of other kinds, or of another number, than the annotation says."""
+        kinds = self._body.results
+        if not kinds and results is None:
+            return
+        found = results if isinstance(results, (tuple, list)) and len(kinds) != 1 else (results,)
+        tensor = self._torch.Tensor
+        fits = len(found) == len(kinds) and all(
+            isinstance(each, tensor) if kind == "Tensor" else isinstance(each, (list, tuple)) or "List" not in kind
+            for each, kind in zip(found, kinds, strict=True)
+        )
+        if not fits:
+            shown = ", ".join(type(each).__name__ for each in found)
+            raise ArgumentError(
+                f"{self._operator}: its function returned ({shown}), but its annotation says ({', '.join(kinds)})"
+            )
 
 
 def _increment_versions(tensors: Sequence[Any]) -> None:

@@ -93,8 +93,16 @@ class OperatorFunctions:
     """
 
     def __init__(
-        self, torch: Any, operator: str, inputs: Sequence[InputArgument], outputs: Sequence[str], non_contiguous: str
+        self,
+        torch: Any,
+        operator: str,
+        inputs: Sequence[InputArgument],
+        outputs: Sequence[str],
+        non_contiguous: str,
+        is_differentiable: bool = True,
     ) -> None:
+        """`is_differentiable` is False for an operator whose results are not all tensors, so that PyTorch has no
+        gradient for it."""
         self._torch = torch
         self._operator = operator
         self._inputs = inputs
@@ -104,6 +112,8 @@ class OperatorFunctions:
         self._passed = ", ".join(each.name for each in inputs)
         """The operator's arguments, as the generated functions pass them to each other."""
         self._has_jvp = False
+        self._refuses_gradients = not is_differentiable or any(each.written for each in self._tensors)
+        """Whether a tensor that requires a gradient is refused, because the gradient would be lost."""
         # No argument of an operator begins with an underscore, so that these names stay what they are.
         self._namespace: dict[str, Any] = {
             "_forward_ad": torch.autograd.forward_ad,
@@ -190,7 +200,9 @@ class OperatorFunctions:
         plain = self._torch._C.DispatchKeySet(getattr(keys, GPU_KEY)).add(getattr(keys, AUTOGRAD_KEY))
         tangents = "if _forward_ad._current_level >= 0: return _with_tangents"
         lines = [
-            f"if _bits(_keys) != {plain.raw_repr()}: return _general(_keys, {self._passed})",
+            f"if _bits(_keys) != {plain.raw_repr()}:",
+            f"    if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})",
+            f"    return _general(_keys, {self._passed})",
             *self._refusals(),
             *([f"{tangents}({self._passed})"] if with_tangents else []),
             f"if _grad_enabled() and ({self._require_gradients()}): return _differentiable({self._passed})",
@@ -217,18 +229,18 @@ class OperatorFunctions:
         torch = self._torch
         watching = ["_dispatch_modes()", "_function_modes()", "_transforms()", "_tracing() is not None"]
         watching += ["_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
+        watching += ["_is_included(_pre_dispatch)", "_is_included(_vmap_mode)"]
         watching += ["_autocasting('cuda')"] if has_autocast else []
         plain = [self._is_plain(each) for each in self._inputs]
         lines = [
             f"if {' or '.join(watching)} or not ({' and '.join(plain)}): return _dispatched({self._passed})",
             *setting_defaults(self._inputs),
         ]
-        if any(each.written for each in self._tensors):
+        if self._refuses_gradients:
             lines.append(f"if _grad_enabled() and ({self._require_gradients()}): _refuse_gradient()")
         elif differentiable is not None:
-            lines.append(
-                f"if _grad_enabled() and ({self._require_gradients()}): return _differentiable({self._passed})"
-            )
+            lines.append(f"if _grad_enabled() and ({self._require_gradients()}):")
+            lines.append(f"    return (_dispatched if _is_excluded(_autograd) else _differentiable)({self._passed})")
         self._namespace |= {
             "_dispatched": dispatched,
             "_differentiable": differentiable,
@@ -236,6 +248,11 @@ class OperatorFunctions:
             "_function_modes": torch._C._len_torch_function_stack,
             "_transforms": torch._C._are_functorch_transforms_active,
             "_tracing": torch._C._get_tracing_state,
+            "_is_included": torch._C._dispatch_tls_is_dispatch_key_included,
+            "_is_excluded": torch._C._dispatch_tls_is_dispatch_key_excluded,
+            "_pre_dispatch": torch._C.DispatchKey.PreDispatch,
+            "_vmap_mode": torch._C._parse_dispatch_key("VmapMode"),  # of the gradients of batches: is_grads_batched
+            "_autograd": getattr(torch._C.DispatchKey, AUTOGRAD_KEY),
             "_profiler": torch.autograd.profiler,
             "_autocasting": torch.is_autocast_enabled,
             "_plain": frozenset((torch.Tensor, torch.nn.Parameter)),
@@ -263,7 +280,7 @@ class OperatorFunctions:
             "bool": f"_type({name}) is _bool",
             "Other": f"_type({name}) is _str",
         }
-        lazy = f"{name}.is_neg() or {name}.is_conj()"  # which the dispatcher computes
+        lazy = f"{name}.is_neg() or {name}.is_conj() or {name}._is_zerotensor()"  # which the dispatcher computes
         plain = f"_type({name}) in _plain and not ({name}.is_nested or {lazy})"
         plain += f" and {name}.layout is _strided" if self._non_contiguous == "pass" else ""
         condition = conditions.get(argument.type, plain)
@@ -273,7 +290,9 @@ class OperatorFunctions:
         # Sparse tensors have no addresses, and so are refused by the launch.
         kinds = self._namespace["_plain"]
         are_plain = type(tensors) is list and kinds.issuperset(map(type, tensors))
-        return are_plain and True not in [each.is_nested or each.is_neg() or each.is_conj() for each in tensors]
+        return are_plain and True not in [
+            each.is_nested or each.is_neg() or each.is_conj() or each._is_zerotensor() for each in tensors
+        ]
 
     def shape_function(self) -> Callable[..., Any]:
         """Return the function that checks the inputs and makes the outputs, and launches nothing."""
@@ -282,30 +301,42 @@ class OperatorFunctions:
         return self._compiled(lines, {**self._namespace})
 
     def transformed_function(
-        self, has_backward: bool, has_jvp: bool, differentiate: Callable[..., Any] | None
+        self, has_backward: bool, has_jvp: bool, differentiate: Callable[..., Any] | None, autocast: Any
     ) -> Callable[..., Any]:
         """Return the function that serves calls inside transforms of `torch.func`.
 
-        `differentiate` computes derivatives of the operator. Those that the operator does not have are refused, because
-        they would be zero. All else is left to PyTorch's own kernel.
+        `differentiate` computes derivatives of the operator, after the inputs are converted for `autocast`. Those that
+        the operator does not have are refused, because they would be zero. All else is left to PyTorch's own kernel.
         """
         torch, functorch = self._torch, self._torch._C._functorch
         general = torch.library.get_kernel(self._operator, TRANSFORM_KEY).call_boxed
 
+        def converted(args: Sequence[Any]) -> Sequence[Any]:
+            if autocast is None or not torch.is_autocast_enabled("cuda"):
+                return args
+            floating = [isinstance(each, torch.Tensor) and each.is_floating_point() for each in args]
+            return [each.to(autocast) if is_one else each for each, is_one in zip(args, floating, strict=True)]
+
         def transformed(keys: Any, *args: Any) -> Any:
             transform = functorch.peek_interpreter_stack()
             inputs = [each for each in _tensors_in(args) if _level(torch, each) == transform.level()]
-            if transform.key() == functorch.TransformType.Jvp and inputs:
-                if not has_jvp:
-                    self._refuse_tangents()
-                if differentiate is not None:
-                    return differentiate(*args)
+            wants_tangents = transform.key() == functorch.TransformType.Jvp and inputs
+            if wants_tangents and (not has_jvp or differentiate is None):
+                self._refuse_tangents()
+            elif wants_tangents and differentiate is not None:
+                levels = [each.key() for each in functorch.get_interpreter_stack()]
+                if levels.count(functorch.TransformType.Jvp) > 1:
+                    raise ArgumentError(
+                        f"{self._operator}: forward mode inside forward mode is not computed, but would be zero: use "
+                        "reverse mode for one of them, as torch.func.hessian does"
+                    )
+                return differentiate(*converted(args))
             if transform.key() == functorch.TransformType.Grad and torch.is_grad_enabled():
                 wanted = [each for each in inputs if each.requires_grad]
-                if wanted and not has_backward:
+                if wanted and (not has_backward or differentiate is None):
                     self._refuse_gradient()
-                if wanted and differentiate is not None:
-                    return differentiate(*args)
+                elif wanted and differentiate is not None:
+                    return differentiate(*converted(args))
             return general(keys, *args)
 
         lines = [*setting_defaults(self._inputs), f"return _transformed_call(_keys, {self._passed})"]
@@ -324,11 +355,14 @@ class OperatorFunctions:
     def _refusals(self) -> Iterator[str]:
         """Yield the lines that set defaults which no schema can have, and refuse derivatives that would be lost."""
         yield from setting_defaults(self._inputs)
-        tensors = [f"*({each.name})" if each.type == "Pointers" else each.name for each in self._tensors]
         if not self._has_jvp:
-            yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(tensors)})"
-        if any(each.written for each in self._tensors):
+            yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})"
+        if self._refuses_gradients:
             yield f"if _grad_enabled() and ({self._require_gradients()}): _refuse_gradient()"
+
+    def _tensor_names(self) -> list[str]:
+        """Return the expressions that pass all tensors, those of lists one by one."""
+        return [f"*({each.name})" if each.type == "Pointers" else each.name for each in self._tensors]
 
     def _require_gradients(self) -> str:
         """Return the expression of whether any tensor requires a gradient."""
@@ -382,9 +416,12 @@ class OperatorFunctions:
         exact = hasattr(self._torch.library, "get_kernel")
         if tensors and exact and all(each is None or unpack(each).tangent is None for each in tensors):
             return
+        why = "does not compute its forward-mode derivative in a mode or for tensors that are no plain ones"
+        if not self._has_jvp:
+            why = "has no forward-mode derivative"
         raise ArgumentError(
-            f"{self._operator} has no forward-mode derivative (torch.func.jvp, torch.autograd.forward_ad), which would "
-            "be zero in silence: declare it with jvp"
+            f"{self._operator} {why} (torch.func.jvp, torch.autograd.forward_ad), which would be zero in silence"
+            + ("" if self._has_jvp else ": declare it with jvp")
         )
 
     def _refuse_strides(self, name: str) -> None:
@@ -423,10 +460,10 @@ def _any_requires_grad(tensors: Sequence[Any]) -> bool:
 
 
 def one_after_the_other(
-    operator: str, inputs: Sequence[InputArgument], outputs: int, call: Callable[..., Any]
+    operator: str, inputs: Sequence[InputArgument], outputs: int, call: Callable[..., Any], is_random: bool
 ) -> Callable[..., Any]:
     """Return a rule for `torch.library.register_vmap` that calls an operator by `call` for each element of a batch, and
-    stacks its results."""
+    stacks its results. It refuses what the loop would do otherwise than PyTorch's own operators."""
 
     def rule(info: Any, in_dims: Sequence[Any], *args: Any) -> tuple[Any, Any]:
         import torch
@@ -437,6 +474,11 @@ def one_after_the_other(
                     f"{operator}: torch.vmap maps other inputs but not {each.name}, which each element would write: "
                     f"expand {each.name} first"
                 )
+        if is_random and info.randomness != "different":
+            raise ArgumentError(
+                f'{operator} draws random numbers for each element: torch.vmap needs randomness="different", not '
+                f"{info.randomness!r}"
+            )
         if info.batch_size == 0 and outputs:
             raise ArgumentError(f"{operator}: torch.vmap over a dimension of size 0 cannot tell the outputs' shapes")
         results = [
@@ -445,9 +487,14 @@ def one_after_the_other(
         ]
         if outputs == 0:
             return None, None
-        if outputs == 1:
-            return torch.stack(results), 0
-        return tuple(map(torch.stack, zip(*results, strict=True))), (0,) * outputs
+        columns = [results] if outputs == 1 else list(zip(*results, strict=True))
+        for column in columns:
+            shapes = {getattr(each, "shape", None) for each in column}
+            if shapes == {None} or len(shapes) > 1:
+                what = "results that are not tensors" if None in shapes else f"results of {len(shapes)} shapes"
+                raise ArgumentError(f"{operator}: torch.vmap cannot stack {what}: declare it with vmap")
+        stacked = tuple(map(torch.stack, columns))
+        return (stacked[0], 0) if outputs == 1 else (stacked, (0,) * outputs)
 
     return rule
 

@@ -4,7 +4,7 @@ The names that the sources use begin with an underscore; those of an operator's 
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuda_wheel.operators.declarations import InputArgument, bound, gradient_names
@@ -30,7 +30,7 @@ class Gradients:
         jvp: Callable[..., Any] | None = None,
     ) -> None:
         """Raises ArgumentError for an operator that PyTorch cannot differentiate, and for names it does not have."""
-        _check_differentiable(operator, inputs, outputs)
+        _check_differentiable(operator, inputs, outputs, [each for each in (backward, jvp) if each])
         self._operator = operator
         self._arguments = inputs
         self._tensors = [each.name for each in inputs if each.is_array]
@@ -59,6 +59,8 @@ class Gradients:
         self.keep = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
         """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
         if jvp:
+            # Where forward mode computes the tangent of an output, its gradient counts as zero and is not refused.
+            lines = [each for each in lines if "mark_non_differentiable" not in each]
             lines.append(f"_ctx.save_for_forward({', '.join(kept_forward)})")
         self._keep_for_both = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
         parameters = ", ".join(["_ctx", *(f"grad_{output}" for output in outputs)])
@@ -93,10 +95,11 @@ class Gradients:
             f"_results = _jvp({', '.join(wanted)})",
             "if not _isinstance(_results, _several): _results = (_results,)",
             f"if _len(_results) != {len(self._outputs)}: _refuse(_len(_results))",
+            "for _result in _results: _check(_result)",
             f"return {'_results[0]' if len(self._outputs) == 1 else '_tuple(_results)'}",
         ]
         names = {"_jvp": jvp, "_refuse": self._refuse_tangents, "_len": len, "_tuple": tuple, "_isinstance": isinstance}
-        names |= {"_several": (tuple, list)}
+        names |= {"_several": (tuple, list), "_check": self._check_tangent}
         parameters = ", ".join(["_ctx", *(f"tangent_{name}" for name in self._inputs)])
         return define_function("_forward_derivative", parameters, lines, names, self._operator)
 
@@ -117,6 +120,11 @@ class Gradients:
             f"{self._operator}: jvp returned {count} tangents for {len(self._outputs)} outputs: "
             f"{', '.join(self._outputs)}"
         )
+
+    def _check_tangent(self, tangent: Any) -> None:
+        """Raise ArgumentError if a result of `jvp` is no tensor."""
+        if not hasattr(tangent, "requires_grad"):
+            raise ArgumentError(f"{self._operator}: jvp must return a tensor for each output, not {tangent!r}")
 
     def differentiable(self, torch: Any, launch: Callable[..., Any]) -> Callable[..., Any] | None:
         """Return `launch` as a function of plain tensors, whose gradients are known to autograd; None for an operator
@@ -177,8 +185,17 @@ def refuse_backward(operator: str) -> Callable[..., Any]:
     return refuse
 
 
-def _check_differentiable(operator: str, inputs: Iterable[InputArgument], outputs: Sequence[str]) -> None:
-    """Raise ArgumentError for an operator that PyTorch cannot differentiate: it writes inputs or returns nothing."""
+def _check_differentiable(
+    operator: str, inputs: Sequence[InputArgument], outputs: Sequence[str], rules: Sequence[Callable[..., Any]]
+) -> None:
+    """Raise ArgumentError for an operator that PyTorch cannot differentiate by these rules: it writes inputs, returns
+    nothing, or takes lists of tensors."""
+    lists = [each.name for each in inputs if each.type == "Pointers"]
+    if lists and rules:
+        raise ArgumentError(
+            f"{operator} cannot have a derivative of its own, because it takes a list of tensors, {lists[0]}: "
+            "PyTorch's autograd functions take tensors only. Let a torch.autograd.Function call it"
+        )
     written = [each.name for each in inputs if each.written]
     if written or not outputs:
         raise ArgumentError(

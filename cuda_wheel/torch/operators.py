@@ -12,8 +12,8 @@ from cuda_wheel.torch.gradients import Gradients
 
 __all__ = ["operator"]
 
-_libraries: dict[str, Any] = {}
-"""Name of an operator -> PyTorch's library with its registrations, which end when the library is freed."""
+_registrations: dict[str, tuple[Any, Any]] = {}
+"""Name -> PyTorch's library with an operator's registrations, which end when the library is freed; the operator."""
 
 
 def operator(
@@ -162,9 +162,9 @@ def _registered(
         reason = next(iter(str(error).splitlines()), "").removesuffix(" here:")
         raise ArgumentError(f"{name}: PyTorch cannot read the schema {written}: {reason}") from None
     operators = getattr(torch.ops, namespace)
-    earlier = _libraries.pop(name, None)
-    if earlier is not None:
-        earlier._destroy()
+    library, earlier = _registrations.pop(name, (None, None))
+    if library is not None:
+        library._destroy()
     if not isinstance(operators, type(torch.ops.aten)) or hasattr(operators, short):
         raise ArgumentError(f"{name}: torch.ops.{namespace}.{short} exists already")
     library = torch.library.Library(namespace, "FRAGMENT")
@@ -173,7 +173,9 @@ def _registered(
     except BaseException:
         library._destroy()
         raise
-    _libraries[name] = library
+    _registrations[name] = library, made
+    if earlier is not None and type(earlier) is not type(torch.ops.aten.relu.default):
+        type(earlier).__call__ = lambda earlier, *args, **more: made(*args, **more)  # who holds it gets the new one
     return made
 
 
@@ -208,7 +210,7 @@ def _register(
     library.impl(short, _elsewhere(name), "CompositeExplicitAutograd")  # every device without an implementation
     torch.library.register_fake(name, functions.shape_function(), lib=library)
     made = getattr(getattr(torch.ops, name.partition("::")[0]), short).default
-    batched = settings.vmap or one_after_the_other(name, inputs, returns, made)
+    batched = settings.vmap or one_after_the_other(name, inputs, returns, made, settings.is_random)
     if hasattr(torch.library, "register_vmap"):  # PyTorch 2.5
         torch.library.register_vmap(name, batched, lib=library)
     if gradients is not None:
@@ -247,7 +249,7 @@ def _register_transforms(
     made = getattr(getattr(torch.ops, namespace), short).default
     differentiate = None if gradients is None else gradients.transformable(torch, made, batched)
     transformed = functions.transformed_function(
-        settings.backward is not None, gradients is not None and gradients.has_jvp, differentiate
+        settings.backward is not None, gradients is not None and gradients.has_jvp, differentiate, settings.autocast
     )
     library.impl(short, transformed, operator_functions.TRANSFORM_KEY, with_keyset=True)
     if gradients is None or differentiable is None:
