@@ -14,9 +14,12 @@ import pytest
 import cuda_wheel
 from tests.gpu.support import Memory
 from tests.gpu.test_launch import write_project
+from tests.gpu.test_torch_operators import PYTORCHS_OWN_WARNINGS
 from tests.support.toolchains import installed_extra
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+pytestmark = pytest.mark.filterwarnings(*PYTORCHS_OWN_WARNINGS)
 
 SOURCE = """
 #include <ATen/core/Array.h>
