@@ -11,7 +11,7 @@ from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKern
 from cuda_wheel.runtime.files import files_and_manifest
 from cuda_wheel.runtime.loading import load
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest
-from cuda_wheel.runtime.module import ByName, Kernel
+from cuda_wheel.runtime.module import ByName, Kernel, Module
 from cuda_wheel.runtime.parts.bind import launch_on_streams_of
 from cuda_wheel.runtime.parts.instance_names import canonical
 from cuda_wheel.runtime.streams import CurrentStreams
@@ -50,6 +50,8 @@ class ModuleKernels:
         self._launches: dict[int, dict[Any, KernelLaunch]] = {}
         self._of_only_gpu: dict[Any, KernelLaunch] | None = None
         """Element of `_launches` for GPU 0 if there is no other; None until that is known."""
+        self._modules: dict[int, Module] = {}
+        """Number of a GPU -> the module, loaded for it."""
         self._checks: dict[str, KernelCheck] = {}
         self._found: Manifest | None = None
 
@@ -92,16 +94,22 @@ class ModuleKernels:
         return loaded
 
     def _load(self, loaded: "dict[Any, KernelLaunch]", name: Any) -> "KernelLaunch":
-        device = current_device() or 0
-        kernel = load(self.module, device=device, **self._macros)[instance_name(name)]
-        launch = loaded[name] = KernelLaunch(kernel)
+        launch = loaded[name] = KernelLaunch(self._on_current_gpu()[instance_name(name)])
         return launch
 
     @property
     def globals(self) -> Mapping[str, Any]:
         """The module's `__device__` and `__constant__` variables by name, loaded for the current GPU; see
         `Module.globals`."""
-        return load(self.module, device=current_device() or 0, **self._macros).globals
+        return self._on_current_gpu().globals
+
+    def _on_current_gpu(self) -> Module:
+        """Return the module, loaded for the current GPU."""
+        device = current_device() or 0
+        module = self._modules.get(device)
+        if module is None or not module.is_loaded:
+            module = self._modules[device] = load(self.module, device=device, **self._macros)
+        return module
 
     @property
     def _manifest(self) -> Manifest:

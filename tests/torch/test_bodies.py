@@ -40,19 +40,29 @@ pytestmark = [
 Make = Callable[..., Any]
 
 
+class Loaded(dict[str, StandIn]):
+    """A loaded module with stand-ins."""
+
+    is_loaded = True
+    globals = {"count": 7}  # noqa: RUF012
+
+
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch, on_cpu: None) -> Make:
     """Return a function that makes `cuda_wheel.torch.kernels` of a module with these stand-ins."""
 
     def make(*kernels: StandIn, specialize: Any = None) -> Any:
-        named = {each.name: each for each in kernels}
+        loaded: list[str] = []
+        named = Loaded({each.name: each for each in kernels})
         manifest = SimpleNamespace(kernels=[each.info for each in kernels], specialize=specialize, platform=None)
-        monkeypatch.setattr(kernels_module, "load", lambda module, device, **macros: named)
+        monkeypatch.setattr(kernels_module, "load", lambda module, device, **macros: (loaded.append(module), named)[1])
         monkeypatch.setattr(kernels_module, "files_and_manifest", lambda *given, **more: (None, manifest))
         monkeypatch.setattr(kernels_module, "long_size", lambda manifest: 8)
         monkeypatch.setattr(kernels_module, "current_device", lambda: 0)
         monkeypatch.setattr(kernels_module, "device_count", lambda: 1)
-        return cuda_wheel.torch.kernels("demo.kernels")
+        found = cuda_wheel.torch.kernels("demo.kernels")
+        found.loaded = loaded
+        return found
 
     return make
 
@@ -200,6 +210,17 @@ def test_unknown_template_arguments_match_any(module: Make) -> None:
     assert found.info.name == "search<double, 2>"
     with pytest.raises(UnknownKernelError, match=r"demo.kernels has no kernel search<__half, any>"):
         kernels.check_of(("search", torch.float16, size))
+
+
+def test_a_module_is_loaded_once_for_each_gpu(module: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = module(*search_kernels())
+    for dimensions in (2, 3, 2):
+        assert kernels["search", torch.float32, dimensions].kernel.name == f"search<float, {dimensions}>"
+        assert kernels.globals["count"] == 7
+    assert kernels.loaded == ["demo.kernels"]
+    monkeypatch.setattr(Loaded, "is_loaded", False)  # unloaded: the next use loads it again
+    assert kernels.globals["count"] == 7 and len(kernels.loaded) == 2
+    assert kernels.variant(SIZE=2) is kernels.variant(SIZE=2) is not kernels
 
 
 @pytest.mark.parametrize(
