@@ -103,7 +103,7 @@ class _EstimateErrors:
         self._sources: dict[str, tuple[float, float]] = {}
         """Source -> the sums of the estimated and the actual seconds of its finished calls."""
         self._all = (0.0, 0.0)
-        """Sums of the estimated and actual seconds over all sources; kept apart because there may be thousands."""
+        """Running totals of the estimated and actual seconds of all sources, so that nothing sums over thousands."""
 
     def call_done(self, source: str, estimated: float, taken: float) -> None:
         """Take the seconds of a call into account that compiled a source, or a list of them."""

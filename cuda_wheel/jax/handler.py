@@ -78,7 +78,8 @@ def guarded(function: F) -> F:
 
 
 def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the entries of a table: start, length and handler in code units; and the stack's depth, with a flag."""
+    """Yield the entries of a code object's `co_exceptiontable` (CPython 3.11 and later): start, length and the
+    handler's offset in code units; then twice the stack's depth, plus 1 if the last instruction is pushed."""
     position = 0
     while position < len(table):
         numbers = []

@@ -3,7 +3,7 @@
 `kernels.py` has the kernels that serve an operator.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from keyword import iskeyword
 from operator import index
 from typing import Any, NamedTuple
@@ -152,22 +152,7 @@ def operator_arguments(
     more = _more_arguments(operator, more_arguments, defaults)
     given = {"outputs": [*outputs], "values": [*values], "defaults": [*defaults], "read_only": [*read_only]}
     _check_names(operator, kernels, names, given, [each.name for each in more])
-    inputs = []
-    for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
-        if name in outputs:
-            if type_ not in ARRAYS or not written:
-                cpp = parameter.cpp_or_ptx_type
-                raise ArgumentError(
-                    f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it"
-                )
-        elif name not in values:
-            _check_input(operator, kernels.name, parameter, name, type_, name in read_only)
-            cpp = parameter.cpp_or_ptx_type
-            default = _default(operator, cpp, name, type_, defaults[name]) if name in defaults else None
-            is_written = written and name not in read_only
-            is_optional = type_ == "Pointer" and name in defaults
-            inputs.append(InputArgument(name, type_, is_written, name in defaults, default, is_optional))
-    inputs += more
+    inputs = [*_inputs(operator, kernels, names, {*outputs}, {*values}, defaults, read_only), *more]
     inputs.sort(key=lambda each: each.has_default)  # as in Python, arguments with defaults come last
     arrays = [each.name for each in inputs if each.type in ARRAYS and not each.has_default]
     if len(arrays) < max(kernels.count, 1):
@@ -178,6 +163,28 @@ def operator_arguments(
     bound_outputs = {name: _output(operator, name, output, known, arrays) for name, output in outputs.items()}
     accessors = tuple(name for name, (type_, _) in zip(names, kernels.kinds, strict=True) if type_ == "Accessor")
     return OperatorArguments(names, accessors, tuple(inputs), bound_outputs, bound_values)
+
+
+def _inputs(
+    operator: str,
+    kernels: KernelInstances,
+    names: Sequence[str],
+    outputs: set[str],
+    values: set[str],
+    defaults: Mapping[str, Any],
+    read_only: Sequence[str],
+) -> Iterator[InputArgument]:
+    """Yield the arguments of the operator that are parameters of the kernel, in its order."""
+    for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
+        cpp = parameter.cpp_or_ptx_type
+        if name in outputs and (type_ not in ARRAYS or not written):
+            raise ArgumentError(f"{operator}: the output {name} is {cpp} in {kernels.name}, which does not write it")
+        if name in outputs or name in values:
+            continue
+        _check_input(operator, kernels.name, parameter, name, type_, name in read_only)
+        default = _default(operator, cpp, name, type_, defaults[name]) if name in defaults else None
+        is_written, is_optional = written and name not in read_only, type_ == "Pointer" and name in defaults
+        yield InputArgument(name, type_, is_written, name in defaults, default, is_optional)
 
 
 def _names(operator: str, what: str, given: Any) -> tuple[str, ...]:
@@ -266,13 +273,20 @@ def _check_names(
     outputs, values, defaults = given["outputs"], given["values"], given["defaults"]
     for place, name in enumerate((*names, *more)):
         where = "arguments" if place < len(names) else "more_arguments"
-        if not isinstance(name, str) or not name.isidentifier() or iskeyword(name) or (*names, *more).count(name) > 1:
-            why = "is a keyword of Python" if isinstance(name, str) and iskeyword(name) else "is no name of its own"
-            raise ArgumentError(f"{operator}: {name!r} in {where} {why}")
-        if name.startswith("_"):  # the generated functions have such names
-            raise ArgumentError(f"{operator}: {name!r} in {where} begins with an underscore")
+        if wrong := _why_no_name(name, (*names, *more)):
+            raise ArgumentError(f"{operator}: {name!r} in {where} {wrong}")
         if name in defaults and (name in outputs or name in values):
             raise ArgumentError(f"{operator}: defaults names {name!r}, which is no argument of the operator")
+
+
+def _why_no_name(name: Any, names: Sequence[Any]) -> str:
+    """Return why this cannot be the name of one argument among others; "" if it can."""
+    if isinstance(name, str) and iskeyword(name):
+        return "is a keyword of Python"
+    if not isinstance(name, str) or not name.isidentifier() or names.count(name) > 1:
+        return "is no name of its own"
+    # The generated functions have names that begin so.
+    return "begins with an underscore" if name.startswith("_") else ""
 
 
 def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:

@@ -51,11 +51,7 @@ def body_of(
     written, unchanged = _names(name, "writes", writes, signature), _names(name, "read_only", read_only, signature)
     if both := written & unchanged:
         raise ArgumentError(f"{name}: {' and '.join(sorted(both))} is in writes and in read_only")
-    for parameter in signature.parameters.values():
-        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            raise ArgumentError(f"{name}: {parameter.name} must be a parameter that is passed by position and by name")
-        if parameter.name.startswith("_"):  # the generated functions have such names
-            raise ArgumentError(f"{name}: the parameter {parameter.name} begins with an underscore")
+    _check_parameters(name, signature)
     schema = _schema(torch, name, function, signature, written)
     parsed = torch._C.parse_schema(schema)
     inputs = tuple(_input(each, signature, written) for each in parsed.arguments)
@@ -72,6 +68,15 @@ def body_of(
     if {*results} != {"Tensor"}:
         named = ()
     return Body(function, schema, inputs, named, results, unchanged, is_random, fake or function)
+
+
+def _check_parameters(name: str, signature: inspect.Signature) -> None:
+    """Raise ArgumentError for a parameter that the generated functions cannot have."""
+    for parameter in signature.parameters.values():
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            raise ArgumentError(f"{name}: {parameter.name} must be a parameter that is passed by position and by name")
+        if parameter.name.startswith("_"):  # the generated functions have such names
+            raise ArgumentError(f"{name}: the parameter {parameter.name} begins with an underscore")
 
 
 def _names(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:

@@ -119,14 +119,7 @@ class DeclaredFunctions(OperatorFunctions):
         yield from self._launch("_launch", map(self._address, self._arguments.names), "", self._by_address)
 
     def _shapes(self) -> Iterator[str]:
-        outputs = self._arguments.outputs
-        needed: set[str] = set()
-        waiting = [name for each in outputs.values() for name in each.names or ()]
-        while waiting:
-            name = waiting.pop()
-            if name in self._arguments.values and name not in needed:
-                needed.add(name)
-                waiting += self._arguments.values[name].names or ()
+        outputs, needed = self._arguments.outputs, self._needed_values()
         yield from self._computations([name for name in self._arguments.values if name in needed], [*outputs])
         dtypes = "".join(f"{name}.dtype, " for name in self._selecting)
         arrays = [*(each.name for each in self._tensors), *outputs]
@@ -139,6 +132,17 @@ class DeclaredFunctions(OperatorFunctions):
         else:
             yield f"_check_tensors(({dtypes}), '', (), {self._named(arrays)})"
         yield self._return()
+
+    def _needed_values(self) -> set[str]:
+        """Return the names of the values that the outputs need."""
+        needed: set[str] = set()
+        waiting = [name for each in self._arguments.outputs.values() for name in each.names or ()]
+        while waiting:
+            name = waiting.pop()
+            if name in self._arguments.values and name not in needed:
+                needed.add(name)
+                waiting += self._arguments.values[name].names or ()
+        return needed
 
     @staticmethod
     def _named(arrays: Iterable[str]) -> str:
@@ -242,7 +246,8 @@ class DeclaredFunctions(OperatorFunctions):
         raise ArgumentError(f"{self._operator} takes {', '.join(self._selecting)} of {alternatives}, not of {found}")
 
     def _output_check(self, name: str) -> str:
-        """Return the line that refuses what an output's function returned, if it is no new tensor."""
+        """Return the generated line that raises ArgumentError unless an output's function returned a new tensor, which
+        shares no memory with an argument or an earlier output, and is contiguous unless strides are passed on."""
         outputs = [*self._arguments.outputs]
         optional = {each.name: each.is_optional for each in self._arguments.tensors}
         others = [*optional, *outputs[: outputs.index(name)]]

@@ -47,41 +47,49 @@ class Gradients:
         numbers = [name for name in dict.fromkeys([*wanted, *tangents]) if name in self._inputs and name not in arrays]
         constant = [output for output in outputs if backward and f"grad_{output}" not in wanted]
         self._defaults = {f"_default_{each.name}": each.default for each in inputs}
-        self._keeping = [
-            *setting_defaults(inputs),
-            f"_ctx.save_for_backward({', '.join(kept)})",
-            *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
-            *([f"_ctx.numbers = {', '.join(numbers)},"] if numbers else []),
-        ]
-        """Lines of Python that keep in `ctx` what the gradient needs."""
+        self._keeping = self._lines_that_keep(kept, numbers, constant)
         unpacked = f"{', '.join(outputs)}{',' * (len(outputs) > 1)} = _output"
         lines = [f"{', '.join(self._inputs)}, = _inputs", unpacked, *self._keeping]
         self.keep = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
         """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
         if jvp:
             # Where forward mode computes the tangent of an output, its gradient counts as zero and is not refused.
-            lines = [each for each in lines if "mark_non_differentiable" not in each]
-            lines.append(f"_ctx.save_for_forward({', '.join(kept_forward)})")
+            for_both = self._lines_that_keep(kept, numbers, [])
+            lines = [*lines[:2], *for_both, f"_ctx.save_for_forward({', '.join(kept_forward)})"]
         self._keep_for_both = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
-        parameters = ", ".join(["_ctx", *(f"grad_{output}" for output in outputs)])
         of_numbers = [f"{', '.join(numbers)}, = _ctx.numbers"] if numbers else []
-        if backward is None:
-            self.differentiate: Callable[..., Any] = refuse_backward(operator)
-            """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
-        else:
-            lines = [
-                *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
-                *of_numbers,
-                f"_results = _backward({', '.join(wanted)})",
-                "if not _isinstance(_results, _several): _results = (_results,)",
-                f"if _len(_results) != {len(self._tensors)}: _refuse(_len(_results))",
-                f"return {', '.join(map(self._gradient, self._inputs))},",
-            ]
-            # No argument of an operator begins with an underscore, so that these names stay what they are.
-            names: dict[str, Any] = {"_backward": backward, "_refuse": self._refuse_gradients, "_len": len}
-            names |= {"_isinstance": isinstance, "_several": (tuple, list)}
-            self.differentiate = define_function("_differentiate", parameters, lines, names, operator)
+        self.differentiate = (
+            self._reverse_derivative(backward, wanted, kept, of_numbers) if backward else refuse_backward(operator)
+        )
+        """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
         self._jvp = self._forward_derivative(jvp, tangents, kept_forward, of_numbers) if jvp else None
+
+    def _lines_that_keep(self, kept: Sequence[str], numbers: Sequence[str], constant: Sequence[str]) -> list[str]:
+        """Return the lines of Python that keep in `ctx` what the gradient needs, and mark outputs that have none."""
+        return [
+            *setting_defaults(self._arguments),
+            f"_ctx.save_for_backward({', '.join(kept)})",
+            *([f"_ctx.mark_non_differentiable({', '.join(constant)})"] if constant else []),
+            *([f"_ctx.numbers = {', '.join(numbers)},"] if numbers else []),
+        ]
+
+    def _reverse_derivative(
+        self, backward: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
+    ) -> Callable[..., Any]:
+        """Return a function of ctx and the outputs' gradients, which returns a gradient or None for each input."""
+        lines = [
+            *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
+            *of_numbers,
+            f"_results = _backward({', '.join(wanted)})",
+            "if not _isinstance(_results, _several): _results = (_results,)",
+            f"if _len(_results) != {len(self._tensors)}: _refuse(_len(_results))",
+            f"return {', '.join(map(self._gradient, self._inputs))},",
+        ]
+        # No argument of an operator begins with an underscore, so that these names stay what they are.
+        names: dict[str, Any] = {"_backward": backward, "_refuse": self._refuse_gradients, "_len": len}
+        names |= {"_isinstance": isinstance, "_several": (tuple, list)}
+        parameters = ", ".join(["_ctx", *(f"grad_{output}" for output in self._outputs)])
+        return define_function("_differentiate", parameters, lines, names, self._operator)
 
     def _forward_derivative(
         self, jvp: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]

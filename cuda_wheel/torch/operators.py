@@ -244,7 +244,8 @@ def _register_transforms(
     batched: Callable[..., Any],
     differentiable: Callable[..., Any] | None,
 ) -> None:
-    """Register what serves transforms of `torch.func`, and the quick way of plain tensors to their gradient."""
+    """Register an operator's implementation for transforms of `torch.func`, and a quicker one for plain tensors at the
+    dispatch key of autograd, which leaves other calls to the one registered before."""
     namespace, _, short = name.partition("::")
     made = getattr(getattr(torch.ops, namespace), short).default
     differentiate = None if gradients is None else gradients.transformable(torch, made, batched)

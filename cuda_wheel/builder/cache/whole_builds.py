@@ -242,8 +242,8 @@ def _loader(config: Config) -> str:
 
 
 def _is_read(path: str, config: Config) -> bool:
-    """Return whether a build reads the file at this path in the wheel, which is not a source: a package that may attach
-    kernels, a tuned table, or Python code that may use a part of a vendored loader."""
+    """Return whether a build reads the content of a file of the wheel that is no CUDA source: a package's `__init__`,
+    which may attach kernels; a tuned table; with a vendored loader, Python code that may use a part of it."""
     if config.loader == "vendor" and path.endswith(".py"):
         return True
     return os.path.basename(path) in ("__init__.py", "__init__.pyi") or path.endswith(".tuned.json")

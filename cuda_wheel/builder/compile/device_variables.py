@@ -203,7 +203,8 @@ class HostConstants(NamedTuple):
     names: frozenset[str]
     """Names of constants none of whose definitions has a marker for device variables."""
     doubtful: frozenset[str]
-    """Names among `names` with a definition that contains a word which may be a macro for such a marker."""
+    """Subset of `names`: their definitions contain an unknown word, which may be a macro for `__device__` or another
+    memory space."""
 
 
 _MARKERS = frozenset({"__device__", "__constant__", "__managed__", "__shared__"})

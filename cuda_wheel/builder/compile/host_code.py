@@ -286,9 +286,10 @@ def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
 
 
 def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
-    """Return the request without the parts of the preamble and of PyTorch's stand-ins that the project cannot name.
+    """Return the request with those parts of the preamble, and of the replacements for PyTorch's headers, whose names
+    occur in the project's sources.
 
-    None if there is no preamble, if all parts may be named, or if precompiled headers save more.
+    None if there is no preamble, if any part may be named, or if precompiled headers save more time.
     """
     options = request["options"]
     if PREAMBLE_OPTION not in options or precompiles(request):

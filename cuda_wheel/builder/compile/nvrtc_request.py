@@ -30,7 +30,7 @@ half of the time to compile a source that uses CUB. The images do not depend on 
 cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
-"""Front-end option that this package passes as the argument after `-Xcudafe`, and projects as `-Xcudafe=OPTION`."""
+"""Front-end option. This package passes it as the argument after `-Xcudafe`; a project writes `-Xcudafe=OPTION`."""
 
 
 _COMMAND_LINE = "cuda_wheel_detail/command_line.h"

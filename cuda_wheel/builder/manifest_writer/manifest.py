@@ -302,7 +302,7 @@ def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str
 
 
 def _long_size(module: ModulePlan) -> int | None:
-    """Return the size of `long` in bytes, which NVRTC takes from this machine; None if a source is already compiled."""
+    """Return the size of `long` in bytes on this machine, which NVRTC uses too; None if a source is not CUDA C++."""
     return LONG_SIZE if all(source.kind == "cuda" for source in module.module.sources) else None
 
 

@@ -52,7 +52,8 @@ class HeaderGroup(NamedTuple):
     header: str
     """Path of a header in the group, relative to the group's folder."""
     is_needed: bool
-    """Whether every build needs the group. Device code needs only headers of the other groups, not their libraries."""
+    """Whether every build needs the group. If not, those projects do that include its headers; device code needs no
+    library of it."""
     has_own_releases: bool
     """Whether the group has its own releases, several of which work with one CUDA release, so that the project
     chooses."""

@@ -77,7 +77,10 @@ class StructConverter(Converter):
             return bytes(value)
         if hasattr(value, "struct_of_size"):  # a struct with several layouts
             value = value.struct_of_size(self._size)
-        value = plain_number(value)
+        return self._converted(plain_number(value))
+
+    def _converted(self, value: Any) -> bytes:
+        """Return the bytes of numbers, of an object of a library, or of a buffer."""
         numbers = self._numbers(value) if self._vector else None
         if numbers is not None:
             return self._packed(numbers, value)

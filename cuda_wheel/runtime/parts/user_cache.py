@@ -331,8 +331,8 @@ def warn(text: str) -> None:
 
 
 _NAME = "in-use"
-"""Name of the lock file in the cache's folder. Several processes that use entries share the lock; one that removes
-entries has it alone. The file is created with the first entry that may be used in place."""
+"""Name of the lock file in the cache's folder. Processes that use a cached file where it lies, without a copy,
+hold it shared; one that removes entries holds it exclusively. The first entry that may be used so creates the file."""
 
 
 @contextmanager

@@ -343,9 +343,9 @@ class PreparedLink:
         return code, log
 
     def _compiled_key(self, unit: LinkUnit, lto: bool, build: str) -> str:
-        """Return the cache key of NVRTC's output for CUDA C++ text that depends on nothing but the text.
+        """Return the cache key of NVRTC's output for a unit's CUDA C++ text, which reads no other file and no clock.
 
-        `build` identifies NVRTC exactly.
+        `build` identifies the exact build of NVRTC.
         """
         options = nvrtc_options(lto, self._options, unit.floating_point or FloatingPoint())
         return Cache.key("cuda", FORMAT, sha256_of(unit.forms["cuda"]), unit.name, str(self._target), build, *options)
