@@ -61,12 +61,7 @@ def body_of(
     if wrong := sorted((written | unchanged) & {*numbers}):
         raise ArgumentError(f"{name}: {' and '.join(wrong)} in writes or read_only is no tensor")
     results = tuple(str(each.type) for each in parsed.returns)
-    named = tuple(outputs.replace(",", " ").split() if isinstance(outputs, str) else outputs)
-    if not named:
-        named = ("output",) if len(results) == 1 else tuple(f"output{number}" for number in range(len(results)))
-    _check_outputs(name, named, len(results), inputs)
-    if {*results} != {"Tensor"}:
-        named = ()
+    named = _output_names(name, outputs, results, inputs)
     return Body(function, schema, inputs, named, results, unchanged, is_random, fake or function)
 
 
@@ -88,8 +83,14 @@ def _names(name: str, what: str, given: Iterable[str], signature: inspect.Signat
     return frozenset(names)
 
 
-def _check_outputs(name: str, named: Sequence[str], count: int, inputs: Sequence[InputArgument]) -> None:
-    """Raise ArgumentError if these cannot be the names of so many outputs."""
+def _output_names(
+    name: str, outputs: str | Sequence[str], results: Sequence[str], inputs: Sequence[InputArgument]
+) -> tuple[str, ...]:
+    """Return the names of the outputs, none if not all are tensors; raise ArgumentError for names that cannot be."""
+    count = len(results)
+    named = tuple(outputs.replace(",", " ").split() if isinstance(outputs, str) else outputs)
+    if not named:
+        named = ("output",) if count == 1 else tuple(f"output{number}" for number in range(count))
     if len(named) != count:
         raise ArgumentError(f"{name} returns {count} results, but outputs names {len(named)}: {', '.join(named)}")
     for each in named:
@@ -97,6 +98,7 @@ def _check_outputs(name: str, named: Sequence[str], count: int, inputs: Sequence
             raise ArgumentError(f"{name}: {each!r} in outputs is no name of its own")
         if any(each == argument.name for argument in inputs):
             raise ArgumentError(f"{name}: {each} is a parameter and in outputs: rename one")
+    return named if {*results} == {"Tensor"} else ()
 
 
 def _schema(

@@ -64,15 +64,8 @@ def operator(
     ArgumentError for tensors that the kernel does not take.
     """
     torch = _imported_torch()
-    namespace, _, short = name.partition("::") if isinstance(name, str) else ("", "", "")
-    if not (namespace.isidentifier() and short.isidentifier()):
-        raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
-    if non_contiguous not in ("copy", "refuse", "pass"):
-        raise ArgumentError(f'{name}: non_contiguous is "copy", "refuse" or "pass", not {non_contiguous!r}')
+    _check_common(name, non_contiguous, {"backward": backward, "jvp": jvp, "vmap": vmap, "fake": fake})
     settings = Settings(backward, jvp, vmap, autocast, bool(random))
-    for what, formula in {"backward": backward, "jvp": jvp, "vmap": vmap, "fake": fake}.items():
-        if formula is not None and not callable(formula):
-            raise ArgumentError(f"{name}: {what} takes a function, not {formula!r}")
     launching: dict[str, Any] = {"grid": grid, "block": block, "shared_memory": shared_memory, "cluster": cluster}
     launching["cooperative"] = cooperative
     if kernel is None:
@@ -124,6 +117,18 @@ class Settings(NamedTuple):
     vmap: Callable[..., Any] | None
     autocast: Any
     is_random: bool
+
+
+def _check_common(name: Any, non_contiguous: Any, functions: Mapping[str, Any]) -> None:
+    """Raise ArgumentError for what is wrong in any declaration: a name, a setting, or what should be a function."""
+    namespace, _, short = name.partition("::") if isinstance(name, str) else ("", "", "")
+    if not (namespace.isidentifier() and short.isidentifier()):
+        raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
+    if non_contiguous not in ("copy", "refuse", "pass"):
+        raise ArgumentError(f'{name}: non_contiguous is "copy", "refuse" or "pass", not {non_contiguous!r}')
+    for what, function in functions.items():
+        if function is not None and not callable(function):
+            raise ArgumentError(f"{name}: {what} takes a function, not {function!r}")
 
 
 def _check_declared(
