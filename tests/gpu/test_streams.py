@@ -48,8 +48,9 @@ def launch(x: Any, y: Any, **more: Any) -> None:
 
 def after_delay(torch: Any, launch: Callable[..., None]) -> float:
     """Fill an array behind a delay on PyTorch's current stream, launch, and return the result's common value."""
-    x, y = torch.zeros(N, device="cuda"), torch.zeros(N, device="cuda")
-    launch(torch.zeros(N, device="cuda"), y)  # loads the module: the driver may wait for the GPU to do so
+    x, y, zeros = (torch.zeros(N, device="cuda") for _ in range(3))
+    torch.cuda.synchronize()  # before a launch that may be on another stream
+    launch(zeros, y)  # loads the module: the driver may wait for the GPU to do so
     torch.cuda.synchronize()
     torch.cuda._sleep(CYCLES)
     x.fill_(1)
