@@ -1,5 +1,5 @@
 """Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `lowest`, `soak`, `mutants`,
-`ptx`, `jax`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each installs its own requirements."""
+`ptx`, `jax`, `pytorch`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each installs what it needs."""
 
 from __future__ import annotations
 
@@ -227,6 +227,14 @@ def jax(session: nox.Session, release: str) -> None:
     session.run(
         "pytest", "tests/jax", "tests/project/test_example_projects.py", *session.posargs, env={"JAX_PLATFORMS": "cpu"}
     )
+
+
+@nox.session(venv_backend=INSTALLER)
+def pytorch(session: nox.Session) -> None:
+    """Run the tests of PyTorch operators with the newest release, on the CPU. On Linux this downloads some 3 GB."""
+    install(session, TOOLCHAINS[0], f"test-{TOOLCHAINS[0]}")
+    session.install("torch")
+    session.run("pytest", *PARALLEL, "tests/torch", "tests/operators", *session.posargs)
 
 
 @nox.session(venv_backend=INSTALLER)
