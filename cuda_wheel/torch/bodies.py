@@ -131,17 +131,21 @@ def _schema(
         raise ArgumentError(f"{name}: the annotations of its function are not those of an operator: {reason}") from None
 
 
+_KINDS = {
+    "Tensor": "Pointer", "List[Tensor]": "Pointers", "List[Optional[Tensor]]": "Pointers",
+    "bool": "bool", "int": "Integer", "SymInt": "Integer", "float": "Real",
+}  # fmt: skip
+"""Type in PyTorch's schema -> type of an `InputArgument`; all others are "Other"."""
+
+
 def _input(argument: Any, signature: inspect.Signature, written: frozenset[str]) -> InputArgument:
     """Return an argument of the operator from that of its schema."""
     type_, default = str(argument.type), signature.parameters[argument.name].default
     has_default = default is not inspect.Parameter.empty
-    kinds = {"Tensor": "Pointer", "Optional[Tensor]": "Pointer", "List[Tensor]": "Pointers", "bool": "bool"}
-    kinds |= {"List[Optional[Tensor]]": "Pointers", "int": "Integer", "SymInt": "Integer", "float": "Real"}
     is_optional = type_.startswith("Optional[")
-    kinds |= {f"Optional[{name}]": kind for name, kind in kinds.items() if not name.startswith(("List", "Opt"))}
     return InputArgument(
         argument.name,
-        kinds.get(type_, "Other"),
+        _KINDS.get(type_.removeprefix("Optional[").removesuffix("]") if is_optional else type_, "Other"),
         argument.name in written,
         has_default,
         default if has_default else None,
@@ -158,7 +162,7 @@ class BodyFunctions(OperatorFunctions):
 
     def __init__(self, torch: Any, name: str, body: Body, non_contiguous: str) -> None:
         loses_gradients = not body.outputs and any("Tensor" in each for each in body.results)
-        super().__init__(torch, name, body.inputs, body.outputs, non_contiguous, not loses_gradients)
+        super().__init__(torch, name, body.inputs, non_contiguous, not loses_gradients)
         self._body = body
         self._written = frozenset(each.name for each in body.inputs if each.written)
         self._namespace |= {
@@ -168,7 +172,7 @@ class BodyFunctions(OperatorFunctions):
             "_known": set(),
             "_last": None,
             "_checks_running": checks_running,
-            "_increment_versions": _increment_versions,
+            "_increment_versions": _increment_versions(torch),
         }
 
     def _first_call(self) -> Iterator[str]:
@@ -245,13 +249,16 @@ class BodyFunctions(OperatorFunctions):
             )
 
 
-def _increment_versions(tensors: Sequence[Any]) -> None:
-    """Tell autograd that tensors change."""
-    import torch
+def _increment_versions(torch: Any) -> Callable[[Sequence[Any]], None]:
+    """Return a function that tells autograd that the tensors of a list change."""
+    increment = torch.autograd.graph.increment_version
 
-    if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9, and some before, take all at once
-        torch.autograd.graph.increment_version([each for each in tensors if each is not None])
-        return
-    for each in tensors:
-        if each is not None:
-            torch.autograd.graph.increment_version(each)
+    def at_once(tensors: Sequence[Any]) -> None:
+        increment([each for each in tensors if each is not None])
+
+    def one_by_one(tensors: Sequence[Any]) -> None:
+        for each in tensors:
+            if each is not None:
+                increment(each)
+
+    return at_once if hasattr(torch.library, "get_kernel") else one_by_one  # PyTorch 2.9, and some before

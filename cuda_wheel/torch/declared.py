@@ -19,7 +19,7 @@ class DeclaredFunctions(OperatorFunctions):
 
     def __init__(self, torch: Any, declaration: Declaration, non_contiguous: str) -> None:
         self._kernels, self._arguments, self._launching = declaration[1:]
-        super().__init__(torch, declaration.name, self._arguments.inputs, [*self._arguments.outputs], non_contiguous)
+        super().__init__(torch, declaration.name, self._arguments.inputs, non_contiguous)
         self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
         self._checks: dict[str, Any] = {}
         self._choosers = {"kernel": self._kernels.chooser, "variant": self._kernels.variant_chooser}

@@ -97,7 +97,6 @@ class OperatorFunctions:
         torch: Any,
         operator: str,
         inputs: Sequence[InputArgument],
-        outputs: Sequence[str],
         non_contiguous: str,
         is_differentiable: bool = True,
     ) -> None:
@@ -106,7 +105,6 @@ class OperatorFunctions:
         self._torch = torch
         self._operator = operator
         self._inputs = inputs
-        self._outputs = outputs
         self._non_contiguous = non_contiguous
         self._tensors = [each for each in inputs if each.is_array]
         self._passed = ", ".join(each.name for each in inputs)
@@ -198,13 +196,12 @@ class OperatorFunctions:
         """
         keys = self._torch._C.DispatchKey
         plain = self._torch._C.DispatchKeySet(getattr(keys, GPU_KEY)).add(getattr(keys, AUTOGRAD_KEY))
-        tangents = "if _forward_ad._current_level >= 0: return _with_tangents"
         lines = [
             f"if _bits(_keys) != {plain.raw_repr()}:",
             f"    if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})",
             f"    return _general(_keys, {self._passed})",
             *self._refusals(),
-            *([f"{tangents}({self._passed})"] if with_tangents else []),
+            *([f"if _forward_ad._current_level >= 0: return _with_tangents({self._passed})"] if with_tangents else []),
             f"if _grad_enabled() and ({self._require_gradients()}): return _differentiable({self._passed})",
             *self._prepared_call(),
         ]
@@ -296,8 +293,7 @@ class OperatorFunctions:
 
     def shape_function(self) -> Callable[..., Any]:
         """Return the function that checks the inputs and makes the outputs, and launches nothing."""
-        refusals = [] if self._has_jvp else self._refusals()
-        lines = [*refusals, *self._preparation(), *self._shapes()]
+        lines = [*self._refusals(), *self._preparation(), *self._shapes()]
         return self._compiled(lines, {**self._namespace})
 
     def transformed_function(
@@ -319,7 +315,7 @@ class OperatorFunctions:
 
         def transformed(keys: Any, *args: Any) -> Any:
             transform = functorch.peek_interpreter_stack()
-            inputs = [each for each in _tensors_in(args) if _level(torch, each) == transform.level()]
+            inputs = [each for each in _tensors_in(args) if functorch.maybe_get_level(each) == transform.level()]
             wants_tangents = transform.key() == functorch.TransformType.Jvp and inputs
             if wants_tangents and (not has_jvp or differentiate is None):
                 self._refuse_tangents()
@@ -416,7 +412,7 @@ class OperatorFunctions:
         exact = hasattr(self._torch.library, "get_kernel")
         if tensors and exact and all(each is None or unpack(each).tangent is None for each in tensors):
             return
-        why = "does not compute its forward-mode derivative in a mode or for tensors that are no plain ones"
+        why = "does not compute its forward-mode derivative in a mode, or for fake, wrapped or lazily negated tensors"
         if not self._has_jvp:
             why = "has no forward-mode derivative"
         raise ArgumentError(
@@ -438,12 +434,6 @@ def _tensors_in(values: Sequence[Any]) -> Iterator[Any]:
             yield from _tensors_in(value)
         elif hasattr(value, "requires_grad"):
             yield value
-
-
-def _level(torch: Any, tensor: Any) -> int:
-    """Return the level of the transform of `torch.func` that a tensor belongs to; -1 outside of all."""
-    level: int = torch._C._functorch.maybe_get_level(tensor)
-    return level
 
 
 def _device_of(values: Sequence[Any]) -> int:

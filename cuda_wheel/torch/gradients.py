@@ -1,4 +1,4 @@
-"""Generate the functions by which PyTorch differentiates an operator, in reverse and in forward mode, and batches it.
+"""Generate the functions by which PyTorch differentiates an operator, in reverse and in forward mode.
 
 The names that the sources use begin with an underscore; those of an operator's arguments do not.
 """
@@ -11,7 +11,7 @@ from cuda_wheel.operators.declarations import InputArgument, bound, gradient_nam
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch.functions import define_function, setting_defaults
 
-__all__ = ["Gradients", "refuse_backward"]
+__all__ = ["Gradients"]
 
 
 class Gradients:
@@ -59,7 +59,7 @@ class Gradients:
         self._keep_for_both = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
         of_numbers = [f"{', '.join(numbers)}, = _ctx.numbers"] if numbers else []
         self.differentiate = (
-            self._reverse_derivative(backward, wanted, kept, of_numbers) if backward else refuse_backward(operator)
+            self._reverse_derivative(backward, wanted, kept, of_numbers) if backward else _refuse_backward(operator)
         )
         """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
         self._jvp = self._forward_derivative(jvp, tangents, kept_forward, of_numbers) if jvp else None
@@ -181,7 +181,7 @@ class Gradients:
         return self._operator.partition("::")[2]
 
 
-def refuse_backward(operator: str) -> Callable[..., Any]:
+def _refuse_backward(operator: str) -> Callable[..., Any]:
     """Return the gradient of an operator that has none, which raises ArgumentError when PyTorch asks for it."""
 
     def refuse(ctx: Any, *gradients: Any) -> Any:

@@ -37,9 +37,8 @@ class ModuleKernels:
     """The kernels of a module by name, or by name and template arguments.
 
     A template argument is an element type of PyTorch, a whole number, True, False, a string of C++, or a tuple of
-    another template's name and arguments, such as ("Sum", torch.float16). Where an
-    operator is called with fake tensors, as while PyTorch compiles, launches only check their arguments; sizes that are
-    not known then may be template arguments.
+    another template's name and arguments, such as ("Sum", torch.float16). When an operator is called with fake tensors,
+    as while PyTorch compiles, launches only check their arguments. A template argument may then be an unknown size.
     """
 
     def __init__(self, module: str, variant: Mapping[str, Any]) -> None:
@@ -145,10 +144,12 @@ class ModuleKernels:
 
     def _like(self, name: tuple[Any, ...]) -> KernelInfo | None:
         """Return the first kernel with the known template arguments of a name."""
+        from cuda_wheel.runtime.parts.by_value import template_of  # only for sizes that are not known
+
         wanted = [None if is_symbol(each) else canonical(_argument(each), same_layout=True) for each in name[1:]]
         template = canonical(name[0], same_layout=True)
         for info in self._manifest.kernels:
-            found, given = _template_arguments(canonical(info.name, same_layout=True))
+            found, given = template_of(canonical(info.name, same_layout=True))
             pairs = zip(wanted, given, strict=False)
             fits = len(given) >= len(wanted) and all(each in (None, other) for each, other in pairs)
             if fits and (found == template or found.endswith(f"::{template}")):
@@ -238,17 +239,3 @@ def _argument(value: Any) -> str:
     if hasattr(value, "__index__"):
         return str(value.__index__())
     raise ArgumentError(f"{value!r} is no template argument: those are element types, whole numbers, True, False, C++")
-
-
-def _template_arguments(name: str) -> tuple[str, list[str]]:
-    """Return the name of a template and its arguments, from the name of an instance without spaces."""
-    template, _, rest = name.partition("<")
-    arguments, depth, text = [], 0, ""
-    for character in rest.removesuffix(">"):
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and not depth:
-            arguments.append(text)
-            text = ""
-        else:
-            text += character
-    return template, [*arguments, text] if rest else []

@@ -152,6 +152,15 @@ def test_tangents_that_are_no_tensors(name: str, on_cpu: None) -> None:
         torch.func.jvp(both, (X + 1,), (T,))
 
 
+def test_a_default_that_no_schema_can_have_reaches_fake_tensors(name: str, on_cpu: None) -> None:
+    @cuda_wheel.torch.operator(name, backward=lambda grad_output: grad_output, jvp=lambda tangent_x: tangent_x)
+    def limited(x: Tensor, limit: float = float("inf")) -> Tensor:
+        return x.clamp(max=limit) + (0 if limit > 0 else 1)
+
+    with torch._subclasses.FakeTensorMode():
+        assert limited(torch.empty(3)).shape == (3,)
+
+
 def test_random_numbers_of_batches(name: str, on_cpu: None) -> None:
     @cuda_wheel.torch.operator(name, random=True)
     def noise(x: Tensor) -> Tensor:

@@ -29,7 +29,7 @@ from ..arrays_in_use import Exported
 from ..manifest import Parameter
 from .structs import StructConverter
 
-__all__ = ["Accessor", "AccessorConverter", "BFloat16Converter", "accessor_of", "by_value_converter"]
+__all__ = ["Accessor", "AccessorConverter", "BFloat16Converter", "accessor_of", "by_value_converter", "template_of"]
 
 
 _ARRAYS = ("std::array", "cuda::std::array", "at::detail::Array")
@@ -46,7 +46,7 @@ def by_value_converter(
     accessor = accessor_of(parameter)
     if accessor is not None:
         return AccessorConverter(parameter, accessor, check, long_size)
-    name, arguments = _template(cpp)
+    name, arguments = template_of(cpp)
     length = _length(arguments)
     if name in _ARRAYS and length and size % length == 0:
         # Not the PTX type, for that of an element is not known: the C++ type alone decides.
@@ -115,7 +115,7 @@ def accessor_of(parameter: Parameter) -> Accessor | None:
     Its layout is the address, the sizes and the strides. The size of the parameter, not the name of the type, tells
     whether these have 4 or 8 bytes. Source: PyTorch, torch/headeronly/core/TensorAccessor.h.
     """
-    name, arguments = _template(parameter.cpp)
+    name, arguments = template_of(parameter.cpp)
     if not re.fullmatch(r"(at|torch|torch::headeronly(::detail)?)::\w*PackedTensorAccessor(32|64)?", name):
         return None
     if name == "torch::headeronly::detail::GenericPackedTensorAccessor":  # after the accessor of a row, and a check
@@ -127,7 +127,7 @@ def accessor_of(parameter: Parameter) -> Accessor | None:
     return None
 
 
-def _template(cpp: str) -> tuple[str, list[str]]:
+def template_of(cpp: str) -> tuple[str, list[str]]:
     """Return the name of a template and its arguments: ("std::array", ["float", "3ul"])."""
     name, _, rest = cpp.partition("<")
     arguments, depth = [""], 0
@@ -137,7 +137,7 @@ def _template(cpp: str) -> tuple[str, list[str]]:
             arguments.append("")
         else:
             arguments[-1] += char
-    return name, [each.strip() for each in arguments]
+    return name, [each.strip() for each in arguments] if rest else []
 
 
 def _length(arguments: Sequence[str]) -> int:
