@@ -160,12 +160,12 @@ class _Derivatives:
         known = {**dict(zip(self._arrays, primals, strict=True)), **outputs}
         named = {f"tangent_{name}": tangent for name, tangent in zip(self._arrays, tangents, strict=True)}
         if self._backward is None:
-            found = self._pushed(numbers, known, named)
+            found = self._tangents_by_jvp(numbers, known, named)
         else:
-            found = self._pushed_or_pulled(numbers, known, named)
+            found = self._linear_tangents(numbers, known, named)
         return result, tuple(found) if len(outputs) > 1 else found[0]
 
-    def _pushed(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
+    def _tangents_by_jvp(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
         """Return the tangents of the outputs, by `jvp`, from those of the arrays."""
         values = {**known, **tangents, **self._traced.numbers(numbers)}
         found = self._jvp(*(values[name] for name in self._jvp_names))
@@ -205,21 +205,21 @@ class _Derivatives:
 
         return numpy.zeros(array.shape, self._jax.dtypes.float0)
 
-    def _pushed_or_pulled(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
+    def _linear_tangents(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
         """Return the tangents of the outputs as a linear function of the others, which reverse mode can transpose."""
         outputs = [*self._roles.outputs]
         inexact = [name for name in outputs if self._has_tangents(known[name])]
-        moving = [name for name in self._arrays if known[name] is not None and self._has_tangents(known[name])]
-        still = [name for name in self._arrays if name not in moving]
+        with_tangents = [name for name in self._arrays if known[name] is not None and self._has_tangents(known[name])]
+        without = [name for name in self._arrays if name not in with_tangents]
         kept = [name for name in (*self._arrays, *outputs) if known[name] is not None]
         absent = {name: None for name in known if name not in kept}
 
-        def forward(arrays: Sequence[Any], moved: Sequence[Any]) -> list[Any]:
+        def forward(arrays: Sequence[Any], given_tangents: Sequence[Any]) -> list[Any]:
             given = {**absent, **dict(zip(kept, arrays, strict=True))}
-            none = {name: None if given[name] is None else self._no_tangent(given[name]) for name in still}
+            none = {name: None if given[name] is None else self._no_tangent(given[name]) for name in without}
             named = {f"tangent_{name}": each for name, each in none.items()}
-            named |= {f"tangent_{name}": each for name, each in zip(moving, moved, strict=True)}
-            found = dict(zip(outputs, self._pushed(numbers, given, named), strict=True))
+            named |= {f"tangent_{name}": each for name, each in zip(with_tangents, given_tangents, strict=True)}
+            found = dict(zip(outputs, self._tangents_by_jvp(numbers, given, named), strict=True))
             return [found[name] for name in inexact]
 
         def transposed(arrays: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
@@ -232,19 +232,21 @@ class _Derivatives:
             return [
                 zeros(given[name]) if gradient is None else gradient
                 for name, gradient in zip(self._arrays, found, strict=True)
-                if name in moving
+                if name in with_tangents
             ]
 
         arrays = [known[name] for name in kept]
-        moved = [tangents[f"tangent_{name}"] for name in moving]
-        axes = frozenset[str]().union(*(varying_axes(self._jax, each) for each in (*arrays, *moved)))
+        given_tangents = [tangents[f"tangent_{name}"] for name in with_tangents]
+        axes = frozenset[str]().union(*(varying_axes(self._jax, each) for each in (*arrays, *given_tangents)))
         if axes:
             raise ArgumentError(
                 f"{self._operator}: JAX cannot tell shard_map that the derivatives differ over the axes "
                 f"{', '.join(sorted(axes))} with both jvp and backward: use check_vma=False, or one of the two"
             )
         pushed = iter(
-            _linear_primitive(self._jax).bind(*arrays, *moved, map=_LinearMap(forward, transposed, len(arrays)))
+            _linear_primitive(self._jax).bind(
+                *arrays, *given_tangents, map=_LinearMap(forward, transposed, len(arrays))
+            )
         )
         return [next(pushed) if name in inexact else self._no_tangent(known[name]) for name in outputs]
 
@@ -293,8 +295,8 @@ def _linear_primitive(jax: Any) -> Any:
     def tangents(primals: Sequence[Any], tangents: Sequence[Any], map: _LinearMap) -> tuple[list[Any], list[Any]]:
         count = map.count
         results = primitive.bind(*primals, map=map)
-        moved = [ad.instantiate_zeros(each) for each in tangents]
-        found = primitive.bind(*primals[:count], *moved[count:], map=map)
+        given_tangents = [ad.instantiate_zeros(each) for each in tangents]
+        found = primitive.bind(*primals[:count], *given_tangents[count:], map=map)
         if not all(type(each) is ad.Zero for each in tangents[:count]):
             # The arrays change too, in which the map is not linear: as JAX differentiates `forward`.
             fixed = primals[count:]
@@ -309,7 +311,9 @@ def _linear_primitive(jax: Any) -> Any:
                     given[place] = array
                 return map.forward(given, fixed)
 
-            more = jax.jvp(of_arrays, [changed[place] for place in floating], [moved[place] for place in floating])[1]
+            more = jax.jvp(
+                of_arrays, [changed[place] for place in floating], [given_tangents[place] for place in floating]
+            )[1]
             found = [first + second for first, second in zip(found, more, strict=True)]
         return results, found
 
@@ -322,12 +326,12 @@ def _linear_primitive(jax: Any) -> Any:
     def batched(operands: Sequence[Any], axes: Sequence[Any], map: _LinearMap) -> tuple[list[Any], list[int]]:
         size = next(each.shape[axis] for each, axis in zip(operands, axes, strict=True) if axis is not None)
         numpy = jax.numpy
-        moved = [
+        stacked = [
             numpy.broadcast_to(each, (size, *each.shape)) if axis is None else numpy.moveaxis(each, axis, 0)
             for each, axis in zip(operands, axes, strict=True)
         ]
         several = _LinearMap(jax.vmap(map.forward), jax.vmap(map.transposed), map.count)
-        results = primitive.bind(*moved, map=several)
+        results = primitive.bind(*stacked, map=several)
         return results, [0] * len(results)
 
     primitive.def_impl(evaluate)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import re
-import warnings
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -22,20 +21,10 @@ from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import Parameter
 from cuda_wheel.torch import launch_checks
 from cuda_wheel.torch import module_kernels as kernels_module
+from tests.torch.quiet_pytorch import MARKS, Tensor, torch
 from tests.torch.stand_in_kernels import StandIn
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-from torch import Tensor  # noqa: E402
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # PyTorch's own; as errors, they would interrupt its imports
-    import torch._dynamo
-    import torch.testing._internal.optests
-
-pytestmark = [
-    pytest.mark.one_toolchain,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # PyTorch's own
-]
+pytestmark = MARKS
 
 Make = Callable[..., Any]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,19 +9,9 @@ import pytest
 
 import cuda_wheel.torch
 from cuda_wheel.runtime.errors import ArgumentError
+from tests.torch.quiet_pytorch import MARKS, FlopCounterMode, Tensor, torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-from torch import Tensor  # noqa: E402
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # PyTorch's own; as errors, they would interrupt its imports
-    import torch._dynamo
-    from torch.utils.flop_counter import FlopCounterMode
-
-pytestmark = [
-    pytest.mark.one_toolchain,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # PyTorch's own
-]
+pytestmark = MARKS
 forward_ad = torch.autograd.forward_ad
 
 

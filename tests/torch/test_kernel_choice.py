@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import pytest
@@ -10,18 +9,10 @@ import pytest
 import cuda_wheel.torch
 from cuda_wheel.operators import kernels as kernels_module
 from cuda_wheel.runtime.errors import ArgumentError
+from tests.torch.quiet_pytorch import MARKS, torch
 from tests.torch.stand_in_kernels import StandIn
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # PyTorch's own; as errors, they would interrupt its imports
-    import torch._dynamo
-
-pytestmark = [
-    pytest.mark.one_toolchain,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # PyTorch's own
-]
+pytestmark = MARKS
 
 
 def kernel(type_: str, dimensions: int, k: int) -> StandIn:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,19 +19,10 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, ImageError, UnknownKernelError
 from cuda_wheel.torch import functions as operator_functions
+from tests.torch.quiet_pytorch import MARKS, torch
 from tests.torch.stand_in_kernels import StandIn
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # PyTorch's own; as errors, they would interrupt its imports
-    import torch._dynamo
-    import torch.testing._internal.optests
-
-pytestmark = [
-    pytest.mark.one_toolchain,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # PyTorch's own
-]
+pytestmark = MARKS
 
 
 def swish_kernel(element: str = "float") -> StandIn:

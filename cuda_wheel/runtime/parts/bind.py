@@ -153,10 +153,7 @@ def launch_here(grid, block, {parameters}*rest, shared_memory=0, **attributes):
         if attributes or not (
             {same_grid}
             and {same_block}
-            and (
-                shared_memory is last_shared_memory
-                or (type(shared_memory) is int and shared_memory == last_shared_memory)
-            )
+            and {same_shared_memory}
         ):
             check_integers(grid, block, shared_memory, *attributes.values())
             slots = pools[(grid, block, shared_memory, *attributes, *attributes.values())]
@@ -193,6 +190,7 @@ def _here(functions: LaunchFunctions) -> Callable[..., None]:
         number="0" if functions.device == "None" else "current_device() or 0",
         same_grid=is_last("grid"),
         same_block=is_last("block"),
+        same_shared_memory=is_last("shared_memory"),
         types="; ".join(f"type_a{index} = type(a{index})" for index in functions.pointers) or "pass",
         device=functions.device,
         names=functions.tuple,
