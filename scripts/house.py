@@ -650,9 +650,16 @@ def vendor_rows(sandbox: Sandbox) -> Iterator[Row]:
         if path.is_file() and ".dist-info" not in path.as_posix() and not (plain / path.relative_to(vendored)).exists()
     )
     sizes = {path.relative_to(vendored).as_posix(): (_count(path.read_text("utf-8")), path) for path in added}
-    total, lines = sum(path.stat().st_size for path in added), sum(count for count, _ in sizes.values())
+    core = {name: size for name, size in sizes.items() if "/_cuda_wheel/" in name and "/parts/" not in name}
     details = [f"{count:5} lines {path.stat().st_size:7} bytes {name}" for name, (count, path) in sizes.items()]
-    yield Row("vendor", '`loader = "vendor"` adds', f"{len(added)} files, {lines:,} lines, {total:,} bytes", details)
+    texts = [
+        f"{len(each)} files, {sum(count for count, _ in each.values()):,} lines, "
+        f"{sum(path.stat().st_size for _, path in each.values()):,} bytes"
+        for each in (core, sizes)
+    ]
+    yield Row(
+        "vendor", '`loader = "vendor"` adds', f"{texts[0]}; with the parts that this wheel needs {texts[1]}", details
+    )
 
 
 def _toml(path: Path) -> dict[str, Any]:

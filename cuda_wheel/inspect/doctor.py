@@ -15,10 +15,11 @@ from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.toolchain.find import find_toolchain, toolchain_parts
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.inspect.modules import find_modules
-from cuda_wheel.runtime.driver import device_and_driver, device_count, device_name
+from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import CudaWheelError, DriverError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
+from cuda_wheel.runtime.parts.tuned_tables import device_name
 from cuda_wheel.runtime.parts.user_cache import Cache, cache_limit
 from cuda_wheel.runtime.rules import resolve
 

@@ -8,15 +8,13 @@ Importing this package imports nothing else; the first use of a public name impo
 The core finds, checks, chooses, loads and launches a kernel:
 
 - `errors`, `manifest`, `rules`: the errors, the records, and the pure rules that choose an image
-- `files`: find and read a module's manifest and images
-- `driver`: call the CUDA driver
+- `files`, `driver`: find and read a module's manifest and images; call the CUDA driver
 - `loading`, `module`: `load`, its result, and the modules that are loaded already
-- `launching`, `generated`, `arguments`, `arrays`, `arrays_in_use`, `streams`: imported when a kernel is launched
-- `jit`: imported when PTX is compiled on this machine, by the driver
-- `explanations`: imported when something fails, and the message needs details
+- `launching`, `generated`, `arguments`, `arrays`, `streams`: imported when a kernel is launched
+- `jit`: imported when the driver compiles PTX on this machine
+- `explanations`: imported for errors
 
-`parts` has what few programs need. `errors.PARTS` says what each part is for; a part is imported on first use, and one
-that a vendored copy lacks is an error which says how to add it.
+`parts` has what few programs need, imported on first use; `errors.PARTS` says what each part is for.
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package

@@ -1,7 +1,6 @@
 """Convert Python numbers to kernel arguments, and to the sizes of grids and blocks."""
 
 import operator
-from collections.abc import Mapping
 from typing import Any
 
 from .errors import ArgumentError
@@ -9,7 +8,8 @@ from .errors import ArgumentError
 __all__ = [
     "BIG_ENDIAN",
     "FLOAT_FORMATS",
-    "LONG_TYPE_NAMES",
+    "ON_GPU",
+    "ON_HOST",
     "UNSIGNED_FORMATS",
     "BoolConverter",
     "Converter",
@@ -22,9 +22,7 @@ __all__ = [
     "is_of",
     "is_on_gpu",
     "is_sequence",
-    "item_size",
     "plain_number",
-    "refuse_interface",
     "refuse_lazy",
     "type_name",
     "value_text",
@@ -33,6 +31,10 @@ __all__ = [
 
 
 BIG_ENDIAN = "holds big-endian numbers, and GPUs are little-endian"
+
+
+ON_HOST, ON_GPU = 1, 2
+"""DLPack device types kDLCPU and kDLCUDA."""
 
 
 def is_on_gpu(value: Any) -> bool:
@@ -53,22 +55,8 @@ def is_array(kind: type) -> bool:
     return any(name in base.__dict__ for base in kind.__mro__ for name in names)
 
 
-def refuse_interface(interface: Mapping[str, Any]) -> None:
-    """Raise TypeError for an array interface of data that is not what the array means.
-
-    Source: Numba, "CUDA Array Interface (Version 3)".
-    """
-    if interface["typestr"].startswith(">"):
-        raise TypeError(BIG_ENDIAN)
-    if interface.get("mask") is not None:
-        raise TypeError("has masked elements, which a kernel would read like the others")
-
-
 def refuse_lazy(array: Any) -> None:
-    """Raise TypeError for a tensor of PyTorch whose memory holds other numbers than the tensor means.
-
-    PyTorch conjugates and negates some views without touching the memory; `data_ptr` and the array interface ignore it.
-    """
+    """Raise TypeError for a tensor of PyTorch that is lazily conjugated or negated: its memory has other numbers."""
     for is_lazy, done, help in (("is_conj", "conjugated", "resolve_conj"), ("is_neg", "negated", "resolve_neg")):
         if getattr(array, is_lazy, bool)():
             raise TypeError(f"is a lazily {done} tensor: pass tensor.{help}()")
@@ -93,11 +81,6 @@ def plain_number(value: Any) -> Any:
     return bool(value) if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") else value
 
 
-def item_size(typestr: str) -> int:
-    """Return the bytes of an element of an array interface's type, such as "<f4" or "<M8[ns]"."""
-    return int(typestr[2:].partition("[")[0])
-
-
 def type_name(kind: type) -> str:
     """Return a type's name for messages: "list", "numpy.ndarray"."""
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
@@ -111,24 +94,13 @@ UNSIGNED_FORMATS = {size: format for format, size in _SIZES.items()}
 FLOAT_FORMATS = {"f32": "f", "f64": "d"}
 """PTX type -> `struct` format of a float."""
 
-LONG_TYPE_NAMES = {
-    "longlong": "long long",
-    "uchar": "unsigned char",
-    "ushort": "unsigned short",
-    "uint": "unsigned int",
-    "ulong": "unsigned long",
-    "ulonglong": "unsigned long long",
-}
-"""Name of a vector type without its length ("uint" of uint4) -> C++ type of its elements."""
-
-
 Kept = list[tuple[Any, int | None]]
-"""Objects to keep until a launch has ended: arrays, or the owners of their memory. With each, the address of the stream
-that has to wait for the launch, because the kernel may write to the array; None if there is none."""
+"""(object, stream address) of arrays, or owners of their memory, to keep until a launch has ended. The stream must
+wait for the launch, because the kernel may write to the array; None if there is none."""
 
-# There is one converter for each parameter of a kernel. The function that launches the kernel (see `generated`) writes
-# all arguments with one call of struct.pack_into, for which the converter provides the format and an expression of the
-# value. An exception in the expression becomes the reason in an ArgumentError.
+# A kernel has a converter for each parameter. The launch function (see `generated`) writes all arguments with one call
+# of struct.pack_into; a converter provides the format and an expression of the value. An exception in the expression
+# becomes the reason in an ArgumentError.
 
 
 class Converter:
@@ -158,8 +130,8 @@ class Converter:
 class NumberConverter(Converter):
     """Converts a number of a known type.
 
-    A value whose type is in `quick_types` is written as it is, and struct checks its range. Each type that passes the
-    checks, and whose values struct converts without loss, is added; the last one is compared first, which is faster.
+    Values of types in `quick_types` are written as they are, and struct checks the range. A type is added after a value
+    of it passed the checks, if struct converts it without loss; the last one is compared first, which is faster.
     """
 
     struct_converts = True
@@ -194,8 +166,7 @@ class NumberConverter(Converter):
         return kind is bool or (hasattr(kind, "__index__") and not is_array(kind))
 
     def _converted(self, number: Any) -> Any:
-        """Return the value that `struct` writes for a number of an accepted type; the number itself if `struct`
-        converts it correctly."""
+        """Return the value that `struct` writes for a number: the number itself if `struct` converts it correctly."""
         return number
 
 

@@ -1,17 +1,18 @@
 """Convert kernel arguments by the C++ and PTX types of their parameters; arrays on the GPU become pointers.
 
-Arrays are those of CuPy, PyTorch and cuda.core, and any with the CUDA array interface or DLPack.
+Arrays of CuPy and PyTorch are read here, those of other libraries by `parts.array_protocols`.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
 from .arguments import (
     BIG_ENDIAN,
     FLOAT_FORMATS,
-    LONG_TYPE_NAMES,
+    ON_GPU,
+    ON_HOST,
     UNSIGNED_FORMATS,
     Converter,
     Kept,
@@ -19,15 +20,12 @@ from .arguments import (
     is_array,
     is_of,
     is_on_gpu,
-    item_size,
-    refuse_interface,
     refuse_lazy,
     type_name,
 )
-from .arrays_in_use import NO_WAIT, ON_GPU, PLACES, Exported, export_for, memory_of, wait_for
-from .driver import cuda_driver, device_with_context, memory_attribute
+from .driver import device_with_context
+from .errors import has, need
 from .manifest import Manifest, Parameter
-from .streams import producer_stream
 
 __all__ = [
     "PointerConverter",
@@ -39,6 +37,7 @@ __all__ = [
     "is_by_value",
     "is_machine_word",
     "is_untyped",
+    "is_vector",
     "long_size",
     "number_type",
     "pointee",
@@ -59,20 +58,15 @@ _DTYPES = {
     "float": {"float32"},
     "double": {"float64"},
     "__half": {"float16"},
-    "__half2": {"float16"},
     "__nv_bfloat16": {"bfloat16", "int16", "uint16"},  # NumPy and CuPy have no bfloat16
-    "__nv_bfloat162": {"bfloat16", "int16", "uint16"},
     "__nv_fp8_e4m3": {"float8_e4m3fn", "int8", "uint8"},
     "__nv_fp8_e5m2": {"float8_e5m2", "int8", "uint8"},
     "__nv_fp8_e8m0": {"float8_e8m0fnu", "int8", "uint8"},
     "c10::Float8_e4m3fnuz": {"float8_e4m3fnuz", "int8", "uint8"},
     "c10::Float8_e5m2fnuz": {"float8_e5m2fnuz", "int8", "uint8"},
-    "c10::complex<__half>": {"complex32"},
 }
-"""C++ type -> the element types of arrays, named as in NumPy and PyTorch, that a pointer to it accepts.
-
-A pointer to any other type accepts all arrays.
-"""
+"""C++ type -> element types, as in NumPy and PyTorch, of the arrays that a pointer to it accepts. A pointer to another
+type accepts all arrays."""
 
 _LONG_DTYPES = {
     ("long", 4): {"int32"},
@@ -80,8 +74,7 @@ _LONG_DTYPES = {
     ("unsigned long", 4): {"uint32"},
     ("unsigned long", 8): {"uint64"},
 }
-"""(C++ type, its size in bytes on the machine that built the code) -> the element types that a pointer to it
-accepts."""
+"""(C++ type, its bytes on the machine of the build) -> element types that a pointer to it accepts."""
 
 _CUDA_NAMES = {
     "c10::Half": "__half",
@@ -110,78 +103,61 @@ def pointee(pointer: str) -> tuple[str, bool]:
     return element, "const" in outer.rpartition("*")[2].split()
 
 
+def is_vector(element: str) -> bool:
+    """Return whether a C++ type is a vector of CUDA's (float4, __half2) or a complex number."""
+    return bool(
+        re.fullmatch(r"[a-z]+[1-4](_(16|32)a)?|__half2|__nv_bfloat162|(.*\W)?complex<[^<>]*>", number_type(element))
+    )
+
+
 def element_types(element: str, long_size: int | None) -> set[str] | None:
-    """Return the element types that a pointer to this C++ type accepts: None for all, and none where the size of the
-    type is not known."""
+    """Return the element types that a pointer to a C++ type accepts: None for all, none if its size is unknown."""
     if element.endswith("*"):
         return {"uint64", "int64"}
     element = number_type(element)
-    vector = re.fullmatch(r"([a-z]+)[1-4](_(16|32)a)?", element)
-    if vector and vector[1] in ("float", "double"):
-        return {*_DTYPES[vector[1]], "complex64" if vector[1] == "float" else "complex128"}
-    if vector:
-        element = LONG_TYPE_NAMES.get(vector[1], vector[1])
+    if is_vector(element):
+        need("vector-pointers")
+        from .parts.vector_pointers import numbers_of  # few kernels have such parameters
+
+        number, others = numbers_of(element)
+        types = element_types(number, long_size) if number else others or None
+        return types and types | others
     if element in ("long", "unsigned long"):
         return _LONG_DTYPES.get((element, long_size or 0), set())
-    if scalar := re.search(r"\bcomplex<(float|double)>$", element):
-        return {"complex64" if scalar[1] == "float" else "complex128"}
     return _DTYPES.get(element)
 
 
-_VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(?:_(16|32)a)?")
-
-_COMPLEX = re.compile(r"(?:thrust|c10|cuda::std)(?:::\w+)*::complex<(float|double)>")
-
-_NUMBER_SIZES = {"char": 1, "short": 2, "int": 4, "longlong": 8, "float": 4, "double": 8}
-
-_ALIGNMENTS = {"__half2": 4, "__nv_bfloat162": 4, "c10::complex<__half>": 4}
-
-
-def alignment(element: str, long_size: int | None) -> int:
-    """Return the bytes that the address of a vector or complex type must be a multiple of; 1 for all other types.
-
-    Source: CUDA C++ Programming Guide, "Built-in Vector Types", alignment requirements.
-    """
-    element = number_type(element)
-    if vector := _VECTOR.fullmatch(element):
-        if vector[4]:
-            return int(vector[4])
-        size = _NUMBER_SIZES.get(vector[2]) or long_size or 4
-        return min(size * int(vector[3]), 16) if vector[3] != "3" else size
-    if number := _COMPLEX.fullmatch(element):
-        return 2 * _NUMBER_SIZES[number[1]]
-    return _ALIGNMENTS.get(element, 1)
-
-
 Reader = Callable[[Any, int | None, int, Kept], int]
-"""Function that returns the address of an argument, and makes the launch's stream wait for the work that computes it.
+"""Function (argument, launch's GPU number, stream, list) that returns the argument's address, makes the stream wait for
+the work that computes the argument, and adds to the list what the launch must keep.
 
-Its parameters are the argument; the launch's GPU number, None if there is one GPU; the stream, `NO_WAIT` if nothing is
-launched; and the list to which it adds what the launch has to keep. Raises TypeError if the parameter does not accept
-the argument, or if the argument is on another GPU.
+The GPU number is None if there is one GPU; the stream is `NO_WAIT` if nothing is launched. Raises TypeError for an
+argument that the parameter does not accept, or on another GPU.
 """
 
 
 class PointerConverter(dict[type, Reader], Converter):
-    """Converts an array to its address.
-
-    It is a mapping from the type of an argument to the reader for it, which is chosen when the type is first met.
-    """
+    """Converts an array to its address; a mapping from the type of an argument to its reader, chosen at first use."""
 
     def __init__(self, cpp: str, check: bool, long_size: int | None = None) -> None:
         dict.__init__(self)
         Converter.__init__(self, "Q")
-        self._check = check
-        element, self._const = pointee(cpp)
+        self.is_checked = check
+        element, self.is_const = pointee(cpp)
         self._dtypes = element_types(element, long_size) if check else None
-        self.alignment = alignment(element, long_size) if check else 1
+        self.alignment = 1
+        """Bytes that the address must be a multiple of."""
+        if check and is_vector(element):
+            from .parts.vector_pointers import alignment  # `element_types` has asked for the part
+
+            self.alignment = alignment(number_type(element), long_size)
 
     def expression(self, value: str, name: str) -> str:
         address = self._address(value, name)
         return address if self.alignment == 1 else self.aligned(address, value, name)
 
     def aligned(self, address: str, value: str, name: str) -> str:
-        """Return the expression of an address that is checked to be a multiple of the alignment."""
+        """Return the expression of an address, with a check of its alignment."""
         at = f"at_{value}"
         return f"({at} if not ({at} := {address}) & {self.alignment - 1} else misaligned_{name}({at}))"
 
@@ -209,7 +185,7 @@ class PointerConverter(dict[type, Reader], Converter):
         )
 
     def _remember(self, library: str, array: Any) -> None:
-        """Let the generated expression read arrays like this one, the most frequent kind, without a function call."""
+        """Make the generated expression read arrays of this type and element type without a function call."""
         for name, namespace in self._namespaces:
             namespace[f"dtype_{name}"], namespace[f"{library}_{name}"] = array.dtype, type(array)
 
@@ -225,14 +201,10 @@ class PointerConverter(dict[type, Reader], Converter):
             return self._cupy_reader()
         if is_of(kind, "torch", "Tensor"):
             return self._torch_reader()
-        if is_of(kind, "cuda", "Buffer"):
-            return self._read_cuda_core_buffer
         if getattr(kind, "is_module_variable", False):  # its array interface says bytes, whatever its type
             return lambda variable, device, stream, kept: int(variable.address)
-        if exports(kind):  # first: JAX's array interface has no stream, and lacks bfloat16 and 8-bit floats
-            return self._read_dlpack
-        if hasattr(kind, "__cuda_array_interface__"):
-            return self._read_array_interface
+        if exports(kind) or hasattr(kind, "__cuda_array_interface__") or is_of(kind, "cuda", "Buffer"):
+            return self.reader_by_protocol(kind)
         if hasattr(kind, "__index__") and not is_array(kind) and kind is not bool:
             return lambda value, device, stream, kept: int(value.__index__())
         libraries = {base.__module__.partition(".")[0] for base in kind.__mro__}
@@ -241,11 +213,18 @@ class PointerConverter(dict[type, Reader], Converter):
         return self._read_instance
 
     def _read_instance(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
-        """Return the address of a value that may have the array interface as an instance attribute, which its class
-        does not show."""
+        """Return the address of a value whose array interface may be an instance attribute."""
         if not is_on_gpu(value):
             raise TypeError(f"takes an array on the GPU, an address or None, not {type_name(type(value))}")
-        return self._read_array_interface(value, device, stream, kept)
+        return self.reader_by_protocol(type(value))(value, device, stream, kept)
+
+    def reader_by_protocol(self, kind: type) -> Reader:
+        """Return the reader of arrays that have DLPack or the CUDA array interface."""
+        if not has("array-protocols"):
+            return _refuse
+        from .parts.array_protocols import reader_for  # not for arrays of PyTorch and CuPy
+
+        return reader_for(self, kind)
 
     def _cupy_reader(self) -> Reader:
         # This reader and PyTorch's remember the last accepted element type, since reading its name is slow.
@@ -256,13 +235,13 @@ class PointerConverter(dict[type, Reader], Converter):
             dtype = array.dtype
             if dtype is not accepted:
                 self.check_dtype(dtype.name)
-                if self._check and not dtype.isnative:
+                if self.is_checked and not dtype.isnative:
                     raise TypeError(BIG_ENDIAN)
                 accepted = dtype
                 self._remember("cupy", array)
             memory = array.data
             if device is not None and memory.device_id != device:
-                self._refuse_device(memory.device_id, device)
+                self.refuse_device(memory.device_id, device)
             address: int = memory.ptr
             return address
 
@@ -277,14 +256,14 @@ class PointerConverter(dict[type, Reader], Converter):
             if dtype is not accepted:
                 name = str(dtype).removeprefix("torch.")
                 self.check_dtype(name)
-                if self._check and name.startswith(("qint", "quint")):
+                if self.is_checked and name.startswith(("qint", "quint")):
                     raise TypeError("is a quantized tensor: tensor.int_repr() has its integers")
                 accepted = dtype
             refuse_lazy(tensor)
             if not tensor.is_cuda:
                 self._check_host_tensor(tensor)
             elif device is not None and tensor.get_device() != device:
-                self._refuse_device(tensor.get_device(), device)
+                self.refuse_device(tensor.get_device(), device)
             address: int = tensor.data_ptr()
             if not address and tensor.numel():
                 raise TypeError("is a tensor without memory, such as PyTorch's fake tensors and zero tensors")
@@ -297,59 +276,17 @@ class PointerConverter(dict[type, Reader], Converter):
     def _check_host_tensor(self, tensor: Any) -> None:
         """Raise TypeError for a tensor in host memory, unless the GPU can read that memory."""
         place = str(tensor.device)
-        if self._check and not place.startswith("cpu"):
+        if self.is_checked and not place.startswith("cpu"):
             raise TypeError(f"is a tensor on the device {place!r}, not on a GPU of CUDA")
-        if self._check and not tensor.is_pinned():
+        if self.is_checked and not tensor.is_pinned():
             raise TypeError("is a tensor in host memory: .cuda() copies it")
 
-    def _read_cuda_core_buffer(self, buffer: Any, device: int | None, stream: int, kept: Kept) -> int:
-        """Return the address of a cuda.core buffer, which has no element type and reports no stream; its DLPack
-        interface reports int8."""
-        if device is not None and not buffer.is_host_accessible and buffer.device_id != device:
-            self._refuse_device(buffer.device_id, device)
-        if not buffer.is_device_accessible:
-            raise TypeError("is a buffer that the GPU cannot access")
-        kept.append((buffer, None))
-        return int(buffer.handle)
+    def argument(self, address: int, shape: Sequence[int], strides: Sequence[int] | None, unit: int = 1) -> Any:
+        """Return what a launch writes for an array: its address. (`parts.by_value` writes the rest too.)
 
-    def _read_array_interface(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
-        """Return the address of an array with the CUDA array interface. Source: Numba, "CUDA Array Interface (Version
-        3)"."""
-        interface = array.__cuda_array_interface__
-        address, read_only = interface["data"]
-        if self._check:
-            refuse_interface(interface)
-        self.check_dtype(_dtype_name(interface["typestr"]))
-        self._check_access(read_only)
-        if self._check and address and device is not None:
-            found = _device_of(address)
-            if found not in (None, device):
-                self._refuse_device(found, device)
-        producer = producer_stream(array, interface)
-        if producer is not None and stream != NO_WAIT:
-            wait_for(stream, producer)
-        kept.append((array, None if self._const else producer))
-        return int(address or 0)
-
-    def _read_dlpack(self, array: Any, device: int | None, stream: int, kept: Kept) -> int:
-        kind, number = memory_of(array)
-        if kind not in PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
-            return self._read_array_interface(array, device, stream, kept)
-        if kind == ON_GPU and device is not None and number != device:
-            self._refuse_device(number, device)
-        try:
-            exported = export_for(array, stream)
-        except BufferError:  # for element types that DLPack does not have
-            if not is_on_gpu(array):
-                raise
-            return self._read_array_interface(array, device, stream, kept)
-        self._check_access(exported.read_only)
-        self.check_dtype(exported.dtype)
-        kept.append((exported.capsule, None))
-        return self._value_of(exported)
-
-    def _value_of(self, exported: Exported) -> int:
-        return exported.address
+        `strides` are in elements, or in bytes if `unit` is the bytes of an element; None means C order.
+        """
+        return address
 
     def check_dtype(self, dtype: str) -> None:
         """Raise TypeError if the parameter does not accept arrays of this element type."""
@@ -362,21 +299,24 @@ class PointerConverter(dict[type, Reader], Converter):
             wanted = " or ".join(sorted(self._dtypes))
             raise TypeError(f"takes an array of {wanted}, not of {dtype}")
 
-    def _check_access(self, read_only: bool) -> None:
-        """Raise TypeError for a read-only array if the kernel may write to it."""
-        if read_only and self._check and not self._const:
-            raise TypeError("is a read-only array, but the kernel may write to it")
-
-    def _refuse_device(self, device: int, launch_device: int) -> None:
-        if self._check:
+    def refuse_device(self, device: int, launch_device: int) -> None:
+        """Raise TypeError: an array is on another GPU than the launch."""
+        if self.is_checked:
             raise TypeError(f"is an array on GPU {device}, but the launch is on GPU {launch_device}")
 
 
-def device_of_first(values: tuple[Any, ...]) -> int | None:
-    """Make the primary context of the first array's GPU current, in a thread without a context, and return its number;
-    None without such an array.
+def _refuse(array: Any, device: int | None, stream: int, kept: Kept) -> int:
+    """Raise an error for an array that only the part `array-protocols` could read."""
+    if exports(type(array)) and array.__dlpack_device__()[0] == ON_HOST and not is_on_gpu(array):
+        raise TypeError("is an array in host memory: copy it to the GPU")
+    need("array-protocols")
+    return 0  # not reached: this copy lacks the part
 
-    PyTorch calls a GPU current in a thread, such as one of autograd's, before there is a context.
+
+def device_of_first(values: tuple[Any, ...]) -> int | None:
+    """Make the primary context of the first array's GPU current and return its number; None without an array.
+
+    This is for threads without a context, such as PyTorch's for autograd.
     """
     for value in flattened(values):
         with suppress(Exception):  # what is wrong with an argument is reported later
@@ -387,23 +327,8 @@ def device_of_first(values: tuple[Any, ...]) -> int | None:
 
 
 def flattened(values: tuple[Any, ...]) -> list[Any]:
-    """Return arguments, and in place of a tuple or list its elements, which may be arrays."""
+    """Return arguments, with the elements of a tuple or list in its place."""
     return [each for value in values for each in (value if type(value) in (tuple, list) else (value,))]
-
-
-def _device_of(address: int) -> int | None:
-    """Return the number of the GPU whose memory contains an address; None for memory that every GPU can access, or that
-    the driver does not know."""
-    is_host = memory_attribute("MEMORY_TYPE", address) == int(cuda_driver().CUmemorytype.CU_MEMORYTYPE_HOST)
-    return None if is_host or memory_attribute("IS_MANAGED", address) else memory_attribute("DEVICE_ORDINAL", address)
-
-
-def _dtype_name(typestr: str) -> str:
-    """Return NumPy's name of an array interface's type: "float32" for "<f4"."""
-    kinds = {"f": "float", "i": "int", "u": "uint", "c": "complex", "V": "void", "M": "datetime", "m": "timedelta"}
-    if typestr[1] == "b":
-        return "bool"
-    return f"{kinds.get(typestr[1], typestr[1])}{item_size(typestr) * 8}"
 
 
 _FLOAT_SIZES = {"float": 4, "double": 8}
@@ -433,7 +358,7 @@ def argument_type(parameter: Parameter) -> Literal["Pointer", "Integer", "Real",
 
 
 def is_untyped(parameter: Parameter) -> bool:
-    """Return whether the C++ type of a number or address is not known, or does not tell whether a number has a sign."""
+    """Return whether the C++ type of a number or address, or a number's sign, is not known."""
     kind, cpp = argument_type(parameter), parameter.cpp
     if kind == "Integer":  # the sign of a char depends on the machine that the code was built on
         return cpp == "char" or not _is_integer(parameter)
@@ -447,7 +372,7 @@ def is_by_value(parameter: Parameter) -> bool:
 
 
 def is_machine_word(parameter: Parameter) -> bool:
-    """Return whether a parameter is one of machine code, of which only the size is known: 1, 2 or 4 bytes."""
+    """Return whether only the size of a parameter is known, as in machine code: 1, 2 or 4 bytes."""
     return parameter.type == f"b{8 * parameter.size}" and parameter.size in (1, 2, 4) and not parameter.cpp
 
 
@@ -456,7 +381,7 @@ def _is_integer(parameter: Parameter) -> bool:
 
 
 def long_size(manifest: Manifest) -> int | None:
-    """Return the bytes of a `long` in a module's code; None if neither the build nor any kernel's parameter tells."""
+    """Return the bytes of a `long` in a module's code; None if unknown."""
     if manifest.long_size is not None:
         return manifest.long_size
     parameters = (parameter for kernel in manifest.kernels for parameter in kernel.parameters)

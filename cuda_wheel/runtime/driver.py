@@ -1,12 +1,8 @@
-"""Call the CUDA driver through `cuda.bindings`.
-
-Functions of the driver that are called through ctypes, because cuda.bindings is slower, lacks them or is wrong.
-"""
+"""Call the CUDA driver through `cuda.bindings`, or through ctypes where that is slower, wrong or lacks a function."""
 
 import ctypes
 import os
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from .errors import DriverError
@@ -32,13 +28,11 @@ __all__ = [
     "device_and_driver",
     "device_attribute",
     "device_count",
-    "device_name",
     "device_with_context",
     "driver_function",
     "is_forked",
     "kernel_attribute",
     "load_library",
-    "memory_attribute",
     "set_kernel_attribute",
 ]
 
@@ -50,12 +44,6 @@ class _State:
     """Module `cuda.bindings.driver` after cuInit; None before."""
     forked = False
     """Whether this process was forked from a process that had initialised CUDA here."""
-
-
-def reset(bindings: Any = None) -> None:
-    """Forget the driver and any fork, or replace the driver by `bindings`. For tests."""
-    _State.bindings = bindings
-    _State.forked = False
 
 
 def is_forked() -> bool:
@@ -141,14 +129,6 @@ def device_and_driver(device: int | None = None) -> tuple[Version, Version]:
     return (major, minor), (version // 1000, version % 1000 // 10)
 
 
-def device_name(device: int) -> str:
-    """Return the name of GPU number `device`; raises DriverError."""
-    driver = cuda_driver()
-    handle = check_result(driver.cuDeviceGet(device), f"getting GPU {device}")
-    name: bytes = check_result(driver.cuDeviceGetName(256, handle), "getting the GPU's name")
-    return name.split(b"\0")[0].decode(errors="replace")
-
-
 def device_count() -> int:
     """Return the number of GPUs that the driver finds, at least one; raises DriverError."""
     return int(check_result(cuda_driver().cuDeviceGetCount(), "counting the GPUs"))
@@ -210,27 +190,6 @@ def set_kernel_attribute(name: str, kernel: "HasHandle", value: int) -> None:
 
 
 def driver_function(name: str, *argument_types: Any) -> Any:
-    """Return a function of the driver for ctypes. Without `argument_types`, ctypes converts nothing, which is fastest:
-    each argument must be a ctypes value."""
+    """Return a function of the driver for ctypes. Without `argument_types`, the fastest way, it takes ctypes values."""
     address = check_result(cuda_driver().cuGetProcAddress(name.encode(), 12000, 0)[:2], f"looking for {name}")
     return ctypes.CFUNCTYPE(ctypes.c_int, *argument_types)(int(address))
-
-
-def memory_attribute(which: str, address: int) -> int | None:
-    """Return an attribute of the memory at an address, such as "DEVICE_ORDINAL"; None if the driver does not know the
-    memory.
-
-    Source: CUDA Driver API, cuPointerGetAttribute. Its binding in cuda.bindings 13.3 returns 0 as the number of every
-    GPU.
-    """
-    number = int(getattr(cuda_driver().CUpointer_attribute, f"CU_POINTER_ATTRIBUTE_{which}"))
-    value = ctypes.c_uint64()  # the attributes have 1 to 8 bytes
-    if _pointer_attribute(cuda_driver())(ctypes.addressof(value), number, address):
-        return None
-    return ctypes.c_int32(value.value).value
-
-
-@cache
-def _pointer_attribute(driver: Any) -> Any:
-    """Return cuPointerGetAttribute of this driver."""
-    return driver_function("cuPointerGetAttribute", ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)

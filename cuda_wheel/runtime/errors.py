@@ -1,4 +1,4 @@
-"""The errors that loading, linking and launching raise on purpose; whether this copy of the loader has a part."""
+"""The errors of loading, linking and launching; the parts of the loader, and whether this copy has one."""
 
 import sys
 
@@ -69,9 +69,11 @@ def describe_error(error: Exception) -> str:
 
 
 PARTS = {
+    "array-protocols": "arrays of other libraries than PyTorch and CuPy, by DLPack or the CUDA array interface",
     "attach": "attach: kernels as attributes of their package",
     "bind": "Kernel.bind",
     "by-value": "kernel parameters by value that are accessors of tensors, std::array or bfloat16",
+    "compile-log": "Jit.registers, Jit.spills",
     "formats": "checks of images without SHA-256: CUDA_WHEEL_VERIFY=off",
     "importers": "packages that are not in folders: zip archives, frozen applications",
     "instance-names": 'template instances in another spelling: module["gemm<c10::Half, 16u>"] for gemm<__half, 16>',
@@ -88,9 +90,10 @@ PARTS = {
     "untyped-parameters": "kernel parameters whose C++ type is not known or does not tell the sign",
     "variables": "variables: Module.globals",
     "variants": "variants of a module, and the error that lists them for one that a module lacks",
+    "vector-pointers": "pointers to vectors (float4, __half2) and to complex numbers",
 }
-"""Part of the loader -> its purpose. A part is the file or folder of that name in `parts`. `cuda_wheel` has all parts;
-a vendored copy has the parts that its wheel's modules need and that `loader-parts` names."""
+"""Part of the loader, a file or folder in `parts` -> its purpose. `cuda_wheel` has all parts; a vendored copy has those
+that its wheel needs and that `loader-parts` names."""
 
 
 def has(part: str) -> bool:

@@ -1,4 +1,4 @@
-"""Compose the long messages of load errors; imported only when something fails."""
+"""Long messages of errors, imported when something fails."""
 
 import os
 from collections.abc import Sequence

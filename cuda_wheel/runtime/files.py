@@ -21,7 +21,7 @@ __all__ = [
 
 
 class ModuleFiles:
-    """A module's files: in `folder`, in `package`, whose importer keeps them elsewhere, or in memory (`contents`).
+    """A module's files: in `folder`, behind the importer of `package`, or in memory (`contents`).
 
     `where` is the place of the manifest in messages.
     """
@@ -32,14 +32,12 @@ class ModuleFiles:
         self.package = package
         self.contents = contents
         self.digest = ""
-        """Digest of the manifest, with the macros if this is a variant; "" before it is read. It covers everything that
-        decides a module."""
+        """SHA-256 of the manifest, with the macros of a variant; "" before it is read."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
-        """Return `size` bytes of a file from `offset` on, by default all. Raises ImageError.
+        """Return `size` bytes of a file from `offset` on, by default all; no others are held in memory.
 
-        No more than these bytes is held in memory. No more is read either, except from an archive, which is unpacked
-        up to the end of them.
+        Raises ImageError.
         """
         try:
             with self._open(file) as opened:
@@ -51,7 +49,7 @@ class ModuleFiles:
             raise ImageError(f"{file} beside {self.where} cannot be read: {describe_error(error)}") from error
 
     def manifest_file(self, file: str, check: bool) -> ManifestFile:
-        """Return the manifest in a file, of which the kernels may be read later. Raises ImageError."""
+        """Return a manifest's file, whose kernels may be read later. Raises ImageError."""
         return ManifestFile(lambda offset, size: self.read(file, offset, size), self.where, check)
 
     def manifest_of_variant(self, file: str, macros: Mapping[str, Any]) -> Manifest:
@@ -102,8 +100,8 @@ def files_and_manifest(
 ) -> tuple[ModuleFiles, Manifest]:
     """Return the files of the module `name` and its checked manifest, or that of the variant with these macros.
 
-    With `needs_gpu=False`, they may be for other GPUs than this machine's: for those who read the manifest only.
-    Raises ImageError, and see `find_files`.
+    With `needs_gpu=False`, for readers of the manifest only, they may be for other GPUs than this machine's. Raises
+    what `find_files` raises, and ImageError.
     """
     files = find_files(name, device, variant, needs_gpu)
     manifest = files.manifest_of_variant(name.rpartition(".")[2] + MANIFEST_SUFFIX, variant or {})
@@ -115,11 +113,11 @@ def files_and_manifest(
 def find_files(
     name: str, device: int | None, variant: Mapping[str, Any] | None = None, needs_gpu: bool = True
 ) -> ModuleFiles:
-    """Return the files of the module `name`; those of the variant alone, if they are compiled now.
+    """Return the files of the module `name`; if they are compiled now, those of the variant alone.
 
-    Searches 1. the folders of its package, 2. through the package's importer if it is not in folders, such as a zip
-    archive, and 3. compiles the module for GPU `device` if the package lies in a source tree; without a usable GPU,
-    raises DriverError if it `needs_gpu`. Raises ImageError, and in 3. the build side's errors.
+    Searches 1. the folders of its package, 2. its importer if it is not in folders (zip archives). 3. Compiles the
+    module for GPU `device` if the package lies in a source tree; raises DriverError if it `needs_gpu` and has none.
+    Raises ImageError, and in 3. the build side's errors.
     """
     package, _, stem = name.rpartition(".")
     if not package or not all(part.isidentifier() for part in name.split(".")):
@@ -190,8 +188,8 @@ def must_verify() -> bool:
 def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
     """Return the bytes for the driver: those of the image, or the whole fatbin if it is compressed.
 
-    Raises ImageError if they are incomplete or not what the manifest says. With CUDA_WHEEL_VERIFY=off, only damage is
-    found that would crash the process inside the driver; a vendored loader without the part for that checks the hash.
+    Raises ImageError if they are incomplete or not what the manifest says. With CUDA_WHEEL_VERIFY=off, it finds only
+    damage that would crash the driver; a copy without the part for that compares the SHA-256.
     """
     if image.offset is None:
         start, size, sha256 = 0, manifest.fatbin_size, manifest.fatbin_sha256

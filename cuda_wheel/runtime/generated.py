@@ -1,8 +1,7 @@
-"""Generate the functions that launch a kernel, and compile all source that is generated at run time.
+"""Generate the function that launches a kernel, and compile all source that is generated at run time.
 
-Straight-line source is faster than a loop over a kernel's parameters at each call, which would take as long as all the
-rest of a launch; benchmarks/launch.py measures that. With CUDA_WHEEL_PRINT_GENERATED=1, the source of each generated
-function is printed to standard error, those of operators and gradients included.
+A loop over the parameters at each call would take as long as the rest of a launch; benchmarks/launch.py measures that.
+With CUDA_WHEEL_PRINT_GENERATED=1, the source of every generated function is printed to standard error.
 """
 
 import operator
@@ -13,11 +12,10 @@ from collections.abc import Callable, Sequence
 from textwrap import indent
 from typing import Any
 
-from .arguments import Converter
+from .arguments import Converter, Kept
 from .arrays import PointerConverter, device_of_first
-from .arrays_in_use import NO_WAIT, keep
 from .driver import current_device
-from .streams import block_stream, stream_address, stream_blocks
+from .streams import NO_WAIT, block_stream, stream_address, stream_blocks
 
 __all__ = ["LaunchFunctions", "Missing", "converted", "define", "is_last"]
 
@@ -35,7 +33,7 @@ def define(name: str, source: str, namespace: dict[str, Any], origin: str) -> Ca
 
 
 class Missing:
-    """The default of an argument that is left out, which no converter accepts."""
+    """Default of an argument that is left out; no converter accepts it."""
 
 
 _FINISH = """
@@ -46,8 +44,8 @@ if kept:
     keep(kept, stream)
 slots.append(slot)
 """
-"""Source of the end of every launch. If the driver refuses (400: the module was unloaded), `retry` repairs what it can
-and launches again. `keep` receives what has to be kept until the launch has ended, and the slot returns to its pool."""
+"""Source of the end of every launch. If the driver refuses (400: the module was unloaded), `retry` repairs and launches
+again. `keep` keeps arrays until the launch has ended, and the slot returns to its pool."""
 
 _LAUNCH = """
 def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=True, **attributes):
@@ -93,15 +91,15 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
 """
 """The source of `Kernel.launch`.
 
-1. Take a free slot of the configuration from its pool: the last launch's, which needs no dictionary, or that of these
-   arguments. `prepare` makes the pool or the slot where there is none; a list is no dictionary key, and reaches
-   `prepare` each time. So do floats, which `check_integers` finds: as a key, 2.0 is 2.
-2. Without a stream, use that of the `launch_stream` block, else the current one of the library of the arrays. Write it
-   where the slot has another, which takes longer than to compare.
+1. Take a free slot of the configuration from its pool: the last launch's, without a dictionary, or the one for these
+   arguments. `prepare` makes a pool or slot where there is none. Lists, which are no dictionary keys, and floats, which
+   equal integers as keys (`check_integers` finds them), reach `prepare` each time.
+2. Without a stream, use that of the `launch_stream` block, else the current one of the arrays' library. Write it if the
+   slot has another: comparing is faster.
 3. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Those of
-   arrays that may still be computed let the stream wait, and put what has to be kept into `kept`. Where an expression
-   raises, `argument_error` finds out which argument is wrong.
-4. Launch, with a tuple of arguments that is ready: `_FINISH`.
+   arrays that are still computed make the stream wait, and add what must be kept to `kept`. If an expression raises,
+   `argument_error` finds the wrong argument.
+4. Launch, with a prepared tuple of arguments: `_FINISH`.
 """
 
 
@@ -136,7 +134,7 @@ class LaunchFunctions:
             "block_stream": block_stream,
             "stream_blocks": stream_blocks,
             "check_integers": _check_integers,
-            "keep": keep,
+            "keep": self._keep,
             "current_device": current_device,
             "device_of_first": device_of_first,
         }
@@ -169,6 +167,13 @@ class LaunchFunctions:
             finish=self.finish(4),
         )
         return define("launch", source, self.namespace, self.kernel)
+
+    def _keep(self, arrays: Kept, stream: int) -> None:
+        """Keep the arrays of a launch; later ones call the part's function."""
+        from .parts.array_protocols import keep  # the part that put them into the list
+
+        self.namespace["keep"] = keep
+        keep(arrays, stream)
 
     def finish(self, spaces: int) -> str:
         return indent(_FINISH.format(names=self.tuple).strip(), spaces * " ")

@@ -1,4 +1,4 @@
-"""Compile PTX on the user's machine with the driver, which keeps the result in its own cache."""
+"""Compile PTX on this machine with the driver, which keeps the result in its own cache."""
 
 import time
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from typing import Literal, NamedTuple, TypeVar
 from .driver import check_result, cuda_driver, load_library
 from .errors import DriverError, need
 
-__all__ = ["Jit", "JitOptions", "compile_now", "load_compiled", "log_text", "resources_of"]
+__all__ = ["Jit", "JitOptions", "compile_now", "load_compiled", "log_text"]
 
 
 T = TypeVar("T")
 
 
 class JitOptions(NamedTuple):
-    """Options for compiling PTX and for linking on the user's machine, with the driver or with nvJitLink."""
+    """Options for compiling PTX and for linking on the user's machine, by the driver or nvJitLink."""
 
     verbose: bool = True
     """Whether the log lists each kernel's resource use. (CU_JIT_LOG_VERBOSE)"""
@@ -26,51 +26,39 @@ class JitOptions(NamedTuple):
     lineinfo: bool = False
     """Whether the machine code contains line numbers, if the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
     lto: bool | None = None
-    """For linking: True optimises all LTO-IR across pieces, False does not, and None does if every piece has LTO-IR."""
+    """For links: whether to optimise LTO-IR across pieces; None means if every piece has LTO-IR."""
     linker: Literal["nvjitlink", "driver"] | None = None
-    """For linking: which linker to use; None means nvJitLink if it is installed and suitable, else the driver's."""
+    """For links: the linker; None means nvJitLink if it is installed and suitable, else the driver's."""
 
     floating_point: tuple[str, ...] | None = None
-    """Floating-point options of pieces and of PTX without a manifest, spelled as for NVRTC: --fmad=false, --ftz=true,
-    --prec-div=false, --prec-sqrt=false, --use_fast_math. None means the options of the module that a piece is linked
-    with, else the compilers' defaults. They apply to CUDA C++ and LTO-IR. In PTX, everything is decided except whether
-    the assembler may contract products and sums; in machine code, that too. A module keeps its own options."""
+    """Floating-point options of linked pieces and of PTX without a manifest, as for NVRTC: --fmad=false, --ftz=true,
+    --prec-div=false, --prec-sqrt=false, --use_fast_math. None means those of the module that a piece is linked with,
+    else the compilers' defaults. All apply to CUDA C++ and LTO-IR; to PTX, --fmad only; to machine code, none. A module
+    keeps its own options."""
 
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""
-        if self.lto not in (None, False, True):
-            raise ValueError(f"lto must be True, False or None, not {self.lto!r}")
-        if self.linker not in (None, "nvjitlink", "driver"):
-            raise ValueError(f"linker must be 'nvjitlink', 'driver' or None, not {self.linker!r}")
         if self.optimization_level not in (None, 0, 1, 2, 3, 4):
             raise ValueError(f"optimization_level must be 0 to 4, not {self.optimization_level!r}")
         if self.max_registers is not None and not 16 <= self.max_registers <= 255:
             raise ValueError(f"max_registers must be 16 to 255, not {self.max_registers!r}")
-        if self.floating_point is not None:
-            if not isinstance(self.floating_point, tuple):
-                raise ValueError(f"floating_point must be a tuple of options, not {self.floating_point!r}")
+        if (self.lto, self.linker, self.floating_point) != (None, None, None):
             need("linking")
-            from .parts.floating_point import invalid_option  # only for links, and for code without a manifest
+            from .parts.floating_point import check_link_options  # only for links, and for code without a manifest
 
-            wrong = invalid_option(self.floating_point)
-            if wrong is not None:
-                raise ValueError(
-                    f"floating_point: {wrong!r} is neither --use_fast_math nor one of --fmad, --ftz, --prec-div and "
-                    "--prec-sqrt with =true or =false"
-                )
+            check_link_options(self.lto, self.linker, self.floating_point)
 
 
 class Jit:
-    """How a module was compiled on this machine: the `options`, the wall time in `seconds`, and the compiler's `log`,
-    which is empty if the result came from the driver's cache."""
+    """How a module was compiled on this machine: the `options`, the wall time in `seconds`, and the compiler's `log`
+    (empty if the result came from the driver's cache)."""
 
     def __init__(self, options: JitOptions, seconds: float, log: str = "", buffers: tuple[bytearray, ...] = ()) -> None:
         self.options = options
         self.seconds = seconds
         self._log = log
         self._buffers = buffers
-        """Buffers for the driver's logs. The driver writes to them when it compiles, which is later for a library
-        without kernels."""
+        """Buffers into which the driver writes its logs when it compiles: later, for a library without kernels."""
 
     @property
     def log(self) -> str:
@@ -78,6 +66,9 @@ class Jit:
 
     @property
     def _resources(self) -> dict[str, dict[str, int]]:
+        need("compile-log")
+        from .parts.compile_log import resources_of  # only for programs that ask
+
         return resources_of(self.log)
 
     @property
@@ -95,26 +86,6 @@ class Jit:
 
     def __repr__(self) -> str:
         return f"<Jit: {self.seconds:.3f} s>"
-
-
-def resources_of(log: str) -> dict[str, dict[str, int]]:
-    """Return the resources that `ptxas -v` logs, by kernel symbol.
-
-    These are registers per thread, and bytes of static shared memory, stack frame and spills.
-    """
-    import re  # only for logs
-
-    resources: dict[str, dict[str, int]] = {}
-    symbol, frame = "", {}
-    for line in log.splitlines():
-        if match := re.search(r"Function properties for (\S+)", line):
-            symbol = match[1]
-        elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
-            frame = dict(zip(("local", "spill_stores", "spill_loads"), map(int, match.groups()), strict=True))
-        elif match := re.match(r"ptxas info\s*: Used (\d+) registers(.*)", line):
-            shared = re.search(r"(\d+) bytes smem", match[2])
-            resources[symbol] = {"registers": int(match[1]), "shared": int(shared[1]) if shared else 0, **frame}
-    return resources
 
 
 def compile_now(handle: int, kernel: str | None, doing: str) -> None:

@@ -1,9 +1,8 @@
 """Launch a kernel with the driver's `cuLaunchKernelEx`.
 
-`generated` has the functions that do so, which are made at a kernel's first launch. They convert the arguments, write
-them into memory that was prepared for the launch's configuration (grid, block and so on), and call the driver through
-ctypes. Here are the steps that few launches need: prepare a configuration, repair what the driver refuses, and say
-which argument is wrong.
+A function from `generated` converts the arguments, writes them into memory prepared for the configuration (grid, block
+and so on), and calls the driver through ctypes. Here are the steps that few launches need: prepare a configuration,
+repair what the driver refuses, and say which argument is wrong.
 """
 
 import ctypes
@@ -21,6 +20,7 @@ from .arguments import (
     IntegerConverter,
     Kept,
     dimensions,
+    is_on_gpu,
     is_sequence,
     value_text,
     whole_number,
@@ -49,7 +49,7 @@ from .driver import (
 from .errors import ArgumentError, DriverError, ImageError, need
 from .generated import LaunchFunctions, Missing, converted
 from .manifest import Parameter
-from .streams import CurrentStreams, by_arrays, is_address, named_stream, wrong_address
+from .streams import CurrentStreams, by_arrays, is_address, wrong_address
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -138,10 +138,9 @@ class Slot:
 
 
 def allow_block(kernel: "HasHandle", threads: int, shared_memory: int) -> None:
-    """Check that the current GPU can run a block of so many threads and bytes of dynamic shared memory.
+    """Raise ArgumentError if the current GPU cannot run a block of so many threads and bytes of dynamic shared memory.
 
-    Above the driver's default limit, opt in to the largest shared memory that the GPU has. Raises ArgumentError if the
-    block is too large.
+    Above the driver's default limit, opt in to the largest shared memory that the GPU has.
     """
     max_threads = kernel_attribute("MAX_THREADS_PER_BLOCK", kernel)
     if threads > max_threads:
@@ -172,7 +171,7 @@ def launcher_of(kernel: "LoadedKernel") -> "Launcher":
 
 
 class Launcher:
-    """The launch functions of a kernel, and what they call where the quick way does not suffice."""
+    """The launch function of a kernel, and the rare steps that it calls."""
 
     POOLS = 1000
     """Maximum number of launch configurations whose slots are kept."""
@@ -209,12 +208,16 @@ class Launcher:
         self.launch.__doc__ = type(kernel).launch.__doc__
 
     def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
-        """Return the stream for a launch with these arguments, and store the rule for their types for the next
-        launch."""
+        """Return the stream for a launch with these arguments; store the rule for their types for the next launch."""
         given = flattened(arrays)
         kinds = tuple(map(type, given))
         find = self.current_streams[kinds]
         if find is by_arrays:
+            if not any(map(is_on_gpu, given)):
+                return 0
+            need("array-protocols")
+            from .parts.array_protocols import named_stream  # not for arrays of PyTorch and CuPy
+
             return named_stream(given)
         if len(given) == len(arrays):  # the type of a sequence does not tell those of its elements
             self.functions.namespace["stream_rule"] = (*kinds, find)
@@ -235,8 +238,8 @@ class Launcher:
             if len(self._pools) >= self.POOLS:
                 self._pools.clear()
             slots = self._pools[configuration] = []
-        # The key that the next launch will look up. A list cannot be a key; a tensor's or an event's key would be its
-        # identity, while its content may change. These come here each time.
+        # The key that the next launch will look up. Lists, which cannot be keys, and tensors and events, whose content
+        # may change, come here each time.
         if all(type(value) in (bool, int, str, tuple, type(None)) for value in attributes.values()):
             cluster = configuration.attributes and configuration.attributes.cluster
             values = [
@@ -251,9 +254,9 @@ class Launcher:
     def new_slot(self, configuration: Configuration) -> Slot:
         """Return a slot in which all but the arguments and the stream is filled in.
 
-        The driver gets a pointer to each argument and not their buffer as a whole (`extra`): machine code may have
-        other offsets than the source. The parameters of sm_90 start at address 0x210 and those of sm_80 at 0x160, so
-        that all of them move if one is aligned to more, such as a CUtensorMap. Source: CUDA Driver API, CUlaunchConfig.
+        The driver gets a pointer to each argument instead of one buffer (`extra`), because machine code may have other
+        offsets than the source: parameters of sm_90 start at address 0x210, those of sm_80 at 0x160, and all move if
+        one is aligned to more, such as a CUtensorMap. Source: CUDA Driver API, CUlaunchConfig.
         """
         attributes = b"" if configuration.attributes is None else configuration.attributes.array
         offsets = [each.offset for each in self._kernel.info.parameters]
@@ -379,7 +382,7 @@ def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) ->
 def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
     """Return the dimensions in `size` in the form of `given`: an integer, or a tuple of the same length.
 
-    As a dictionary key, the result equals a given integer or tuple of integers, including NumPy's.
+    As a dictionary key, it equals the given integers, including NumPy's.
     """
     if type(given) is int or (type(given) is tuple and all(type(number) is int for number in given)):
         return given  # the next launch often passes the same object, which compares faster

@@ -27,22 +27,20 @@ def load(
     """Return the module with the dotted name `name`, loaded for a GPU of this machine.
 
     The GPU is number `device`, else the current context's, else number 0. Each image of a module is loaded once per
-    process, however often this is called; no context is made, entered or left. `jit` has the options for compiling PTX
-    on this machine, which happens if no machine code suits the GPU; None means `JitOptions()`.
+    process; no context is made, entered or left. `jit` has the options for compiling PTX on this machine, which happens
+    if no machine code suits the GPU; None means `JitOptions()`.
 
     `link` lists the pieces to link the module's relocatable images with: CUDA C++ or PTX text; PTX, LTO-IR, a cubin, a
-    fatbin, an object or an archive as bytes; the path of a file with one of these; the dotted name of another
-    package's module; a `cuda.core.ObjectCode`; the result of `numba.cuda.compile`; or a `LinkInput`. `Module.link` then
-    describes the link.
+    fatbin, an object or an archive as bytes; the path of a file with one of these; another module's dotted name; a
+    `cuda.core.ObjectCode`; the result of `numba.cuda.compile`; or a `LinkInput`.
 
     `variant` are the macros of one of the module's variants: `load("demo.update", MATH_TYPE="double", NUM_MODES=4)`.
-    All macros that the variant is declared with are needed. Where the module has `specialize = true` and a toolchain is
-    installed, other values of these macros are compiled now; the result is kept in the user's cache.
+    All its macros are needed. If the module has `specialize = true` and a toolchain is installed, other values are
+    compiled now, and kept in the user's cache.
 
     Raises UnknownVariantError if the module has no such variant, or has variants and none is named; ImageError if the
-    module is not installed or damaged, NoImageError if no image suits the GPU and driver, LinkError if the pieces
-    cannot be linked, and DriverError if there is no usable driver or it cannot compile the PTX; the message then holds
-    the compiler's log.
+    module is missing or damaged; NoImageError if no image suits the GPU and driver; LinkError if the pieces cannot be
+    linked; DriverError if there is no usable driver, or, with the compiler's log, if it cannot compile the PTX.
     """
     if link is not None:
         need("linking")

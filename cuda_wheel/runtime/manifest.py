@@ -1,7 +1,6 @@
-"""Describe a module (targets, images, kernels, variables, structs, variants), and read that from its manifest.
+"""Records of a module (targets, images, kernels, variables, variants), and reading them from its manifest.
 
-`docs/reference/manifest.schema.json` is the JSON schema. `cuda_wheel.builder.manifest_writer.text` writes manifests and
-describes how they are laid out in lines. This file imports nothing that needs a GPU.
+`docs/reference/manifest.schema.json` is the JSON schema; `builder.manifest_writer.text` writes manifests.
 """
 
 import json
@@ -64,17 +63,16 @@ FORMAT = 4
 MANIFEST_SUFFIX = ".fatbin.json"
 
 TABLE_SUFFIX = ".tuned.json"
-"""End of the file name of a module's table of tuned choices; the name starts with the module's."""
+"""Suffix of the file name of a module's table of tuned choices."""
 
 LARGEST = 64 << 20
-"""Maximum size of a manifest in bytes. A kernel with seven targets takes about 1,000 bytes."""
+"""Maximum size of a manifest in bytes; a kernel with seven targets takes about 1,000."""
 
 PARAMETERS = 32_764
-"""Maximum size in bytes of a kernel's parameters. Source: CUDA C++ Programming Guide, "__global__ Function
-Parameters"."""
+"""Maximum bytes of a kernel's parameters. Source: CUDA C++ Programming Guide, "__global__ Function Parameters"."""
 
 Kind = Literal["cubin", "ptx", "ltoir"]
-"""Kind of code: machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
+"""Machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
 
 Space = Literal["global", "constant", "managed"]
 
@@ -94,7 +92,6 @@ def parse_version(text: str, what: str = "version") -> Version:
     """
     major, _, rest = text.partition(".")
     minor = rest.partition(".")[0]
-    # isdigit() is false for the empty string.
     if not (major.isdigit() and minor.isdigit() and text.isascii() and len(major) < 6 and len(minor) < 6):
         raise ValueError(f"{what} {text!r} does not have the form MAJOR.MINOR")
     return int(major), int(minor)
@@ -106,13 +103,13 @@ def dotted(version: Version) -> str:
 
 
 MacroValue = str | int | float | bool
-"""A macro's value as the project writes it. The compiler gets it as text, and a bool as 1 or 0."""
+"""Value of a macro in the project's settings; the compiler gets a bool as 1 or 0."""
 
 Variant = tuple[tuple[str, MacroValue], ...]
-"""(name, value) of a variant's macros, sorted by name."""
+"""(name, value) of each macro of a variant, sorted by name."""
 
 Macros = tuple[tuple[str, str], ...]
-"""(name, text) of macros as the compiler gets them, sorted by name; equal for the same variant."""
+"""(name, text for the compiler) of each macro of a variant, sorted by name."""
 
 
 def macro_text(value: MacroValue) -> str:
@@ -126,13 +123,12 @@ def full_name(name: str, variant: Variant) -> str:
 
 
 def same_macros(macros: Mapping[str, Any] | Variant) -> Macros:
-    """Return macros in the form in which equal ones are equal."""
+    """Return macros in the form that is equal for the same variant: 4 and "4" are the same value."""
     pairs = macros.items() if isinstance(macros, Mapping) else macros
     return tuple(sorted((name, macro_text(value)) for name, value in pairs))
 
 
-# The records are NamedTuples instead of dataclasses, and annotations are not postponed: both would cost milliseconds at
-# import, between the start of a process and its first kernel.
+# NamedTuples instead of dataclasses, and no postponed annotations: both would cost milliseconds at import.
 
 
 class Target(NamedTuple):
@@ -184,16 +180,15 @@ class Image(NamedTuple):
     ptx_version_compiled: Version | None
     """PTX ISA version that the compiler wrote, before lowering; None if the image is not PTX."""
     driver: Version
-    """First CUDA release whose driver reads the image as it is compressed. For LTO-IR, the image is the cubin linked
-    from it."""
+    """First CUDA release whose driver reads the image as it is compressed; for LTO-IR, the cubin linked from it."""
     offset: int | None
     """Byte offset of the image in the fatbin; None in a compressed fatbin, whose images cannot be extracted."""
     size: int
     sha256: str
     resources: Mapping[str, Mapping[str, int]]
-    """Kernel symbol -> resource -> value: "max_threads" per block, "min_blocks" per multiprocessor and "cluster_blocks"
-    if the source sets these bounds. For machine code also the assembler's "registers" per thread, bytes of "shared" and
-    "local" memory, "spill_stores" and "spill_loads", and bytes of the module's "constant" memory."""
+    """Kernel symbol -> resource -> value: the source's bounds "max_threads" (per block), "min_blocks" (per
+    multiprocessor) and "cluster_blocks"; for machine code also "registers" per thread, and bytes of "shared", "local"
+    and "constant" memory, "spill_stores" and "spill_loads"."""
     source: str | None = None
     """Source of a relocatable image, which must be linked; None if the image can be loaded."""
 
@@ -203,11 +198,10 @@ class Image(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """One kernel parameter: its PTX type ("u64", "f32", "b8" for a struct), its offset and size in bytes, and its C++
-    type ("const float*"; "void*" for a pointer to an unknown type, "" if nothing is known).
+    """A kernel parameter: PTX type ("u64", "f32", "b8" for a struct), offset and size in bytes, and C++ type.
 
-    The C++ type comes from the kernel's symbol. The symbol of an `extern "C"` kernel has no types; the type is then
-    what the source text or the compiler says, and a name that the project defines may lack its namespace ("Pair*").
+    The C++ type ("const float*"; "void*" for a pointer to an unknown type, "" if nothing is known) comes from the
+    kernel's symbol. For `extern "C"`, it comes from the source, and a project's type may lack its namespace ("Pair*").
     """
 
     type: str
@@ -221,9 +215,9 @@ class Parameter(NamedTuple):
 
     @property
     def dtype(self) -> Any:
-        """The NumPy dtype of the argument, with the struct's fields and padding; None if the type is not known.
+        """NumPy dtype of the argument, with a struct's fields and padding, uint64 for a pointer; None if unknown.
 
-        The dtype of a pointer is that of an address, uint64. Raises ImportError without NumPy.
+        Raises ImportError without NumPy.
         """
         need("structs")
         from .parts.dtypes import dtype  # only for programs that ask
@@ -278,8 +272,8 @@ class GlobalInfo(NamedTuple):
 
 
 class External(NamedTuple):
-    """A symbol that a module declares and whoever links it defines: its C++ name, its symbol, and its declaration, in
-    C++, or in PTX if the C++ declaration is unknown ('extern "C" float user_transform(float x)')."""
+    """A symbol that a module declares and other linked code defines. The declaration is C++, or PTX if that is unknown:
+    'extern "C" float user_transform(float x)'."""
 
     name: str
     symbol: str
@@ -287,7 +281,7 @@ class External(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """Where the sources of a module are in its fatbin's file, in bytes; of size 0 in a source tree, which has them."""
+    """Place of a module's sources in its fatbin's file, in bytes; size 0 in a source tree, which has the files."""
 
     offset: int
     size: int
@@ -344,7 +338,7 @@ class Manifest(NamedTuple):
 # --- reading a manifest -----------------------------------------------------------------------------
 #
 # A load trusts what has the right SHA-256, and checks what could end the process or lead out of the package: types,
-# sizes and names. Whoever looks at a wheel without running it checks every value: `cuda_wheel.builder.manifest_reader`.
+# sizes and names. `cuda_wheel.builder.manifest_reader` checks every value.
 
 USUAL_SIZE = 1 << 16
 """Number of bytes that are read at once; most manifests and nearly all heads are smaller."""
@@ -372,18 +366,16 @@ def sha256_of(content: bytes) -> str:
 
 
 class ManifestFile:
-    """A manifest's file: its head, which is read and checked at once, and its blocks, which are read when needed.
+    """A manifest's file: a head, read at once, and blocks of kernels, read when needed.
 
-    `read` returns bytes of the file, from an offset on and up to a size; `where` names the file in messages. With
-    `check`, the SHA-256 of all that is read is checked. Raises ImageError for a file that is no manifest in this format
-    or is damaged; so do all methods.
+    `read(offset, size)` returns bytes of the file; `where` names it in messages; `check` says whether to compare the
+    SHA-256. This and all methods raise ImageError for a file in another format, and for a damaged one.
     """
 
     name: str
     """Full name of the module."""
     digest: str
-    """SHA-256 of the file's head, which includes the SHA-256 of all blocks: different manifests have different
-    digests."""
+    """SHA-256 of the file's head, which contains the SHA-256 of every block."""
     head: dict[str, Any]
     """JSON object of the module, without its kernels."""
     variants: dict[Macros, dict[str, Any]]

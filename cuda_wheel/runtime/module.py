@@ -1,4 +1,4 @@
-"""Hold a loaded module: its kernels and variables, by name. Each is loaded once, however many threads ask for it."""
+"""A loaded module, with its kernels and variables by name. Each is loaded once, by whichever thread asks first."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from .errors import DriverError, UnknownGlobalError, UnknownKernelError, has, ne
 from .manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Parameter, unscoped, without_spaces
 from .rules import How
 
-__all__ = ["ByName", "Dim", "Kernel", "Module", "forget", "forget_all", "once"]
+__all__ = ["ByName", "Dim", "Kernel", "Module", "forget", "once"]
 
 if TYPE_CHECKING:
     from typing import Generic, Protocol, SupportsFloat, SupportsIndex, TypeAlias
@@ -58,9 +58,9 @@ class Kernel(Generic[Unpack[Arguments]]):
 
     @property
     def handle(self) -> int:
-        """The address of the CUkernel, for `cuda.core.Kernel.from_handle`, ctypes and the driver API.
+        """Address of the CUkernel, for `cuda.core.Kernel.from_handle`, ctypes and the driver API; valid on every GPU.
 
-        It is valid on every GPU until the module is unloaded; raises DriverError after that.
+        Raises DriverError after the module is unloaded.
         """
         self.module.check_loaded()
         return self._handle
@@ -92,16 +92,16 @@ class Kernel(Generic[Unpack[Arguments]]):
     ) -> None:
         """Launch the kernel on `grid` blocks of `block` threads each; return without waiting for it.
 
-        Arguments are converted to the width that the kernel declares. A pointer takes an object on the GPU with
-        `__cuda_array_interface__` or DLPack (CuPy, PyTorch, Numba, cuda.core), an address, or None; the kernel gets
-        only the address: pass shape and strides as further arguments. A struct takes bytes, a NumPy record or any other
-        buffer of its size; a vector type also takes its numbers; a CUtensorMap takes what `tensor_map` returns.
+        Numbers are converted to the width that the kernel declares. A pointer takes an array on the GPU (CuPy, PyTorch,
+        or any with `__cuda_array_interface__` or DLPack), an address, or None; the kernel gets only the address. A
+        struct takes a buffer of its size, such as bytes or a NumPy record; a vector also takes its numbers; a
+        CUtensorMap takes the result of `tensor_map`.
 
-        Without `stream`, the launch runs on the current stream of the arrays' library, PyTorch's or CuPy's, also while
-        that captures a graph; else on the stream that an array names in its array interface; else on the default one.
+        Without `stream`, the launch runs on the current stream of PyTorch or CuPy if an array is theirs, also while a
+        graph is captured; else on the stream that an array names in its array interface; else on the default stream.
         It waits for other libraries' arrays that are still computed, and keeps them until it has ended. `stream` is an
-        address, "default", or a stream of any library with `__cuda_stream__`; `launch_stream` chooses one for several
-        launches. `shared_memory` is dynamic shared memory in bytes; above 48 KiB the kernel's limit is raised.
+        address, "default", or any object with `__cuda_stream__`; `launch_stream` chooses one for several launches.
+        `shared_memory` is dynamic shared memory in bytes; above 48 KiB the kernel's limit is raised.
 
         `attributes` are `cooperative`, `cluster` (in blocks), `cluster_scheduling`, `programmatic`, `priority`,
         `memory_domain` and `completion_event`; see `parts.launch_attributes.LaunchAttributes`.
@@ -109,10 +109,9 @@ class Kernel(Generic[Unpack[Arguments]]):
         The launch uses the current context. If this thread has none, the primary context of the arrays' GPU, or of the
         only GPU, becomes current.
 
-        Raises ArgumentError before the launch if the number, kind, range, element type or device of the arguments is
-        wrong, if a number fits only one sign where the parameter's is unknown, if two libraries' streams differ, or if
-        this GPU or driver lacks an attribute; `check=False` omits the checks that writing does not need. Raises
-        DriverError if the driver refuses the launch.
+        Raises ArgumentError, without a launch, if the number, type, range, element type or GPU of the arguments is
+        wrong, if two libraries' current streams differ, or if this GPU or driver lacks an attribute; `check=False`
+        omits checks that the conversion does not need. Raises DriverError if the driver refuses the launch.
         """
         from .launching import launcher_of  # ctypes and struct: only for programs that launch
 
@@ -129,11 +128,10 @@ class Kernel(Generic[Unpack[Arguments]]):
         shared_memory: int = 0,
         **attributes: "Unpack[LaunchAttributes]",
     ) -> Callable[..., None]:
-        """Check a launch, and return a function that launches it again and again; nothing is launched yet.
+        """Check a launch, and return a function that launches it, the fastest way; nothing is launched yet.
 
-        The parameters are those of `launch`. The function takes the kernel's arguments; those that a call leaves out,
-        from the end, are the ones given here, which the function keeps alive, like `stream`. It is the fastest way to
-        launch: the arrays given here are not checked again. Other arguments are checked as by `launch`.
+        The parameters are those of `launch`. The function takes the kernel's arguments; for those that a call leaves
+        out at the end, it uses the ones given here, which it keeps alive and does not check again.
 
             step = kernel.bind(grid, block, x, y, n)
             step()
@@ -195,8 +193,7 @@ class Kernel(Generic[Unpack[Arguments]]):
 class ByName(Mapping[str, T]):
     """A module's kernels or variables, by C++ name in any spacing, with or without its scope, or by symbol.
 
-    Each object is made on first use by `make`. `what` is "kernel" or "variable"; `missing` is the error for an unknown
-    name.
+    `make` makes each object on first use. `what` is "kernel" or "variable"; `missing` the error for an unknown name.
     """
 
     def __init__(
@@ -299,9 +296,8 @@ class Module(Mapping[str, Kernel]):
     """A loaded module: a mapping from kernel names to kernels. `load` returns one.
 
     A name is the C++ name, with or without its scope, a name expression in any spacing, or the symbol; an unknown name
-    raises UnknownKernelError. `image` is the image that was chosen and `how` how it was loaded: "native", "jit" or
-    "link"; `jit` describes the compilation on this machine, None for machine code; `link` describes the link on this
-    machine, None without one; `globals` maps names to the module's variables.
+    raises UnknownKernelError. `image` is the chosen image, and `how` is "native", "jit" or "link"; `jit` and `link`
+    describe the compilation and the link on this machine, None without one; `globals` maps names to variables.
     """
 
     def __init__(
@@ -364,11 +360,10 @@ class Module(Mapping[str, Kernel]):
         self._library.on_unload.append(callback)
 
     def unload(self) -> None:
-        """Free the module's memory on every GPU; wait for its running kernels.
+        """Wait for the module's running kernels, and free its memory on every GPU.
 
-        This is for programs that load more and more modules. The module, its kernels and its variables become invalid
-        for everyone who loaded it: using them raises DriverError, and addresses taken from them are dangling. `load`
-        loads the module again; this object stays unloaded.
+        The module, its kernels and its variables become invalid in the whole process: their use raises DriverError, and
+        addresses taken from them are dangling. `load` loads the module anew; this object stays unloaded.
         """
         library = self._library  # loads a lazy module, so it must come before the registry's lock
         forget(lambda module: module._library is library)
@@ -379,10 +374,10 @@ class Module(Mapping[str, Kernel]):
     def __getitem__(self, name: str) -> Kernel:
         """Return the kernel with a C++ name, name expression or symbol.
 
-        A template instance that the module lacks, "gemm<float, 64>", is compiled now if the module has
+        A template instance that the module lacks ("gemm<float, 64>") is compiled now if the module has
         `specialize = true` and a toolchain is installed; the kernel then belongs to another module.
 
-        Raises UnknownKernelError if there is none, if several have the name, or if the image for this GPU lacks it;
+        Raises UnknownKernelError if no kernel or several have the name, or if the image for this GPU lacks it;
         DriverError if the driver cannot compile the module.
         """
         try:
@@ -427,9 +422,8 @@ class Module(Mapping[str, Kernel]):
 
 
 Key = tuple[Any, ...]
-"""Cache key of a loaded module, from everything that decides it: name, SHA-256 of the manifest, the image's target and,
-for code compiled on this machine, the options and the GPU that nvJitLink compiled it for. The SHA-256 of an image is
-not enough: after an edit, equal machine code may take parameters of other types."""
+"""Key of a loaded module: name, SHA-256 of the manifest, the image's target and, for code compiled on this machine, the
+options and nvJitLink's GPU. The manifest counts because equal machine code may take parameters of other types."""
 
 
 class Registry:
@@ -474,8 +468,3 @@ class Registry:
 _loaded = Registry()
 once = _loaded.once
 forget = _loaded.forget
-
-
-def forget_all() -> None:
-    """Start with an empty registry. Modules stay loaded for those who hold them. For tests."""
-    forget(lambda module: True)

@@ -19,9 +19,9 @@ __all__ = [
 
 
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
-"""Compute capabilities of integrated GPUs (Jetson). It is not known whether machine code for another minor version runs
-on them, or their code on other GPUs: the CUDA C++ Programming Guide ("Binary Compatibility") says no, a driver for CUDA
-12.6 and nvJitLink up to 13.1 refuse sm_80 for 8.7, and nvJitLink from 13.2 on accepts it."""
+"""Compute capabilities of integrated GPUs (Jetson). Whether they run machine code for other minor versions, and other
+GPUs theirs, is not known: the CUDA C++ Programming Guide ("Binary Compatibility") says no, CUDA 12.6's driver and
+nvJitLink up to 13.1 refuse sm_80 for 8.7, nvJitLink from 13.2 on accepts it."""
 
 OLDEST_DRIVER: Version = (12, 0)
 """First CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""
@@ -30,7 +30,8 @@ ZSTD_DRIVER: Version = (12, 4)
 """First CUDA release that reads fatbins compressed with zstd. Source: nvcc, "--compress-mode"."""
 
 How = Literal["native", "jit", "link"]
-"""How an image is loaded: "native" machine code, "jit" compiled by the driver, or "link" compiled by nvJitLink."""
+"""How an image is loaded: "native" machine code; "jit": the driver compiles PTX; "link": nvJitLink compiles PTX that is
+too new for the driver."""
 
 
 class Rejection(NamedTuple):
@@ -41,10 +42,9 @@ class Rejection(NamedTuple):
 
 
 class Resolution(NamedTuple):
-    """The result of `resolve`: the chosen image and how to load it, both None if no image fits, and the other images.
+    """The chosen image and how to load it, both None if no image fits, and the images that were not chosen.
 
-    `how` is "native" (machine code), "jit" (the driver compiles the PTX) or "link" (nvJitLink compiles the PTX, because
-    the driver is too old to read it). `doubt` says why it is not known whether the image loads; None if it is known.
+    `doubt` says why it is not known whether the image loads; None if it is known.
     """
 
     image: Image | None

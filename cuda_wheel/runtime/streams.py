@@ -1,62 +1,53 @@
-"""Find the stream of a launch or copy: the argument `stream`, the `launch_stream` block, the arrays' library.
+"""Find the stream of a launch or copy: the argument `stream`, the `launch_stream` block, the arrays' library."""
 
-Streams and events of other libraries are read here too.
-"""
-
-import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from .arguments import exports, is_array, is_of, value_text
-from .driver import check_result, cuda_driver
 from .errors import ArgumentError
 
 __all__ = [
     "LEGACY",
-    "PER_THREAD",
+    "NO_WAIT",
     "CurrentStreams",
     "FindStream",
     "block_stream",
     "by_arrays",
     "is_address",
-    "is_capturing",
     "launch_stream",
-    "named_stream",
     "object_address",
-    "producer_stream",
-    "relaxed_capture",
     "same_stream",
     "stream_address",
     "stream_blocks",
     "wrong_address",
 ]
 
-LEGACY, PER_THREAD = 1, 2
-"""Stream addresses CU_STREAM_LEGACY, which 0 means too, and CU_STREAM_PER_THREAD. Source: CUDA Driver API, "Stream
+LEGACY = 1
+"""Stream address CU_STREAM_LEGACY, the legacy default stream, which 0 means too. Source: CUDA Driver API, "Stream
 synchronization behavior"."""
+
+NO_WAIT = -1
+"""Stream argument for an array that no launch will use: nothing waits for the work that computes the array."""
 
 
 _stream_of_block: ContextVar[int | None] = ContextVar("cuda_wheel.launch_stream", default=None)
 
 block_stream = _stream_of_block.get
-"""Function that returns the address of the stream that `launch_stream` set in this thread or task; None outside its
-blocks."""
+"""Function that returns the stream address of this thread's or task's `launch_stream` block; None outside of one."""
 
 stream_blocks: list[bool] = []
-"""Non-empty after the first `launch_stream` block. A launch checks it in a fifth of the time of a `block_stream`
-call."""
+"""Non-empty after the first `launch_stream` block; faster to check than a call of `block_stream`."""
 
 
 @contextmanager
 def launch_stream(stream: Any) -> Iterator[None]:
     """Run the launches of a `with` block on a stream, those without an argument `stream` of their own.
 
-    `stream` is what `Kernel.launch` takes: a stream of a library, an address, "default", or None for the current stream
-    of the library whose arrays a launch is given. It holds for this thread, or this task of asyncio, and also for
-    `Global.write` and `Global.read`. Blocks may be nested; the innermost counts.
+    `stream` is what `Kernel.launch` takes; None stands for the current stream of the arrays' library. The block applies
+    to this thread or task of asyncio, and also to `Global.write` and `Global.read`. The innermost block counts.
 
         with cuda_wheel.launch_stream(stream):
             kernel.launch(grid, block, x, y, n)
@@ -73,8 +64,7 @@ def launch_stream(stream: Any) -> Iterator[None]:
 
 
 def stream_address(stream: Any) -> int:
-    """Return the address of the CUstream of a library's stream object, 0 for "default"; raise ArgumentError for
-    anything else."""
+    """Return the address of a stream object's CUstream, 0 for "default"; raise ArgumentError for anything else."""
     if isinstance(stream, str) and stream == "default":
         return 0
     address = object_address(stream, "cuda_stream")
@@ -122,17 +112,16 @@ FindStream = Callable[[int], int]
 
 
 def by_arrays(device: int) -> int:
-    """Stand for the function that finds a stream where each array may name its own; see `named_stream`."""
+    """Mark that each array may name its own stream, which this function does not know; see `named_stream`."""
     return 0
 
 
 class CurrentStreams(dict[tuple[type, ...], FindStream | None]):
-    """Finds the stream of a launch by the types of the arguments that may be arrays.
+    """Types of the arguments that may be arrays -> function that finds a launch's stream; None for the default stream.
 
-    It is a mapping from these types to the function that finds the stream, which is chosen when the types are first
-    met; None stands for the default stream. PyTorch and CuPy have a current stream for each thread and GPU. Without
-    arrays of theirs, arrays with an array interface name the stream themselves. All others have none: addresses,
-    arrays that are exported by DLPack, such as JAX's, and cuda.core's buffers, which do not tell their stream.
+    An entry is made when its types are first met. PyTorch and CuPy have a current stream for each thread and GPU.
+    Without arrays of theirs, arrays with an array interface name a stream. Addresses, arrays exported by DLPack, such
+    as JAX's, and cuda.core's buffers have none.
     """
 
     def __missing__(self, types: tuple[type, ...]) -> FindStream | None:
@@ -143,31 +132,6 @@ class CurrentStreams(dict[tuple[type, ...], FindStream | None]):
         else:
             self[types] = by_arrays if any(map(_may_name_stream, types)) else None
         return self[types]
-
-
-def named_stream(arrays: Iterable[Any]) -> int:
-    """Return the first stream that one of these arguments names by its array interface; 0 if none does."""
-    for array in arrays:
-        if (interface := getattr(array, "__cuda_array_interface__", None)) and not exports(type(array)):
-            stream = producer_stream(array, interface)
-            if stream is not None:
-                return stream if stream > LEGACY else 0
-    return 0
-
-
-def producer_stream(array: Any, interface: Mapping[str, Any]) -> int | None:
-    """Return the stream of the work that computes an array, by its array interface; None if it needs no waiting.
-
-    Raises TypeError if it is no stream. Source: Numba, "CUDA Array Interface (Version 3)", "Synchronization".
-    """
-    stream = interface.get("stream")
-    if not stream and any(base.__module__.partition(".")[0] == "numba" for base in type(array).__mro__):
-        return _numbas_stream()  # Numba names no stream for its default one, whose work may not be complete
-    if stream is None:
-        return None
-    if type(stream) is not int or not 0 < stream < 1 << 64:
-        raise TypeError(f"names {stream!r} as its stream, but the array interface allows 1, 2, an address or None")
-    return stream
 
 
 def _may_name_stream(kind: type) -> bool:
@@ -184,8 +148,8 @@ def _library(kind: type) -> str | None:
 
 
 def _pytorch_finder() -> FindStream:
-    # An array's library is imported already. The first function takes 0.07 µs, the second one 5. PyTorch does not
-    # document the first, but the code that its compiler generates calls it, and so does Triton.
+    # PyTorch is imported already. Its first function takes 0.07 µs, its second one 5; the first is not documented, but
+    # code that its compiler generates calls it, and so does Triton.
     torch = sys.modules["torch"]
     find: FindStream | None = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     return find or (lambda device: int(torch.cuda.current_stream(device).cuda_stream))
@@ -194,14 +158,6 @@ def _pytorch_finder() -> FindStream:
 def _cupy_finder() -> FindStream:
     current_stream = sys.modules["cupy"].cuda.get_current_stream
     return lambda device: current_stream().ptr
-
-
-def _numbas_stream() -> int:
-    """Return the stream of Numba's launches: the default stream of the process or of each thread."""
-    config = getattr(sys.modules.get("numba"), "config", None)
-    per_thread = getattr(config, "CUDA_PER_THREAD_DEFAULT_STREAM", 0)
-    is_per_thread = per_thread or os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM") == "1"
-    return PER_THREAD if is_per_thread else LEGACY
 
 
 _FINDERS = {"PyTorch": _pytorch_finder, "CuPy": _cupy_finder}
@@ -230,25 +186,3 @@ def _stream_text(address: int) -> str:
 
 def same_stream(first: int, second: int) -> bool:
     return first == second or (first <= LEGACY and second <= LEGACY)
-
-
-def is_capturing(stream: int) -> bool:
-    """Return whether a graph is captured on a stream, which then cannot be waited for."""
-    # The driver refuses to tell of the legacy default stream while any other stream captures.
-    return stream > LEGACY and int(check_result(cuda_driver().cuStreamIsCapturing(stream), "looking at a stream")) != 0
-
-
-@contextmanager
-def relaxed_capture() -> Iterator[None]:
-    """Allow this thread the calls that a capture in this or another thread would forbid and end with.
-
-    They concern other streams and events than those of the graph. Source: CUDA Driver API,
-    cuThreadExchangeStreamCaptureMode.
-    """
-    driver = cuda_driver()
-    mode = driver.cuThreadExchangeStreamCaptureMode(driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED)
-    try:
-        yield
-    finally:
-        if not mode[0]:
-            driver.cuThreadExchangeStreamCaptureMode(mode[1])

@@ -22,12 +22,12 @@ from cuda_wheel.runtime.driver import (
     current_device,
     device_and_driver,
     device_attribute,
-    device_name,
 )
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, DriverError, describe_error
 from cuda_wheel.runtime.manifest import Version
-from cuda_wheel.runtime.parts.buffers import device_bytes, host_bytes
-from cuda_wheel.runtime.parts.tuned_tables import FORMAT, Choice, Problem, Row, problem_text
+from cuda_wheel.runtime.parts.array_protocols import device_bytes
+from cuda_wheel.runtime.parts.buffers import host_bytes
+from cuda_wheel.runtime.parts.tuned_tables import FORMAT, Choice, Problem, Row, device_name, problem_text
 from cuda_wheel.tuning.tunable import Tunable
 
 __all__ = ["GpuTimer", "Measured", "ResultArrays", "Timer", "Trial", "merged_rows", "table_text", "tune"]

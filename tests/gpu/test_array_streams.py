@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.runtime import arrays_in_use
 from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.parts import array_protocols
 from tests.gpu.support import Memory, value
 
 pytestmark = [
@@ -60,7 +60,7 @@ def streams(driver: Any) -> Iterator[tuple[int, int]]:
     made = [int(value(driver.cuStreamCreate(1))) for _ in range(2)]
     yield made[0], made[1]
     value(driver.cuCtxSynchronize())
-    arrays_in_use.release()  # arrays that are freed on these streams
+    array_protocols.release()  # arrays that are freed on these streams
     for stream in made:
         value(driver.cuStreamDestroy(stream))
 
@@ -148,10 +148,10 @@ def test_arrays_are_released_when_their_kernel_has_ended(jax: Any, copy: Any) ->
     out = Memory(np.zeros(N, np.float32))
     for _ in range(ROUNDS):
         copy.launch(GRID, BLOCK, jax.numpy.ones(N), out, N, 0)
-    assert 1 <= len(arrays_in_use._kept) <= ROUNDS
+    assert 1 <= len(array_protocols._kept) <= ROUNDS
     content(out)
     gc.collect()
-    assert not arrays_in_use._kept
+    assert not array_protocols._kept
 
 
 def test_jax_donates_an_array_once_its_kernel_has_ended(jax: Any, copy: Any) -> None:

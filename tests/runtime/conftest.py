@@ -11,11 +11,9 @@ import pytest
 
 import cuda_wheel as package
 from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
-from cuda_wheel.runtime import driver as driver_module
-from cuda_wheel.runtime.module import forget_all
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch
 from tests.support.driver import Driver
-from tests.support.loaded_modules import forget_package
+from tests.support.loaded_modules import forget_all, forget_package, reset_driver
 from tests.support.package_files import FATBIN, SAXPY, with_loader
 
 
@@ -75,7 +73,7 @@ def site(unpacked: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Pa
     folder = unpacked("saxpy")
     monkeypatch.syspath_prepend(folder)
     forget_all()
-    driver_module.reset()
+    reset_driver()
     return folder
 
 

@@ -21,9 +21,10 @@ from cuda_wheel.runtime.arguments import (
     type_name,
     value_text,
 )
-from cuda_wheel.runtime.arrays import PointerConverter, _dtype_name, long_size
+from cuda_wheel.runtime.arrays import PointerConverter, long_size
 from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest, Parameter
+from cuda_wheel.runtime.parts.array_protocols import _dtype_name
 from cuda_wheel.runtime.parts.by_value import BFloat16Converter
 from cuda_wheel.runtime.parts.structs import StructConverter
 from cuda_wheel.runtime.parts.untyped_parameters import (
@@ -166,18 +167,6 @@ def test_a_parameter_tells_the_size_of_a_long(cpp: str, size: int, is_known: boo
 
 
 # --- pointers ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("typestr", "name"),
-    [
-        ("<f4", "float32"), ("<f2", "float16"), ("<i8", "int64"), ("|i1", "int8"), ("<u2", "uint16"),
-        ("<c8", "complex64"), ("<c16", "complex128"), ("|b1", "bool"), ("|V16", "void128"), ("|V1", "void8"),
-        ("<M8[ns]", "datetime64"), ("<m8[s]", "timedelta64"), ("|S3", "S24"), ("<t4", "t32"),
-    ],
-)  # fmt: skip
-def test_the_name_of_an_array_interfaces_type(typestr: str, name: str) -> None:
-    assert _dtype_name(typestr) == name
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import cuda_wheel
-from cuda_wheel.runtime.arrays import alignment
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.launching import launcher_of
 from cuda_wheel.runtime.parts.bind import launch_by_address
@@ -252,20 +251,6 @@ def test_what_is_no_stream_or_event_is_refused_always(driver: Driver, wrong: Any
                 launch(1, 1, 7, completion_event=wrong)
     with pytest.raises(ArgumentError):
         stream_address(wrong)
-
-
-@pytest.mark.parametrize(
-    ("element", "expected"),
-    [
-        ("float4", 16), ("float3", 4), ("float2", 8), ("double2", 16), ("double4", 16), ("double4_32a", 32),
-        ("double4_16a", 16), ("uchar4", 4), ("char2", 2), ("short3", 2), ("ushort4", 8), ("ulonglong2", 16),
-        ("long2", 16), ("int1", 4), ("__half2", 4), ("at::Half", 1), ("float", 1), ("Pair", 1), ("std::complex<float>", 1),
-        ("thrust::complex<double>", 16), ("c10::complex<float>", 8), ("cuda::std::__4::complex<double>", 16),
-        ("c10::complex<c10::Half>", 4),
-    ],
-)  # fmt: skip
-def test_the_alignment_of_vectors(element: str, expected: int) -> None:
-    assert alignment(element, 8) == expected
 
 
 @pytest.mark.parametrize("make", [int, cupy_array, torch_tensor, lambda address: Exported(address=address), np.uint64])

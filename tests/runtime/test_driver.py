@@ -15,6 +15,7 @@ from tests.support.launches import (
     sent,
     takes,
 )
+from tests.support.loaded_modules import reset_driver
 
 Use = Callable[..., Driver]
 
@@ -31,7 +32,7 @@ def test_a_forked_process_gets_an_error(built, use: Use, monkeypatch: pytest.Mon
 
 
 def test_a_fork_before_cuda_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
-    driver_module.reset()
+    reset_driver()
     driver_module.note_fork()
     assert not driver_module.is_forked()
 

@@ -31,8 +31,8 @@ from cuda_wheel.runtime import module as module_module
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import Target
 from cuda_wheel.runtime.module import _loaded as loaded_modules
-from cuda_wheel.runtime.module import forget_all
 from tests.support.driver import Driver, Result
+from tests.support.loaded_modules import forget_all
 from tests.support.processes import run
 from tests.support.projects import KERNEL, ROOT
 
@@ -70,10 +70,10 @@ import cuda_wheel.runtime.loading
 answers = dict(cuCtxGetDevice=0, cuDriverGetVersion=13000, cuDeviceGetAttribute=8, cuLibraryLoadData=1)
 calls = {name: (lambda *_, value=value: (0, value)) for name, value in answers.items()}
 attributes = dict.fromkeys(f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{which}" for which in ("MAJOR", "MINOR"))
-cuda_wheel.runtime.driver.reset(SimpleNamespace(
+cuda_wheel.runtime.driver._State.bindings = SimpleNamespace(
     CUresult=SimpleNamespace(CUDA_ERROR_INVALID_CONTEXT=201),
     CUdevice_attribute=SimpleNamespace(**attributes), cuDeviceGet=lambda _: (0, 0), **calls
-))
+)
 assert len(cuda_wheel.load("saxpy_demo.kernels.saxpy")) == 1
 """
     modules = imported(program, "from cuda.bindings import driver", PYTHONPATH=f"{ROOT}{os.pathsep}{site}")

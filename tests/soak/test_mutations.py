@@ -30,13 +30,12 @@ from cuda_wheel import CudaWheelError
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.text import _line
 from cuda_wheel.cli import main
-from cuda_wheel.runtime import driver as driver_module
 from cuda_wheel.runtime import loading
 from cuda_wheel.runtime.manifest import Image, Manifest
 from cuda_wheel.runtime.rules import resolve, unsupported
 from tests.soak import SOAK, amount
 from tests.support.driver import Driver, Result
-from tests.support.loaded_modules import forget_loaded_modules, forget_package
+from tests.support.loaded_modules import forget_loaded_modules, forget_package, reset_driver
 from tests.support.manifests import assembled
 from tests.support.processes import build_wheel
 from tests.support.projects import pyproject_head
@@ -138,10 +137,10 @@ def driver(original: OriginalWheel, monkeypatch: pytest.MonkeyPatch) -> Iterator
     driver = StrictDriver(original)
     # Building the parser takes as long as a command.
     monkeypatch.setattr(main, "command_parser", cache(main.command_parser))
-    driver_module.reset(driver)
+    reset_driver(driver)
     forget_loaded_modules()
     yield driver
-    driver_module.reset()
+    reset_driver()
     forget_loaded_modules()
 
 

@@ -1,20 +1,32 @@
-"""Let a test start with no module loaded."""
+"""Let a test start with no module loaded, and without what is known of the driver."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from cuda_wheel.runtime.module import forget_all
+from cuda_wheel.runtime import driver
+from cuda_wheel.runtime.module import forget
 from cuda_wheel.runtime.parts import tuned_tables as choices
 
 
+def forget_all() -> None:
+    """Start with an empty registry of loaded modules; they stay loaded for those who hold them."""
+    forget(lambda module: True)
+
+
+def reset_driver(bindings: Any = None) -> None:
+    """Forget the driver and any fork; or use `bindings`, which stand for `cuda.bindings.driver`."""
+    driver._State.bindings = bindings
+    driver._State.forked = False
+
+
 def forget_loaded_modules() -> None:
-    """Start with an empty registry of loaded modules, and no table of tuned choices; modules stay loaded for those who
-    hold them."""
+    """Start with an empty registry of loaded modules, and no table of tuned choices."""
     forget_all()
     choices.forget()
 

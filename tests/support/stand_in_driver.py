@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from cuda_wheel.runtime import arrays_in_use
-from cuda_wheel.runtime import driver as driver_module
+from cuda_wheel.runtime.parts import array_protocols
 from tests.support.driver import Driver, Result
-from tests.support.loaded_modules import forget_loaded_modules
+from tests.support.loaded_modules import forget_loaded_modules, reset_driver
 
 
 @pytest.fixture
@@ -27,10 +26,10 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Driver]]:
         return driver
 
     def forget() -> None:
-        driver_module.reset()
+        reset_driver()
         forget_loaded_modules()
-        arrays_in_use._kept.clear()
-        arrays_in_use._free_events.clear()
+        array_protocols._kept.clear()
+        array_protocols._free_events.clear()
 
     yield use
     forget()

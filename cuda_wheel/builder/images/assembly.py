@@ -13,8 +13,8 @@ from cuda_wheel.builder.images.variables import source_variables
 from cuda_wheel.builder.jobs import EMPTY, Compiled
 from cuda_wheel.builder.scratch import new_folder
 from cuda_wheel.runtime.errors import ImageError
-from cuda_wheel.runtime.jit import resources_of
 from cuda_wheel.runtime.parts import cuda_libraries as nvjitlink
+from cuda_wheel.runtime.parts.compile_log import resources_of
 from cuda_wheel.runtime.parts.formats import ptx as ptx_format
 from cuda_wheel.runtime.parts.formats.cubin import Cubin
 

@@ -2,7 +2,7 @@
 
 The core is what lies in the folder `runtime` itself. A part is the file or folder of its name in `runtime/parts`. It
 comes if a module of the wheel needs it, a Python file of the wheel may use it, or `loader-parts` names it, with what it
-imports from there.
+imports from there. The part `array-protocols` comes unless the Python files show that it is not needed.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from pathlib import Path
 
 import cuda_wheel
 from cuda_wheel.builder.jobs import BuiltModule
-from cuda_wheel.runtime.arrays import argument_type, is_by_value, is_untyped
+from cuda_wheel.runtime.arrays import argument_type, is_by_value, is_untyped, is_vector, pointee
 from cuda_wheel.runtime.manifest import Manifest, ManifestFile
 
-__all__ = ["copied_files", "parts_for", "parts_named_in"]
+__all__ = ["copied_files", "parts_for", "parts_named_in", "passes_other_arrays"]
 
 RUNTIME = Path(cuda_wheel.__file__).parent / "runtime"
 
 
 USES = {
     "bind": r"\bbind\b",
+    "compile-log": r"\.spills\b|\bjit\.registers\b",
     "launch-attributes": r"\b(cooperative|cluster\w*|programmatic|priority|memory_domain|completion_event)\b",
     "linking": r"\b(load_code|LinkInput|Linked)\b|\b_cuda_wheel(\.| import [^\n]*\b)link\b",
     "occupancy": r"\b([Oo]ccupancy|suggest_block|Attributes)\b|\.attributes\b",
@@ -33,6 +34,26 @@ USES = {
 }
 """Part of the loader -> regular expression for Python code that may use it, also by a name without a call, which may
 get another. A needless part costs only its size."""
+
+
+_CORE_ARRAYS = re.compile(r"^\s*(import|from)\s+(torch|cupy)\b", re.MULTILINE)
+"""Import of a library whose arrays the core of the loader reads."""
+
+_OTHER_ARRAYS = re.compile(
+    r"\b(jax|numba|warp|cudf|cuml|rmm|pycuda|tensorflow|cupynumeric|\w*dlpack\w*|\w*cuda_array_interface\w*)\b"
+    r"|\bcuda\.core\b|\b(from|import) cuda\b"
+)
+"""Name of a library whose arrays the part `array-protocols` reads, or of such a protocol."""
+
+
+def passes_other_arrays(files: Iterable[Path]) -> bool:
+    """Return whether kernels may get arrays of libraries other than PyTorch and CuPy, by the Python files of a wheel.
+
+    They do not if a file imports PyTorch or CuPy and none names another library. Files that name no library take what
+    their callers have.
+    """
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
+    return not any(map(_CORE_ARRAYS.search, texts)) or any(map(_OTHER_ARRAYS.search, texts))
 
 
 def parts_named_in(files: Iterable[Path]) -> set[str]:
@@ -59,6 +80,7 @@ def _parts_of_variant(manifest: Manifest) -> set[str]:
         "instance-names": any("<" in name for name in names),
         "structs": any(argument_type(each) == "Struct" and not is_untyped(each) for each in parameters),
         "by-value": any(map(is_by_value, parameters)),
+        "vector-pointers": any(is_by_value(each) or is_vector(pointee(each.cpp)[0]) for each in parameters),
         "untyped-parameters": any(map(is_untyped, parameters)),
         "trial": manifest.compression != "none" or not any(image.kind == "ptx" for image in manifest.images),
         "tensor-maps": any(each.cpp in ("CUtensorMap", "CUtensorMap_st") for each in parameters),

@@ -149,11 +149,15 @@ def known_parts(
     for tables of tuned choices, and for what the Python files of the wheel use."""
     if config.loader != "vendor":
         return set()
-    from cuda_wheel.builder.wheel.loader_copy import parts_named_in  # as above
+    from cuda_wheel.builder.wheel.loader_copy import parts_named_in, passes_other_arrays  # as above
 
-    used = parts_named_in(each.source for each in files if each.source.suffix == ".py" and each.source.is_file())
-    attaches = not {_package_of(name) for name in names}.isdisjoint(packages)
-    return used | {part for part, is_needed in (("attach", attaches), ("tuned-tables", tables)) if is_needed}
+    python_files = [each.source for each in files if each.source.suffix == ".py" and each.source.is_file()]
+    needed = {
+        "array-protocols": passes_other_arrays(python_files),
+        "attach": not {_package_of(name) for name in names}.isdisjoint(packages),
+        "tuned-tables": bool(tables),
+    }
+    return parts_named_in(python_files) | {part for part, is_needed in needed.items() if is_needed}
 
 
 def module_parts(config: Config, module: BuiltModule) -> set[str]:

@@ -1,33 +1,12 @@
-"""Read the memory of whole arrays and buffers, on the host and on the GPU, for copies and for structs."""
+"""Read buffers in host memory, for copies and for structs."""
 
 import re
 from typing import Any
 
-from ..arguments import BIG_ENDIAN, is_of, item_size, refuse_interface, refuse_lazy, type_name
+from ..arguments import BIG_ENDIAN, is_of, type_name
 from ..errors import ArgumentError
 
-__all__ = ["device_bytes", "host_bytes"]
-
-
-def device_bytes(array: Any) -> tuple[int, int]:
-    """Return the address and the size in bytes of an array on the GPU.
-
-    Raises ArgumentError if it is not contiguous, or if its memory holds other numbers than the array means.
-    """
-    try:
-        refuse_lazy(array)
-        interface = array.__cuda_array_interface__
-        refuse_interface(interface)
-    except TypeError as error:
-        raise ArgumentError(f"the {type_name(type(array))} {error}") from None
-    shape = interface["shape"]
-    strides = interface.get("strides") or [None] * len(shape)
-    size = item_size(interface["typestr"])
-    for length, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if stride not in (None, size) and length > 1 and 0 not in shape:
-            raise ArgumentError(f"the {type_name(type(array))} is not contiguous")
-        size *= length
-    return int(interface["data"][0] or 0), size
+__all__ = ["host_bytes"]
 
 
 def host_bytes(data: Any) -> memoryview:

@@ -6,7 +6,7 @@ An array on the GPU becomes a packed accessor: its address, sizes and strides. A
 
 import re
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import prod
 from typing import Any, NamedTuple
@@ -20,12 +20,10 @@ from ..arguments import (
     exports,
     is_of,
     is_on_gpu,
-    item_size,
     type_name,
     value_text,
 )
 from ..arrays import PointerConverter, Reader, number_type
-from ..arrays_in_use import Exported
 from ..manifest import Parameter
 from .structs import StructConverter
 
@@ -222,17 +220,15 @@ class AccessorConverter(PointerConverter):
 
         elif is_of(kind, "numpy", "ndarray"):  # which is exported, too
             pass
-        elif exports(kind):
-            read = self._read_dlpack
-        elif hasattr(kind, "__cuda_array_interface__"):
-            read = self._read_array_interface
+        elif exports(kind) or hasattr(kind, "__cuda_array_interface__"):
+            read = self.reader_by_protocol(kind)
         return read  # type: ignore[no-any-return]
 
     def _read_other(self, value: Any, device: int | None, stream: int, kept: Kept) -> bytes:
         """Return the bytes of a struct, or of the accessor of an array that shows its interface only as an instance."""
         if is_on_gpu(value):
-            found: bytes = self._read_array_interface(value, device, stream, kept)
-            return found
+            read: Any = self.reader_by_protocol(type(value))  # the readers return bytes
+            return bytes(read(value, device, stream, kept))
         try:
             content: bytes = self._as_struct(value, kept)
         except TypeError as error:
@@ -242,19 +238,11 @@ class AccessorConverter(PointerConverter):
             ) from None
         return content
 
-    def _read_array_interface(self, array: Any, device: int | None, stream: int, kept: Kept) -> Any:
-        address = super()._read_array_interface(array, device, stream, kept)
-        interface: Mapping[str, Any] = array.__cuda_array_interface__
-        strides = interface.get("strides")
-        if strides is not None:
-            strides = _in_elements(strides, item_size(interface["typestr"]))
-        return self._packed(address, interface["shape"], strides)
-
-    def _value_of(self, exported: Exported) -> Any:
-        return self._packed(exported.address, exported.shape, exported.strides)
+    def argument(self, address: int, shape: Sequence[int], strides: Sequence[int] | None, unit: int = 1) -> bytes:
+        return self._packed(address, shape, strides and _in_elements(strides, unit))
 
     def check_dtype(self, dtype: str) -> None:
-        if self._check and self._dtypes is None:
+        if self.is_checked and self._dtypes is None:
             raise TypeError(
                 f"is an array, but which element type has elements of the type {self._accessor.element} is not known: "
                 "pass the bytes of the accessor"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-__all__ = ["NO_CONTRACTION", "FloatingPoint", "floating_point", "invalid_option", "values_of"]
+__all__ = ["NO_CONTRACTION", "FloatingPoint", "check_link_options", "floating_point", "values_of"]
 
 
 NO_CONTRACTION = "-Xptxas=--fmad=false"
@@ -104,13 +104,21 @@ def floating_point(options: Sequence[str]) -> FloatingPoint:
     return chosen._replace(assembler_fma=assembler_fma)
 
 
-def invalid_option(options: Sequence[str]) -> str | None:
-    """Return the first option that is not a floating-point option of NVRTC with a valid value; None without one."""
-    for option in options:
+def check_link_options(lto: object, linker: object, options: object) -> None:
+    """Raise ValueError unless these are `lto`, `linker` and `floating_point` of a `JitOptions` that links accept."""
+    if lto not in (None, False, True):
+        raise ValueError(f"lto must be True, False or None, not {lto!r}")
+    if linker not in (None, "nvjitlink", "driver"):
+        raise ValueError(f"linker must be 'nvjitlink', 'driver' or None, not {linker!r}")
+    if not isinstance(options, tuple | None):
+        raise ValueError(f"floating_point must be a tuple of options, not {options!r}")
+    for option in options or ():
         name, equals, value = option.partition("=")
         if not (value in ("true", "false") if _long(name) in _FLAGS else _long(name) == _FAST_MATH and not equals):
-            return option
-    return None
+            raise ValueError(
+                f"floating_point: {option!r} is neither --use_fast_math nor one of --fmad, --ftz, --prec-div and "
+                "--prec-sqrt with =true or =false"
+            )
 
 
 def values_of(options: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -4,12 +4,12 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..arguments import exports, is_of, refuse_interface, refuse_lazy, type_name, value_text, whole_number
-from ..arrays_in_use import export
+from ..arguments import exports, is_of, refuse_lazy, type_name, value_text, whole_number
 from ..driver import check_result, cuda_driver, device_and_driver
 from ..errors import ArgumentError
 from ..manifest import dotted
-from ..streams import LEGACY, producer_stream
+from ..streams import LEGACY
+from .array_protocols import export, producer_stream, refuse_interface
 
 __all__ = ["TensorMap", "tensor_map"]
 

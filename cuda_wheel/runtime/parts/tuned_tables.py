@@ -29,7 +29,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..driver import current_device, device_and_driver, device_name, is_forked
+from ..driver import check_result, cuda_driver, current_device, device_and_driver, is_forked
 from ..errors import ArgumentError, ImageError, UnknownKernelError, need
 from ..files import ModuleFiles, lie_in_folders, package_folders
 from ..loading import load
@@ -45,6 +45,7 @@ __all__ = [
     "Row",
     "checked_problem",
     "choose",
+    "device_name",
     "forget",
     "parse_table",
     "plain_value",
@@ -323,3 +324,11 @@ def forget() -> None:
     """Forget all tables and choices, so that they are read again."""
     _choice.cache_clear()
     table_of.cache_clear()
+
+
+def device_name(device: int) -> str:
+    """Return the name of GPU number `device`; raises DriverError."""
+    driver = cuda_driver()
+    handle = check_result(driver.cuDeviceGet(device), f"getting GPU {device}")
+    name: bytes = check_result(driver.cuDeviceGetName(256, handle), "getting the GPU's name")
+    return name.split(b"\0")[0].decode(errors="replace")

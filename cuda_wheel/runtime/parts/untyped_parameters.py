@@ -126,7 +126,7 @@ class RawWordConverter(PointerConverter):
         if self._accept_floats and issubclass(kind, float):  # NumPy's float64 is a subclass
             return _read_double
         if hasattr(kind, "__index__") and not is_array(kind):
-            return _read_any_integer if self._accept_floats or not self._check else _read_integer
+            return _read_any_integer if self._accept_floats or not self.is_checked else _read_integer
         if is_of(kind, "numpy", "bool") or is_of(kind, "numpy", "bool_") or is_of(kind, "numpy", "ndarray"):
             return self._read_plain_number
         return super()._reader_for(kind)

@@ -4,20 +4,22 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..arguments import Kept, exports, is_of, is_on_gpu, type_name
-from ..arrays_in_use import PLACES, Exported, export_for, keep, wait_for
 from ..driver import check_result, cuda_driver, current_device, device_count, device_with_context
 from ..errors import ArgumentError, DriverError, ImageError
 from ..manifest import GlobalInfo
-from ..streams import (
-    CurrentStreams,
-    block_stream,
-    by_arrays,
+from ..streams import CurrentStreams, block_stream, by_arrays, stream_address
+from .array_protocols import (
+    PLACES,
+    Exported,
+    device_bytes,
+    export_for,
     is_capturing,
+    keep,
     named_stream,
     producer_stream,
-    stream_address,
+    wait_for,
 )
-from .buffers import device_bytes, host_bytes
+from .buffers import host_bytes
 
 if TYPE_CHECKING:
     from ..jit import Jit

@@ -23,7 +23,7 @@ from cuda_wheel.builder.link import link_job
 from cuda_wheel.builder.toolchain.nvrtc import cross_references
 from cuda_wheel.builder.toolchain.toolchain import INCLUDE, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.runtime.jit import resources_of
+from cuda_wheel.runtime.parts.compile_log import resources_of
 from cuda_wheel.runtime.parts.cuda_libraries import link_code
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin
 from cuda_wheel.runtime.parts.formats.ptx import kernels

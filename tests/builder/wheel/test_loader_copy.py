@@ -8,16 +8,20 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy
 import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.jobs import BuiltModule
 from cuda_wheel.builder.manifest_writer.text import manifest_text
-from cuda_wheel.builder.wheel.loader_copy import RUNTIME, copied_files, parts_for, parts_named_in
+from cuda_wheel.builder.sources.layout import WheelFile
+from cuda_wheel.builder.wheel.loader_copy import RUNTIME, copied_files, parts_for, parts_named_in, passes_other_arrays
 from cuda_wheel.builder.wheel.outputs import known_parts, loader_files, write
 from cuda_wheel.runtime.errors import PARTS
 from cuda_wheel.runtime.manifest import GlobalInfo, Image, KernelInfo, Manifest, Parameter, Target
+from tests.support.array_libraries import ADDRESS, Jax, Named, cupy_array, torch_tensor
+from tests.support.launches import core_buffer
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -87,14 +91,48 @@ def test_a_python_file_of_the_wheel_may_need_parts(line: str, parts: set[str], t
 
 def test_a_package_that_attaches_and_a_tuned_table_need_parts_too() -> None:
     vendored = Config(loader="vendor")
-    assert known_parts(vendored, ["demo.k"], [], []) == set()
-    assert known_parts(vendored, ["demo.k"], ["demo"], ["demo/k.tuned.json"]) == {"attach", "tuned-tables"}
+    assert known_parts(vendored, ["demo.k"], [], []) == {"array-protocols"}
+    assert known_parts(vendored, ["demo.k"], ["demo"], ["demo/k.tuned.json"]) == {
+        "array-protocols",
+        "attach",
+        "tuned-tables",
+    }
     assert known_parts(Config(), ["demo.k"], ["demo"], ["demo/k.tuned.json"]) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", True),  # whatever arrays the callers have
+        ("import numpy as np\n", True),
+        ("import torch\n", False),
+        ("def f():\n    from cupy import ndarray\n", False),
+        ("import torch.nn as nn\nimport einops\n", False),
+        ("import torchvision\n", True),
+        ("import torch\nimport jax\n", True),
+        ("import cupy\nfrom numba import cuda\n", True),
+        ("import torch\nfrom cuda.core import Device\n", True),
+        ("import torch\nfrom cuda import core\n", True),
+        ("import cupy\nx = cupy.from_dlpack(y)\n", True),
+        ("import torch\n\nclass A:\n    __cuda_array_interface__ = {}\n", True),
+        ("# import torch\n", True),
+    ],
+)
+def test_arrays_of_other_libraries_than_pytorch_and_cupy(text: str, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(text)
+    (tmp_path / "empty.py").write_text("")
+    files = [tmp_path / "ops.py", tmp_path / "empty.py"]
+    assert passes_other_arrays(files) is expected
+    wheel_files = [WheelFile(path, path.name) for path in files]
+    parts = known_parts(Config(loader="vendor"), ["demo.k"], [], [], wheel_files)
+    assert ("array-protocols" in parts) is expected
 
 
 def test_the_setting_is_checked() -> None:
     assert Config.from_table({"loader-parts": ["linking"]}).loader_parts == ("linking",)
-    with pytest.raises(ConfigError, match=r'loader-parts must be "attach", .* or "variants", not "?.linkin'):
+    with pytest.raises(
+        ConfigError, match=r'loader-parts must be "array-protocols", .* or "vector-pointers", not "?.linkin'
+    ):
         Config.from_table({"loader-parts": ["linkin"]})
 
 
@@ -132,6 +170,25 @@ def test_each_part_that_is_not_there_says_how_to_add_it(copy) -> None:
         copy.load("demo.k", link=[])
     with pytest.raises(copy.CudaWheelError, match=r'loader-parts = \["linking"\]'):
         copy.JitOptions(floating_point=("--fmad=false",)).check()
+
+
+def test_a_copy_without_parts_takes_arrays_of_pytorch_and_cupy_only(copy) -> None:
+    arrays = importlib.import_module("bare.arrays")
+    converter = arrays.PointerConverter("float*", True)
+
+    def read(array: object) -> int:
+        return converter[type(array)](array, None, 0, [])  # type: ignore[no-any-return]
+
+    assert [read(cupy_array(ADDRESS)), read(torch_tensor(ADDRESS)), read(None), read(5)] == [ADDRESS, ADDRESS, 0, 5]
+    for array in (Jax(), Named(), core_buffer(ADDRESS)):
+        with pytest.raises(
+            copy.CudaWheelError, match=r'loader-parts = \["array-protocols"\], and build the wheel again'
+        ):
+            read(array)
+    with pytest.raises(TypeError, match=r"^is an array in host memory: copy it to the GPU$"):
+        read(numpy.zeros(3, numpy.float32))
+    with pytest.raises(TypeError, match="takes an array on the GPU, an address or None, not str"):
+        read("x")
 
 
 def test_a_name_with_template_arguments_in_a_module_without_templates_is_an_unknown_kernel(copy) -> None:
@@ -181,8 +238,8 @@ def test_a_part_asks_for_another_before_it_imports_that_in_a_function(part: str)
 def test_the_core_needs_no_part_and_no_file_of_the_build_side() -> None:
     names = set(copied_files(()))
     assert not [name for name in names if "/" in name]
-    assert len(names) <= 16
+    assert len(names) <= 15
     contents = copied_files(()).values()
-    assert sum(content.count(b"\n") for content in contents) <= 4250
-    assert sum(map(len, contents)) <= 185_000
+    assert sum(content.count(b"\n") for content in contents) <= 4000
+    assert sum(map(len, contents)) <= 160_000
     assert not {"parts/specialize.py", "parts/compile_text.py", "parts/source_hook.py"} & set(copied_files(PARTS))

@@ -1,4 +1,4 @@
-"""Memory of arrays on the host and on the GPU."""
+"""Buffers in host memory."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from cuda_wheel.runtime.arguments import (
     type_name,
 )
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.parts.buffers import device_bytes, host_bytes
+from cuda_wheel.runtime.parts.buffers import host_bytes
 from tests.support.array_libraries import fake
-from tests.support.launches import array_interface
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -33,16 +32,6 @@ def test_each_of_three_members_makes_an_array(name: str) -> None:
     array = fake("a", "Array", **{name: None})
     assert is_array(array) and is_array(fake("b", "Derived", array))
     assert not is_array(fake("a", "Number", __index__=None, __dlpack_device__=None))
-
-
-def test_the_memory_of_an_array_on_the_gpu() -> None:
-    assert device_bytes(array_interface(shape=(2, 3))) == (8, 24)
-    assert device_bytes(array_interface(shape=(2, 3), strides=(12, 4))) == (8, 24)
-    assert device_bytes(array_interface(shape=(0,), address=None)) == (0, 0)
-    with pytest.raises(ArgumentError, match=r"^the numba\.DeviceArray is not contiguous$"):
-        device_bytes(array_interface(shape=(2, 3), strides=(4, 8)))
-    with pytest.raises(ValueError, match=r"shorter|longer"):
-        device_bytes(array_interface(shape=(2, 3), strides=(4,)))
 
 
 @pytest.mark.parametrize("data", [DATES, released(), object(), 5])

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cuda_wheel
-from cuda_wheel.runtime import arrays_in_use
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.manifest import GlobalInfo
+from cuda_wheel.runtime.parts import array_protocols
 from tests.support.array_libraries import (
     OTHER,
     OWN,
@@ -120,7 +120,7 @@ def test_a_write_without_a_stream_is_complete_when_it_returns(driver: Driver, ta
 
 
 def kept_arrays() -> list[Any]:
-    return [array for _, arrays in arrays_in_use._kept for array in arrays]
+    return [array for _, arrays in array_protocols._kept for array in arrays]
 
 
 def test_a_variable_is_written_with_what_its_source_will_hold(driver: Driver) -> None:

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 from ...driver import device_and_driver, load_library
 from ...errors import DriverError, ImageError, LinkError
 from ...files import ModuleFiles, files_and_manifest, read_image
-from ...jit import Jit, JitOptions, resources_of
+from ...jit import Jit, JitOptions
 from ...manifest import GlobalInfo, Image, KernelInfo, MacroValue, Manifest, Target, Version, dotted, sha256_of
 from ...module import Module, once
+from ..compile_log import resources_of
 from ..cuda_libraries import nvjitlink_version
 from ..floating_point import FloatingPoint, floating_point
 from ..formats import ptx as ptx_format

@@ -13,8 +13,8 @@ import pytest
 import cuda_wheel as package
 from cuda_wheel import JitOptions, LinkError, LinkInput
 from cuda_wheel.builder.images.bundling import make_fatbin
-from cuda_wheel.runtime.jit import resources_of
 from cuda_wheel.runtime.manifest import dotted
+from cuda_wheel.runtime.parts.compile_log import resources_of
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
 from cuda_wheel.runtime.parts.formats import ptx
 from cuda_wheel.runtime.parts.formats.cubin import read_cubin

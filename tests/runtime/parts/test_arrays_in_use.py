@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cuda_wheel.runtime import arrays_in_use
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.runtime.parts import array_protocols
 from cuda_wheel.runtime.parts.tensor_maps import TensorMap
 from tests.support.array_libraries import (
     ADDRESS,
@@ -38,7 +38,7 @@ def driver(use: Callable[..., Driver]) -> Driver:
 
 
 def kept_arrays() -> list[Any]:
-    return [array for _, arrays in arrays_in_use._kept for array in arrays]
+    return [array for _, arrays in array_protocols._kept for array in arrays]
 
 
 def test_arrays_are_kept_until_the_launch_has_ended(driver: Driver) -> None:
@@ -52,10 +52,10 @@ def test_arrays_are_kept_until_the_launch_has_ended(driver: Driver) -> None:
         assert make is Exported or kept is array
         del array, kept, array_is_cyclic
         gc.collect()
-        assert (alive() is not None) == (make is not Exported) and len(arrays_in_use._kept) == 1
+        assert (alive() is not None) == (make is not Exported) and len(array_protocols._kept) == 1
         driver.busy.remove(stream)
         gc.collect()  # asks which launches have ended
-        assert not arrays_in_use._kept
+        assert not array_protocols._kept
         gc.collect()
         assert alive() is None
         driver.busy.add(stream)
@@ -76,7 +76,7 @@ def test_a_later_launch_releases_what_has_ended(driver: Driver) -> None:
 
 
 def test_only_so_many_launches_are_kept(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays_in_use, "LIMIT", 3)
+    monkeypatch.setattr(array_protocols, "LIMIT", 3)
     driver.busy = {OWN}
     arrays = [Named() for _ in range(5)]
     for array in arrays:
@@ -88,7 +88,7 @@ def test_nothing_is_kept_of_addresses_and_of_libraries_with_streams_of_their_own
     for array in (8, None, np.uint64(8), torch_tensor(8), cupy_array(8)):
         takes("float*").launch(1, 1, array)
         takes("float*").bind(1, 1, array)()
-    assert not arrays_in_use._kept and not driver.events and not driver.joins
+    assert not array_protocols._kept and not driver.events and not driver.joins
 
 
 def test_nothing_is_kept_of_a_launch_that_fails(driver: Driver) -> None:
@@ -100,10 +100,10 @@ def test_nothing_is_kept_of_a_launch_that_fails(driver: Driver) -> None:
     driver.codes = [Result.CUDA_ERROR_ILLEGAL_ADDRESS]
     with pytest.raises(DriverError):
         kernel.launch(1, 1, Named(), 1)
-    assert not arrays_in_use._kept
+    assert not array_protocols._kept
     kernel.launch(1, 1, 8, 1)
     bound()
-    assert not arrays_in_use._kept
+    assert not array_protocols._kept
 
 
 def test_a_tensor_map_keeps_its_array(driver: Driver) -> None:
@@ -123,9 +123,9 @@ def test_at_exit_the_launches_are_waited_for(driver: Driver) -> None:
     driver.busy = {OWN, OTHER}
     for stream in (OWN, OTHER):
         takes("float*").launch(1, 1, Named(stream))
-    arrays_in_use._finish()
-    assert driver.waits == [OWN, OTHER] and not arrays_in_use._kept
-    gc.callbacks.append(arrays_in_use._after_collection)
+    array_protocols._finish()
+    assert driver.waits == [OWN, OTHER] and not array_protocols._kept
+    gc.callbacks.append(array_protocols._after_collection)
 
 
 def test_a_captured_launch_waits_on_the_host(driver: Driver) -> None:
@@ -134,7 +134,7 @@ def test_a_captured_launch_waits_on_the_host(driver: Driver) -> None:
     array, exported, jax = Named(), Exported(), Jax()
     for each in (array, exported, jax):
         takes("float*").launch(1, 1, each, stream=OTHER)
-    assert driver.waits == [OWN] and not driver.joins and not arrays_in_use._kept
+    assert driver.waits == [OWN] and not driver.joins and not array_protocols._kept
     assert exported.asked[0]["stream"] == -1
     assert jax.asked[0]["stream"] is None and jax.waited == 1
     assert driver.context.capture_mode == "global"

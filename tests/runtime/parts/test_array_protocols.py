@@ -1,4 +1,7 @@
-"""What a launch asks of arrays that export DLPack: stream, device, element types, read-only memory. The libraries are stand-ins."""
+"""What a launch asks of arrays with DLPack or the CUDA array interface: stream, device, element types, read-only memory.
+
+The libraries are stand-ins.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from cuda_wheel.runtime import arrays_in_use
 from cuda_wheel.runtime.arrays import PointerConverter
 from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.runtime.parts import array_protocols
+from cuda_wheel.runtime.parts.array_protocols import _dtype_name, device_bytes
 from tests.support.array_libraries import (
     OTHER,
     OWN,
@@ -25,6 +29,7 @@ from tests.support.array_libraries import (
 from tests.support.driver import Driver
 from tests.support.launches import (
     ByDLPack,
+    array_interface,
     read,
     reads_and_writes,
     refused,
@@ -93,7 +98,7 @@ def test_a_library_with_fewer_arguments(driver: Driver, accepted: set[str]) -> N
 def test_what_a_kernel_cannot_use_is_refused(driver: Driver, form: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=rf"k, argument 1 \(float\*\): {message}$"):
         takes("float*").launch(1, 1, Exported(**form))
-    assert not driver.launches and not arrays_in_use._kept
+    assert not driver.launches and not array_protocols._kept
 
 
 def test_an_empty_array_has_no_memory(driver: Driver) -> None:
@@ -169,3 +174,25 @@ def test_the_element_types_of_dlpack(code: int, bits: int, cpp: str, name: str) 
     array = AskedByDLPack(code=code, bits=bits)
     assert read(PointerConverter(cpp, True), array) == 0x1020
     assert refused(read, PointerConverter("short*", True), array) == f"takes an array of int16, not of {name}"
+
+
+@pytest.mark.parametrize(
+    ("typestr", "name"),
+    [
+        ("<f4", "float32"), ("<f2", "float16"), ("<i8", "int64"), ("|i1", "int8"), ("<u2", "uint16"),
+        ("<c8", "complex64"), ("<c16", "complex128"), ("|b1", "bool"), ("|V16", "void128"), ("|V1", "void8"),
+        ("<M8[ns]", "datetime64"), ("<m8[s]", "timedelta64"), ("|S3", "S24"), ("<t4", "t32"),
+    ],
+)  # fmt: skip
+def test_the_name_of_an_array_interfaces_type(typestr: str, name: str) -> None:
+    assert _dtype_name(typestr) == name
+
+
+def test_the_memory_of_an_array_on_the_gpu() -> None:
+    assert device_bytes(array_interface(shape=(2, 3))) == (8, 24)
+    assert device_bytes(array_interface(shape=(2, 3), strides=(12, 4))) == (8, 24)
+    assert device_bytes(array_interface(shape=(0,), address=None)) == (0, 0)
+    with pytest.raises(ArgumentError, match=r"^the numba\.DeviceArray is not contiguous$"):
+        device_bytes(array_interface(shape=(2, 3), strides=(4, 8)))
+    with pytest.raises(ValueError, match=r"shorter|longer"):
+        device_bytes(array_interface(shape=(2, 3), strides=(4,)))
