@@ -12,7 +12,7 @@ __all__ = ["device_bytes", "host_bytes"]
 def device_bytes(array: Any) -> tuple[int, int]:
     """Return the address and the size in bytes of an array on the GPU.
 
-    Raises ArgumentError if it is not contiguous, or if its memory holds other numbers than the array means.
+    Raises ArgumentError if it is not contiguous, lazily conjugated or negated, masked, or big-endian.
     """
     try:
         refuse_lazy(array)
