@@ -12,7 +12,7 @@ __all__ = ["device_bytes", "host_bytes"]
 def device_bytes(array: Any) -> tuple[int, int]:
     """Return the address and the size in bytes of an array on the GPU.
 
-    Raises ArgumentError if it is not contiguous, lazily conjugated or negated, masked, or big-endian.
+    Raises ArgumentError for an array that is lazily conjugated or negated, masked, big-endian or not contiguous.
     """
     try:
         refuse_lazy(array)

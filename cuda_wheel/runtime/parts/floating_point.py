@@ -44,7 +44,7 @@ class FloatingPoint(NamedTuple):
 
     @property
     def of_link(self) -> "FloatingPoint":
-        """The options that matter after the front end: these with `fast_math` off."""
+        """A copy without `fast_math`, which matters only to the front end."""
         return self._replace(fast_math=False)
 
     def compiler_options(self) -> list[str]:

@@ -187,8 +187,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _holds(format: str, element: str) -> bool:
-    """Return whether a buffer of this `struct` format can be read as a vector's elements: it has bytes, or only
-    `element`.
+    """Return whether a buffer of this format can be read as a vector: its elements are bytes or of format `element`.
 
     Source: Python, "struct" and PEP 3118.
     """

@@ -62,7 +62,8 @@ def _use_code(module: Module, device: int | None) -> None:
     driver, target = cuda_driver(), str(module.image.target)
     for info in [info for info in module.manifest.kernels if target not in info.absent][:1]:
         which = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION
-        handle = check_result(driver.cuDeviceGet(device or current_device() or 0), "getting the GPU")
+        gpu = (current_device() or 0) if device is None else device
+        handle = check_result(driver.cuDeviceGet(gpu), "getting the GPU")
         result = driver.cuKernelGetAttribute(which, module[info.symbol].handle, handle)
         if int(result[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
             return  # without a context the driver may not say; a launch will

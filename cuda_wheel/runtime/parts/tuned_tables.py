@@ -73,7 +73,7 @@ class Row(NamedTuple):
 
 
 def parse_table(text: bytes, module: str, where: str) -> tuple[Row, ...]:
-    """Return the rows of a module's table; raise ImageError, with `where` as its name, if it is not valid."""
+    """Return the rows of a module's table; raise ImageError, which names the table `where`, if it is not valid."""
     try:
         document = json.loads(text)
         if document["format"] != FORMAT:
@@ -117,7 +117,7 @@ def _natural_number(value: Any) -> int:
 
 
 def _check_rows(rows: Sequence[Row]) -> None:
-    """Raise ValueError for rows of the same name, GPU and problem, or of the same name and other keys."""
+    """Raise ValueError if two rows have the same name, GPU and problem, or the same name and other problem keys."""
     found = set()
     kinds: dict[str, dict[str, str]] = {}
     for row in rows:

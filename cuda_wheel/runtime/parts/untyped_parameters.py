@@ -53,7 +53,7 @@ class UnknownSignConverter(IntegerConverter):
 
 
 def integer_of_unknown_sign(number: Any, size: int) -> int:
-    """Return a number's bytes in `size` bytes as an unsigned integer; raise OverflowError if it does not fit, or
+    """Return a number's bytes as an unsigned integer of `size` bytes; raise OverflowError if it does not fit, or
     TypeError if the bytes depend on the parameter's unknown sign."""
     word = any_integer(number, size)
     is_typed = is_of(type(number), "numpy", "integer") and number.dtype.itemsize == size
@@ -93,7 +93,8 @@ class RawScalarConverter(IntegerConverter):
 
 
 def any_integer(number: Any, size: int) -> int:
-    """Return the bytes, `size` many, of a signed or unsigned number as an unsigned one; raise OverflowError."""
+    """Return a number's bytes as an unsigned integer of `size` bytes, signed or not; raise OverflowError if it does not
+    fit."""
     integer: int = number.__index__()
     if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
         raise OverflowError

@@ -143,7 +143,7 @@ class Cache:
         self.write(key, self._digest(key, content) + content, lambda: self._read(key) is not None)
 
     def write(self, key: str, data: bytes, is_intact: Callable[[], bool]) -> None:
-        """Write the bytes of the entry `key`, which contain their digest or have it as the key; warn if that fails.
+        """Write `data` as the entry `key`; warn if that fails. `data` contains its digest, or `key` is its digest.
 
         `is_intact` returns whether another process has written the entry meanwhile.
         """

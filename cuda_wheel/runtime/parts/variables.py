@@ -40,7 +40,7 @@ class Global:
     """A variable of a loaded module in the GPU's memory; each context has its own copy."""
 
     is_module_variable = True
-    """Mark for launches: the argument is the variable's address, whatever the variable's type."""
+    """Marker by which a launch knows a `Global`, and passes the address of the variable."""
 
     def __init__(self, module: "LoadedModule", info: GlobalInfo) -> None:
         self.module = module

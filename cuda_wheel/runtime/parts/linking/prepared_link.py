@@ -207,7 +207,7 @@ class PreparedLink:
         self._options = options
 
     def digest(self) -> str:
-        """Return a key that only links with the same inputs, linker and options have."""
+        """Return the cache key of this link: links with other inputs, linker or options have another."""
         return self._key(self._strategies[0], self._best_inputs.inputs, False)
 
     def run(self, extern: Mapping[str, str], want_ptx: bool) -> Linked:
@@ -303,7 +303,7 @@ class PreparedLink:
 
     @cached_property
     def _best_inputs(self) -> _Inputs:
-        """Linker inputs of the first strategy, made once for `digest` and `run`: not all of them are in the cache."""
+        """Linker inputs of the first strategy, made once for `digest` and `run`: some are never cached."""
         return self._compiled_inputs(self._strategies[0])
 
     def _compiled_inputs(self, strategy: Strategy) -> _Inputs:
