@@ -15,6 +15,7 @@ from cuda_wheel.runtime.errors import ImageError, UnknownKernelError
 from cuda_wheel.runtime.files import ModuleFiles
 from cuda_wheel.runtime.manifest import USUAL_SIZE, Manifest
 from cuda_wheel.runtime.module import Module
+from cuda_wheel.runtime.parts.many_kernels import block_number
 from tests.support.driver import Driver
 from tests.support.manifests import CODE, KERNELS, many_kernels
 
@@ -137,3 +138,25 @@ def test_a_cut_manifest_is_refused(load: Any) -> None:
         with pytest.raises(ImageError):
             module, _ = load(text[:end])
             tuple(module.manifest.kernels)
+
+
+def test_nothing_is_read_twice(load: Any) -> None:
+    module, memory = load(manifest_text(many_kernels()).encode())
+    kernels = module.manifest.kernels
+    for read in (
+        lambda: [kernels.near(f"gemm<float,{number}>") for number in range(KERNELS)],
+        lambda: (tuple(kernels), [len(image.resources) for image in module.manifest.images]),
+    ):
+        before, first = memory.bytes_read, read()
+        after = memory.bytes_read
+        assert after > before
+        assert read() == first and memory.bytes_read == after
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("gemm<float,7>", (1, 6, 507)), ("plain", (0, 4, 30)), ("größe", (1, 3, 519))]
+)
+def test_the_block_of_a_name_never_changes(name: str, numbers: tuple[int, ...]) -> None:
+    """Later versions read the wheels of earlier ones. The number is that of the SHA-256's first 48 bits."""
+    assert tuple(block_number(name, blocks) for blocks in (2, 7, 1000)) == numbers
+    assert block_number(name, 1) == 0

@@ -21,7 +21,12 @@ TWO = [SimpleNamespace(symbol="_Z1fi"), SimpleNamespace(symbol="_Z1ff")]
     ("name", "found", "names", "message"),
     [
         ("scal", [], ["scale", "blur"], "no variable 'scal'; did you mean scale?"),
-        ("scale2", [], ["scale1", "scale3", "scale4", "scale5"], "no variable 'scale2'; did you mean scale5, scale4, "),
+        (
+            "scale2",
+            [],
+            ["scale1", "scale3", "scale4", "scale5"],
+            "no variable 'scale2'; did you mean scale5, scale4, scale3?",
+        ),
         ("zoom", [], ["scale", "blur"], "no variable 'zoom'; it has scale, blur"),
         ("zoom", [], LETTERS[:8], "no variable 'zoom'; it has a, b, c, d, e, f, g, h"),
         ("zoom", [], LETTERS[:9], "no variable 'zoom'; it has a, b, c, d, e, f, g, h, ..."),
@@ -32,9 +37,7 @@ TWO = [SimpleNamespace(symbol="_Z1fi"), SimpleNamespace(symbol="_Z1ff")]
 def test_a_name_that_a_module_lacks_is_answered_with_those_that_it_has(
     name: str, found: list[SimpleNamespace], names: list[str], message: str
 ) -> None:
-    text = unknown_name("a.b", "variable", name, found, names)
-    assert text.startswith(f"a.b has {message}")
-    assert text.startswith("a.b has no variable 'scale2'") or text == f"a.b has {message}"
+    assert unknown_name("a.b", "variable", name, found, names) == f"a.b has {message}"
 
 
 def test_a_module_that_is_not_found_is_answered_with_similar_ones_and_what_was_not_compiled(tmp_path: Path) -> None:

@@ -69,6 +69,9 @@ def test_a_kernel_that_the_image_has_is_tried(use: Callable[..., Driver]) -> Non
     assert len(try_to_load(lambda: module_of(LATER, KERNEL), "it is odd", None)) == 2
     assert driver.asked == [KERNEL.symbol.encode()]
     driver = use((8, 7))
+    assert len(try_to_load(lambda: module_of(KERNEL, KernelInfo("more", "_Z4morev", ())), "it is odd", None)) == 2
+    assert driver.asked == [KERNEL.symbol.encode()]  # one kernel is enough: the driver reads the code of all
+    driver = use((8, 7))
     assert len(try_to_load(lambda: module_of(LATER), "it is odd", None)) == 1
     assert driver.asked == []
 
