@@ -173,8 +173,11 @@ class AccessorConverter(PointerConverter):
         return packed.format(f"read_{name}[type_{value}]({value}, device, stream, kept)", pack=f"pack_{name}")
 
     def tensor_expression(self, value: str, kind: str, dtype: str, here: str) -> str:
-        """Return Python source that packs the argument `value` if it is a PyTorch tensor of this type, element type and
-        place (sources too), with the fields "{pack}" and, for all other values, "{}"."""
+        """Return a format string of Python source that packs the argument named `value`, a PyTorch tensor.
+
+        `kind`, `dtype` and `here` are the source for its type, its element type and the condition on its GPU. The field
+        "{pack}" is the function that packs, and "{}" the source for all other values.
+        """
         at, sizes, strides = f"at_{value}", f"sizes_{value}", f"strides_{value}"
         known = f"type({value}) is {kind} and {value}.dtype is {dtype} and {here} and {value}.is_cuda"
         known += f" and not {value}.is_neg() and ({at} := {value}.data_ptr())"
@@ -229,7 +232,8 @@ class AccessorConverter(PointerConverter):
         return read  # type: ignore[no-any-return]
 
     def _read_other(self, value: Any, device: int | None, stream: int, kept: Kept) -> bytes:
-        """Return the bytes of a struct, or of an array with an array interface that its type lacks, as an accessor."""
+        """Return the bytes of a struct, or the accessor of an array of which only the instance has an array
+        interface."""
         if is_on_gpu(value):
             found: bytes = self._read_array_interface(value, device, stream, kept)
             return found

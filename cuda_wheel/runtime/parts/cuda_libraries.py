@@ -131,8 +131,6 @@ def files_of(library: str) -> list[str]:
 @cache
 def load_library(path: str) -> "Any":
     """Load the library at a path with ctypes; raises OSError."""
-    import ctypes  # only where something is compiled
-
     if "nvrtc" in os.path.basename(path):  # some releases do not find their builtins
         for builtins in files_of(path)[1:]:
             ctypes.CDLL(builtins)
@@ -141,8 +139,6 @@ def load_library(path: str) -> "Any":
 
 def library_release(library: "Any", name: str) -> tuple[int, int] | None:
     """Return the CUDA release of a loaded library, "nvrtc", "nvJitLink" or "nvfatbin"; None for None."""
-    import ctypes
-
     function = {"nvrtc": "nvrtcVersion", "nvJitLink": "nvJitLinkVersion", "nvfatbin": "nvFatbinVersion"}[name]
     major, minor = ctypes.c_int(), ctypes.c_int()
     if library is None or getattr(library, function)(ctypes.byref(major), ctypes.byref(minor)):
@@ -155,8 +151,6 @@ def read_output(library: "Any", name: str, handle: "Any", check: "Callable[[int]
 
     `handle` is a program or a link, and `check` raises an error for the status of a call that failed.
     """
-    import ctypes
-
     size = ctypes.c_size_t()
     check(getattr(library, f"{name}Size")(handle, ctypes.byref(size)))
     buffer = ctypes.create_string_buffer(size.value)

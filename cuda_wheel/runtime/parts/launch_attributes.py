@@ -103,7 +103,7 @@ class AttributeValues(NamedTuple):
         return content
 
     def check(self, kernel: "HasHandle", grid: tuple[int, int, int]) -> None:
-        """Raise ArgumentError for attributes that do not suit this GPU or the grid; do as `admit_cluster`."""
+        """Raise ArgumentError for attributes that do not suit this GPU or the grid, and call `admit_cluster`."""
         if self.cluster is not None:
             if any(size % part for size, part in zip(grid, self.cluster, strict=True)):
                 raise ArgumentError(f"{kernel.name}: the grid {grid} is not a multiple of the cluster {self.cluster}")
@@ -111,7 +111,7 @@ class AttributeValues(NamedTuple):
         _check_attributes(kernel, self)
 
     def admit_cluster(self, kernel: "HasHandle") -> None:
-        """Allow the kernel a cluster of this size, if not every GPU supports it."""
+        """Allow the kernel a cluster of more than 8 blocks, the most that every GPU takes, if this is one."""
         # Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 is the most that every GPU takes.
         if self.cluster is not None and prod(self.cluster) > 8:
             set_kernel_attribute("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", kernel, 1)

@@ -35,7 +35,7 @@ def compile_by_nvjitlink(
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:
-    """Return the cache key of the cubin that nvJitLink compiles from PTX, which the driver's version is a part of.
+    """Return the cache key of the cubin that nvJitLink compiles from PTX; the driver's version is part of it.
 
     `build` identifies nvJitLink exactly.
     """
@@ -51,7 +51,7 @@ def code_and_log(entry: bytes) -> tuple[bytes, str]:
 
 
 def nvjitlink_options(options: JitOptions) -> list[str]:
-    """Return the same options as nvJitLink's: ["-lineinfo", "-O3"]."""
+    """Return the options as nvJitLink spells them: ["-lineinfo", "-O3"]."""
     arguments = ["-Xptxas=-v"] if options.verbose else []
     arguments += ["-lineinfo"] if options.lineinfo else []
     arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]

@@ -49,7 +49,7 @@ _NEWEST_IN_TABLE: Version = (13, 5)
 
 
 def first_release(capability: Version) -> Version:
-    """Return the first CUDA release, from 12.0 on, whose nvJitLink knows a compute capability."""
+    """Return the first CUDA release whose nvJitLink knows a compute capability; (12, 0) if no table has it."""
     return _FIRST_RELEASE.get(capability, (12, 0))
 
 

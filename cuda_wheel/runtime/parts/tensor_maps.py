@@ -32,7 +32,7 @@ _SIZES = {
 """Element type -> size in bytes. The names are those of CU_TENSOR_MAP_DATA_TYPE_*, which follow NumPy's."""
 
 _SAME_BITS = {"bool": "uint8", "int8": "uint8", "int16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
-"""Element type without a name in TMA -> the type that TMA copies in the same way."""
+"""Element type that TMA lacks -> one of the same size, as which TMA copies it."""
 
 _SWIZZLES = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}
 _PROMOTIONS = {0: "NONE", 64: "L2_64B", 128: "L2_128B", 256: "L2_256B"}

@@ -24,7 +24,7 @@ def load_on_trial(
     driver: Version,
     device: int | None,
 ) -> Module:
-    """Return the module that `load` returns, after a trial if `resolution` has a doubt.
+    """Return the module that `load` returns, after a trial if `resolution.doubt` is not None.
 
     Raises NoImageError, with every image and the reason against it, if the driver refuses it for GPU `device`.
     """

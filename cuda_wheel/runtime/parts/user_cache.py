@@ -265,7 +265,7 @@ class Cache:
         )
 
     def is_trusted(self, status: os.stat_result) -> bool:
-        """Return whether an entry's file belongs to this user, or the cache, `read_only`, accepts others' too."""
+        """Return whether an entry's file belongs to this user, or this cache accepts other users' (`read_only`)."""
         return self._read_only or not hasattr(os, "getuid") or status.st_uid == os.getuid()
 
     def _files(self) -> Iterator[tuple[float, int, str]]:

@@ -69,6 +69,8 @@ def test_ptx_that_is_too_new_for_a_driver_needs_an_nvjitlink_that_suits_both(
         ((13, 0), (12, 9), "nvJitLink 12.9 has another major version"),
     ],
 )
-def test_lto_ir_needs_an_nvjitlink_of_its_major_version_and_no_older(compiler, nvjitlink, reason) -> None:
-    found = unlinkable(compiler, nvjitlink)
-    assert found is None if reason is None else found.endswith(reason)
+def test_lto_ir_needs_an_nvjitlink_of_its_major_version_and_no_older(
+    compiler: tuple[int, int], nvjitlink: tuple[int, int], reason: str | None
+) -> None:
+    release = f"is LTO-IR of CUDA {compiler[0]}.{compiler[1]}, but "
+    assert unlinkable(compiler, nvjitlink) == (reason and release + reason)

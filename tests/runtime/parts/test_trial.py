@@ -53,12 +53,15 @@ def test_another_error_stays_what_it_is_and_the_module_is_unloaded(use: Callable
 def test_code_is_tried_on_the_gpu_that_it_is_loaded_for(
     device: int | None, current: int | None, asked: int, use: Callable[..., Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver, gpus = use((8, 7), (8, 6)), []
+    driver, gpus = use((8, 7), (8, 6)), list[int]()
     if current is not None:
         driver.context.device = current
-    monkeypatch.setattr(
-        driver, "cuKernelGetAttribute", lambda which, _, gpu: gpus.append(gpu) or (Result.CUDA_SUCCESS, 87)
-    )
+
+    def attribute(which: str, kernel: int, gpu: int) -> tuple[Result, int]:
+        gpus.append(gpu)
+        return Result.CUDA_SUCCESS, 87
+
+    monkeypatch.setattr(driver, "cuKernelGetAttribute", attribute)
     loaded = module_of(KERNEL)
     assert try_to_load(lambda: loaded, "it is odd", device) is loaded
     assert (gpus, driver.unloaded) == ([asked], [])

@@ -221,7 +221,10 @@ def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
 
 
 def _needs_definition(symbol: Symbol) -> bool:
-    """Return whether another file must define an undefined symbol: not shared memory, placed at launch."""
+    """Return whether another file must define an undefined symbol.
+
+    Shared memory needs no definition: it gets its address at launch.
+    """
     if symbol.type == SymbolType.CUDA_OBJECT:
         return symbol.other & _MEMORY_MASK != _SHARED_MEMORY
     return symbol.type == SymbolType.FUNCTION
@@ -265,7 +268,7 @@ def _attributes(content: bytes, section: Section) -> Iterator[tuple[int, bytes]]
 
 
 def _check_section(elf: ElfFile, section: Section, symbols: int) -> None:
-    """Raise ValueError if a section refers to a section, or to one of `symbols` symbols, that does not exist."""
+    """Raise ValueError if a section refers to a section or symbol that does not exist; there are `symbols` symbols."""
     content, sections = elf.content, elf.sections
     # `sh_info` is a section's or a symbol's number. Before Blackwell, a code section has its registers above that.
     info = section.info & (0xFFFFFF if section.flags & _EXECUTABLE else 0xFFFFFFFF)

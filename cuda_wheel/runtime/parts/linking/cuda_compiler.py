@@ -49,7 +49,7 @@ _CCCL = re.compile(rb"_?CCCL_(?!META_UNROLL_LIMIT)\w*")
 code defines it as a number. No other toolkit header has such macros that a program would use."""
 
 _LOCATION = b"__location__"
-"""NVRTC's macro that joins two underscores, its argument and two underscores: `__location__(x)` is `__x__`."""
+"""NVRTC's macro that puts two underscores before and after its argument: `__location__(x)` is `__x__`."""
 
 _TOKEN = re.compile(rb"\w+")
 
@@ -105,7 +105,10 @@ def _grown(known: set[bytes], follow: Callable[[set[bytes]], set[bytes]]) -> set
 
 
 def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield (macro, arguments as text) for uses of these macros; None for the name as an argument or without ")"."""
+    """Yield (macro name, text of its arguments) for each use of the macros `names`.
+
+    The text is None if the name is itself an argument of a macro, or if its closing parenthesis is not found.
+    """
     for match in _TOKEN.finditer(text):
         if match[0] in names:
             following = _FOLLOWING.match(text, match.end())

@@ -53,7 +53,7 @@ class LinkerOutput(NamedTuple):
     code: bytes
     log: str
     errors: str
-    """Error log of the successful link, such as warnings."""
+    """Error log, which may have warnings although the link succeeded."""
     seconds: float | None
     """Duration in seconds that the linker reports; None if it reports none."""
 

@@ -325,8 +325,8 @@ class PreparedLink:
         return _Inputs(inputs, "\n".join(filter(None, logs)))
 
     def _compiled(self, unit: LinkUnit, lto: bool) -> tuple[bytes, str]:
-        """Return what NVRTC compiles from a unit's CUDA C++, LTO-IR or PTX, and its log. It is cached if no file or
-        clock decides it."""
+        """Return what NVRTC compiles from a unit's CUDA C++, LTO-IR or PTX, and its log. Both are cached if no other
+        file and no clock decides them."""
         text = unit.forms["cuda"]
         floating_point = unit.floating_point or FloatingPoint()
         arguments = (text, unit.name, unit.folder, self._target, lto, self._options, floating_point)
@@ -343,7 +343,7 @@ class PreparedLink:
         return code, log
 
     def _compiled_key(self, unit: LinkUnit, lto: bool, build: str) -> str:
-        """Return the cache key of NVRTC's output for a unit's CUDA C++, if no other file and no clock decide it.
+        """Return the cache key of NVRTC's output for a unit's CUDA C++, which reads no other file and no clock.
 
         `build` identifies the exact build of NVRTC.
         """

@@ -137,8 +137,10 @@ def _with_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> Strategy | str:
-    """Return the strategy for a link with LTO, or why that is impossible; `against_...` are the reasons, None without
-    one."""
+    """Return the strategy for a link with LTO, or why there is none.
+
+    `against_lto` is unit name -> why it cannot be linked with LTO; None if it can.
+    """
     if options.lto is False:
         return "LTO: JitOptions(lto=False) forbids it"
     differing = _why_not_one_arithmetic(units)
