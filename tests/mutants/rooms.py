@@ -48,6 +48,7 @@ ROOMS = {
             "tests/runtime/test_versions.py",
             "tests/runtime/test_manifest_sha256.py",
             "tests/builder/manifest_writer/test_text.py",
+            "tests/runtime/parts/test_many_kernels.py",
         ),
     ),
     "arguments": Room(

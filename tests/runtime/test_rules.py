@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version
-from cuda_wheel.runtime.parts.nvjitlink_rules import unlinkable
 from cuda_wheel.runtime.rules import Resolution, resolve
 from tests.support.manifests import image, images, manifest, one_image
 
@@ -169,21 +168,6 @@ def test_what_is_not_known_to_run_says_so_and_comes_last() -> None:
     assert (found.how, found.doubt) == ("link", None)
     assert found.rejected[0].reason.startswith("not known to run: ")
     assert resolve(made, (8, 7), (12, 9)).how == "jit"
-
-
-@pytest.mark.parametrize(
-    ("compiler", "nvjitlink", "reason"),
-    [
-        ((12, 4), (12, 4), None),
-        ((12, 4), (12, 9), None),
-        ((12, 9), (12, 4), "nvJitLink 12.4 is older"),
-        ((12, 9), (13, 0), "nvJitLink 13.0 has another major version"),
-        ((13, 0), (12, 9), "nvJitLink 12.9 has another major version"),
-    ],
-)
-def test_lto_ir_needs_an_nvjitlink_of_its_major_version_and_no_older(compiler, nvjitlink, reason) -> None:
-    found = unlinkable(compiler, nvjitlink)
-    assert found is None if reason is None else found.endswith(reason)
 
 
 # --- laws -----------------------------------------------------------------------------------------

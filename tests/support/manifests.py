@@ -11,7 +11,8 @@ from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.coverage import Coverage, cover
 from cuda_wheel.builder.manifest_writer.text import _line, _signed, manifest_to_json
 from cuda_wheel.builder.releases import first_reading
-from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version, sha256_of
+from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Parameter, Target, parse_version, sha256_of
+from cuda_wheel.runtime.parts.dtypes import Field, Struct
 
 
 def image(target: str, ptx_version: str | None = None, nvrtc: str = "12.9.86") -> Image:
@@ -78,3 +79,31 @@ one_image = st.builds(
     st.sampled_from(["12.9.86", "13.5.37"]),
 )
 images = st.lists(one_image, max_size=6)
+
+
+KERNELS = 300
+"""The number of instances of a template in `many_kernels`."""
+
+PAIR = Struct("ns::Pair", 8, (Field("x", "f4", 0), Field("y", "f4", 4)))
+
+CODE = b"\x7fELF" + bytes(60)
+"""The machine code of `many_kernels`."""
+
+
+def many_kernels(*more: KernelInfo) -> Manifest:
+    """Return a manifest of instances of a template, of a plain kernel, and of two kernels that share a name."""
+    parameters = (Parameter("u64", 0, 8, "const float*", "größe"), Parameter("b8", 8, 8, "ns::Pair", "p", PAIR))
+    kernels = (
+        *(KernelInfo(f"ns::gemm<float, {n}>", f"_ZN2ns4gemmIfLi{n}EEv", parameters) for n in range(KERNELS)),
+        KernelInfo("plain", "plain", (), ("compute_90",)),
+        KernelInfo("a::twice", "_ZN1a5twiceEv", ()),
+        KernelInfo("b::twice", "_ZN1b5twiceEv", ()),
+        *more,
+    )
+    resources = {kernel.symbol: {"registers": n} for n, kernel in enumerate(kernels) if n % 3}
+    images = (
+        Image("cubin", Target.parse("sm_80"), None, None, (12, 0), 0, len(CODE), sha256_of(CODE), resources),
+        Image("ptx", Target.parse("compute_90"), (7, 8), (8, 8), (11, 8), 100, 9, "b" * 64, {"other": {"x": 1}}),
+    )
+    toolchain = {"nvrtc": "12.9.86"}
+    return Manifest("demo.many", "many.fatbin", 200, "f" * 64, toolchain, ("many.cu",), (), images, kernels)

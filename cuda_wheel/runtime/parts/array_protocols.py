@@ -177,7 +177,7 @@ def item_size(typestr: str) -> int:
 def device_bytes(array: Any) -> tuple[int, int]:
     """Return the address and the size in bytes of an array on the GPU.
 
-    Raises ArgumentError if it is not contiguous, or if its memory holds other numbers than the array means.
+    Raises ArgumentError for an array that is lazily conjugated or negated, masked, big-endian or not contiguous.
     """
     try:
         refuse_lazy(array)

@@ -15,15 +15,15 @@ __all__ = ["attach", "attached", "not_attached"]
 
 
 def attach(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` for a package, which make its modules' kernels its attributes.
+    """Return `__getattr__`, `__dir__` and `__all__` for a package, which make the kernels of its modules its
+    attributes.
 
-    In the package's `__init__.py`: `__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)`. Then
-    `from saxpy_demo.kernels import saxpy` gives the kernel of that name in any of the package's modules, or else the
-    module of that name; `attached` has the rule. Neither needs a GPU until it is used. On first use the module is
-    loaded for the GPU of this machine, and every error of `load` can be raised. A module with variants becomes a
-    function of its name, which takes the macros of a variant and returns the loaded module. In a source tree, the names
-    of the kernels come from the sources without a compiler; a kernel that a macro defines is found too, but is not in
-    `__all__`.
+    In the package's `__init__.py`: `__getattr__, __dir__, __all__ = cuda_wheel.attach(__name__)`. Then `from
+    saxpy_demo.kernels import saxpy` gives the kernel of that name in any of the package's modules, or else the module
+    of that name; see `attached`. Neither needs a GPU until it is used. On first use the module is loaded for the GPU of
+    this machine, and every error of `load` can be raised. A module with variants becomes a function of its name, which
+    takes the macros of a variant and returns the loaded module. In a source tree, the names of the kernels come from
+    the sources without a compiler; a kernel that a macro defines is found too, but is not in `__all__`.
 
     Raises ImageError if the package has no modules.
     """
@@ -84,13 +84,12 @@ def kernel_names(file: ManifestFile) -> list[str] | None:
 
 
 def attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[str]) -> dict[str, tuple[str, str | None]]:
-    """Return a package's attributes as module and kernel by name, given its modules' kernels and its files.
+    """Return attribute name -> (module, kernel) for a package; the kernel is None if the attribute is the module.
 
-    The kernels of a module with variants (None) become no attributes, only the module.
-
-    A kernel becomes an attribute under its name without scope, if that is a valid Python name and no other kernel of
-    the package has it. A module becomes one under the last part of its name (kernel: None), if no kernel has that name.
-    Python submodules keep their names.
+    `modules` is dotted module name -> names of its kernels, None if it has variants; `files` are the names of the
+    package's files and folders. A kernel becomes an attribute under its name without scope, if that is a valid Python
+    name and no other kernel of the package has it. A module becomes one under the last part of its name, if no kernel
+    has that name. The kernels of a module with variants become none. Names of Python submodules are left out.
     """
     submodules = _submodules(files)
     owners = _owners(modules)
@@ -102,7 +101,7 @@ def attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[str]) 
 
 
 def not_attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[str]) -> dict[str, str]:
-    """Return why kernels are not attributes of their package, by name: others have the name, or a Python submodule.
+    """Return unscoped kernel name -> why it is not an attribute: several kernels have it, or a Python submodule.
 
     The arguments are those of `attached`.
     """
@@ -120,7 +119,7 @@ def not_attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[st
 
 
 def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple[str, str]]]:
-    """Return unscoped kernel name -> (module, kernel), for names that are valid Python identifiers."""
+    """Return unscoped kernel name -> (module, kernel) of each kernel with it, for names that Python allows."""
     owners: dict[str, list[tuple[str, str]]] = {}
     for module, kernels in sorted(modules.items()):  # folders list files in any order
         for kernel in kernels or ():
@@ -143,7 +142,7 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
 
 
 def _not_compiled(source: str) -> str:
-    """Return what to do if a source is installed without the module that should have been compiled from it."""
+    """Return advice for a source that is installed without the module that should have been compiled from it."""
     if not has("suggestions"):
         return f" {source} is there, but was not compiled."
     from .suggestions import not_compiled  # only for an error
@@ -157,7 +156,7 @@ def _submodules(files: Sequence[str]) -> set[str]:
 
 
 def _variant_loader(module: str) -> Callable[..., Module]:
-    """Return a function that loads the variants of a module."""
+    """Return the attribute for a module with variants: a function that takes macros and loads the variant with them."""
 
     def load_variant(**arguments: Any) -> Module:
         return load(module, **arguments)

@@ -1,4 +1,4 @@
-"""Launch with arguments that were checked before: bound launches, and operators, whose arrays are addresses."""
+"""Make launch functions that check less: bound launches, and those of operators, which pass arrays as addresses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import indent
@@ -25,7 +25,7 @@ def bind(
     shared_memory: Any,
     attributes: Mapping[str, Any],
 ) -> Callable[..., None]:
-    """Return a function that launches a kernel with this configuration; see `Kernel.bind`."""
+    """Return a function that launches a kernel with this configuration and these arguments; see `Kernel.bind`."""
     launcher = launcher_of(kernel)
     address = None if stream is None else stream_address(stream)
     wrong = launcher.wrong_argument(args, launcher.checked)
@@ -52,10 +52,10 @@ def bind(
 
 
 def launch_by_address(kernel: "LoadedKernel") -> Callable[..., None]:
-    """Return a function of grid, block, the address of a stream, and the kernel's arguments, all arrays as addresses.
+    """Return a function of grid, block, a stream's address and the kernel's arguments, in which arrays are addresses.
 
-    It is for operators, which check their arrays themselves, and whose numbers were of right types before. An argument
-    whose parameter is an accessor by value is the tensor.
+    It is for operators, which check arrays and the types of numbers themselves. For a parameter that is an accessor by
+    value, the tensor itself is passed.
     """
     launcher = launcher_of(kernel)
     if "launch_addresses" not in launcher.__dict__:
@@ -70,8 +70,8 @@ def launch_on_streams_of(
     """Return a function of grid, block, and the kernel's arguments, which launches on the stream that `current_stream`
     returns for the current GPU.
 
-    It also takes `shared_memory` and the launch attributes of `Kernel.launch`. Nothing is launched where `has_blocks`
-    returns False for a grid. All launches of a kernel that are made so have the same two functions.
+    It also takes `shared_memory` and the launch attributes of `Kernel.launch`. It launches nothing if
+    `has_blocks(grid)` is False. It is made once for each kernel, so that all calls must pass the same functions.
     """
     launcher = launcher_of(kernel)
     if "launch_here" not in launcher.__dict__:
@@ -100,9 +100,8 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
 {finish}
     return bound
 """
-"""Source of a function that makes bound launches. Its slots have the stream filled in. If an argument cannot be
-written, it has another type than the bound one, or is wrong: an ordinary launch then converts it or reports the
-error."""
+"""Source of a function that makes bound launches. The stream is set in new slots. If an argument cannot be packed, it
+has another type than the bound one, or is wrong: an ordinary launch then converts it or reports the error."""
 
 _BOUND_ANY = """
 def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
@@ -141,7 +140,7 @@ def launch_addresses(grid, block, stream, {names}):
 {finish}
 """
 """Source of a launch function that takes arrays and the stream as addresses. It shares the slots of the ordinary launch
-function, which converts what cannot be written, or reports the error."""
+function, which it calls if an argument cannot be packed."""
 
 
 _HERE = """
@@ -180,11 +179,11 @@ def launch_here(grid, block, {parameters}*rest, shared_memory=0, **attributes):
 {finish}
 """
 """Source of a launch function that runs on a library's current stream, whatever the arguments are. It shares the slots
-and the converters of the ordinary launch function, which reports errors."""
+and the converters of the ordinary launch function, which it calls if an argument cannot be packed."""
 
 
 def _here(functions: LaunchFunctions) -> Callable[..., None]:
-    """Return a launch function of grid, block and arguments that runs on the current stream of one library."""
+    """Return the launch function of `launch_on_streams_of`."""
     source = _HERE.format(
         parameters="".join(f"{name}=missing, " for name in functions.names),
         number="0" if functions.device == "None" else "current_device() or 0",
@@ -210,12 +209,11 @@ def _bound(
     launch_any: Callable[..., None],
     stream: int | None,
 ) -> Callable[..., None]:
-    """Return a function that takes a kernel's arguments and launches it; `args` are the values for arguments that a
-    call omits.
+    """Return a bound launch function; `args` are the default values of the kernel's arguments.
 
-    `new_slot` returns a slot with the stream filled in: `stream`, or if that is None the default stream, which
-    `launch_stream` and `find` may replace. The expression of an argument a0 may use its bound value (bound_a0), its
-    type (type_a0), element type (dtype_a0) and address (address_a0).
+    `new_slot` returns a launch's memory for the address `stream`. If that is None, each launch is on the stream of the
+    `launch_stream` block, else of `find`, else on the default stream. The expression for an argument a0 may use the
+    default (bound_a0) and its type (type_a0), element type (dtype_a0) and address (address_a0).
     """
     names = functions.names
     expressions = [
@@ -247,8 +245,7 @@ def _bound(
 
 
 def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
-    """Return a launch function of grid, block, the address of a stream, and the arguments, with arrays given as
-    addresses."""
+    """Return the launch function of `launch_by_address`."""
     expressions = []
     for name, each in zip(functions.names, functions.checked, strict=True):
         by_value = getattr(each, "by_address_expression", None)
@@ -270,11 +267,10 @@ def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
 
 
 def _expression(converter: Converter, value: str, sample: Any, device: str) -> str:
-    """Return the expression for an argument of a bound launch, valid only for values of the type of `sample`; "" if
-    only `Kernel.launch` can convert them.
+    """Return Python source that converts the argument named `value` in a bound launch; "" if only `Kernel.launch` can.
 
-    For other values it may raise any exception. It may use the names in the checked expression of `value`, and those of
-    `_bound`. `device` is the expression for the launch's GPU number.
+    It is valid for values of the type of `sample`; for others, it may raise any exception. It may use the names in the
+    checked expression of `value`, and those of `_bound`. `device` is the source for the launch's GPU number.
     """
     by_value: Callable[..., str] | None = getattr(converter, "bound_expression", None)
     if by_value is not None:
@@ -291,7 +287,7 @@ def _expression(converter: Converter, value: str, sample: Any, device: str) -> s
 
 
 def _address(value: str, sample: Any, device: str) -> str:
-    """Return the expression for the address of an array like `sample`; "" if there is no fast expression.
+    """Return Python source for the address of the argument named `value`, an array like `sample`; "" if none is fast.
 
     Most calls pass the bound array itself, which was checked. PyTorch may move a tensor in place (`module.cpu()`,
     `module.half()`), so the address is compared.
@@ -316,13 +312,13 @@ def _address(value: str, sample: Any, device: str) -> str:
 
 
 def _refuse() -> None:
-    """Raise TypeError, in place of the value of an argument that a bound launch does not convert."""
+    """Raise TypeError; generated source calls this for an argument that a bound launch does not convert."""
     raise TypeError
 
 
 def _element_type_and_address(value: Any) -> tuple[Any, int | None]:
-    """Return the element type and address by which a tensor or array is compared with the bound one; None for what is
-    not compared."""
+    """Return the dtype of a PyTorch or CuPy array and the address of a tensor, to compare later arguments with; else
+    None."""
     is_tensor = is_of(type(value), "torch", "Tensor")
     return (
         getattr(value, "dtype", None) if is_tensor or is_of(type(value), "cupy", "ndarray") else None,

@@ -1,7 +1,7 @@
 """Convert arguments for parameters by value that few kernels have: accessors of tensors, C++ arrays, bfloat16.
 
 An array on the GPU becomes a packed accessor: its address, sizes and strides. A sequence of numbers or arrays becomes a
-`std::array`. The bytes of either are taken as those of any other struct.
+`std::array`. Bytes are accepted for both, as for any other struct.
 """
 
 import re
@@ -36,8 +36,8 @@ _ARRAYS = ("std::array", "cuda::std::array", "at::detail::Array")
 def by_value_converter(
     parameter: Parameter, check: bool, long_size: int | None, converter_for: Callable[..., Converter]
 ) -> Converter:
-    """Return the converter of a parameter's arguments, with or without checks; see `launching.converter_for`, which is
-    passed to make the converter of an array's elements."""
+    """Return the converter for a parameter by value; see `launching.converter_for`, which is passed for the elements of
+    arrays."""
     size, cpp = parameter.size, parameter.cpp
     if number_type(cpp) == "__nv_bfloat16":
         return BFloat16Converter()
@@ -62,7 +62,7 @@ def by_value_converter(
 
 
 class BFloat16Converter(FloatConverter):
-    """Converts a number to 16 bits that are the upper half of a float's."""
+    """Converts a number to bfloat16, the upper 16 bits of a float."""
 
     struct_converts = False  # it would write an integer as the bits
 
@@ -73,7 +73,7 @@ class BFloat16Converter(FloatConverter):
         return f"convert_{name}({value})"
 
     def convert(self, value: Any) -> int:
-        """Return the upper half of the number's 32 bits, rounded to nearest, ties to even."""
+        """Return the 16 bits of the nearest bfloat16, ties to even; raise OverflowError if that is infinite."""
         number = float(super().convert(value))
         single = struct.pack("<f", number)
         bits: int = struct.unpack("<I", single)[0]
@@ -93,13 +93,13 @@ class BFloat16Converter(FloatConverter):
 
 
 class Accessor(NamedTuple):
-    """What a packed accessor's type says."""
+    """Element type, number of dimensions and index type of a packed accessor."""
 
     element: str
     """C++ type of the elements, with `const` if the kernel only reads them."""
     dimensions: int
     index_format: str
-    """`struct` format of sizes and strides: "i" or "q"."""
+    """`struct` format of sizes and strides: "i" for 4 bytes or "q" for 8."""
 
     @property
     def pointer(self) -> str:
@@ -108,9 +108,9 @@ class Accessor(NamedTuple):
 
 
 def accessor_of(parameter: Parameter) -> Accessor | None:
-    """Return what the type of a parameter says if it is a packed accessor of PyTorch; else None.
+    """Return the description of a parameter's type if that is a packed accessor of PyTorch; else None.
 
-    Its layout is the address, the sizes and the strides. The size of the parameter, not the name of the type, tells
+    Its layout is the address, the sizes and the strides. The size of the parameter, not the name of the type, decides
     whether these have 4 or 8 bytes. Source: PyTorch, torch/headeronly/core/TensorAccessor.h.
     """
     name, arguments = template_of(parameter.cpp)
@@ -126,7 +126,7 @@ def accessor_of(parameter: Parameter) -> Accessor | None:
 
 
 def template_of(cpp: str) -> tuple[str, list[str]]:
-    """Return the name of a template and its arguments: ("std::array", ["float", "3ul"])."""
+    """Return a template's name and arguments: "std::array<float, 3ul>" -> ("std::array", ["float", "3ul"])."""
     name, _, rest = cpp.partition("<")
     arguments, depth = [""], 0
     for char in rest[:-1]:
@@ -139,7 +139,7 @@ def template_of(cpp: str) -> tuple[str, list[str]]:
 
 
 def _length(arguments: Sequence[str]) -> int:
-    """Return the number that is a template's second argument: 3 for "3ul"; 0 without one."""
+    """Return the integer that is the second of a template's arguments: 3 for "3ul"; 0 without one."""
     number = re.fullmatch(r"(\d+)[ul]*", arguments[1]) if len(arguments) > 1 else None
     return int(number[1]) if number else 0
 
@@ -147,7 +147,7 @@ def _length(arguments: Sequence[str]) -> int:
 # --- accessors -------------------------------------------------------------------------------------
 
 _VECTOR = re.compile(r"[a-z]+[1-4](_\d+a)?|__half2|__nv_bfloat162")
-"""Matches CUDA's vector types, of which one element holds several of an array's."""
+"""Matches CUDA's vector types, such as `float4`: one value has several elements of an array."""
 
 
 class AccessorConverter(PointerConverter):
@@ -171,8 +171,11 @@ class AccessorConverter(PointerConverter):
         return packed.format(f"read_{name}[type_{value}]({value}, device, stream, kept)", pack=f"pack_{name}")
 
     def tensor_expression(self, value: str, kind: str, dtype: str, here: str) -> str:
-        """Return the expression for a tensor of PyTorch of a known type, element type and place, in which the fields
-        "{}", for all other values, and "{pack}" are still to be filled in."""
+        """Return a format string of Python source that packs the argument named `value`, a PyTorch tensor.
+
+        `kind`, `dtype` and `here` are the source for its type, its element type and the condition on its GPU. The field
+        "{pack}" is the function that packs, and "{}" the source for all other values.
+        """
         at, sizes, strides = f"at_{value}", f"sizes_{value}", f"strides_{value}"
         known = f"type({value}) is {kind} and {value}.dtype is {dtype} and {here} and {value}.is_cuda"
         known += f" and not {value}.is_neg() and ({at} := {value}.data_ptr())"
@@ -182,7 +185,7 @@ class AccessorConverter(PointerConverter):
         return f"{{pack}}({at}, *{sizes}, *{strides}) if {known} else {{}}"
 
     def bound_expression(self, value: str, sample: Any, device: str) -> str:
-        """Return the expression for an argument of a bound launch; see `bind`."""
+        """Return Python source for an argument of a bound launch; see `bind`."""
         if type(sample) is bytes:
             return f"{value} if type({value}) is bytes and len({value}) == {len(sample)} else refuse()"
         if not is_of(type(sample), "torch", "Tensor") or not sample.is_cuda or sample.dtype.is_complex:
@@ -192,7 +195,7 @@ class AccessorConverter(PointerConverter):
         return packed.format("refuse()", pack=f"pack_{value}")
 
     def by_address_expression(self, name: str) -> str:
-        """Return the expression for an argument of an operator, a tensor that it checked; see `bind`."""
+        """Return Python source for an argument of an operator, a tensor that it checked; see `bind`."""
         packed = self.tensor_expression(name, f"torch_{name}", f"dtype_{name}", "True")
         return packed.format("refuse()", pack=f"pack_{name}")
 
@@ -225,7 +228,8 @@ class AccessorConverter(PointerConverter):
         return read  # type: ignore[no-any-return]
 
     def _read_other(self, value: Any, device: int | None, stream: int, kept: Kept) -> bytes:
-        """Return the bytes of a struct, or of the accessor of an array that shows its interface only as an instance."""
+        """Return the bytes of a struct, or the accessor of an array of which only the instance has an array
+        interface."""
         if is_on_gpu(value):
             read: Any = self.reader_by_protocol(type(value))  # the readers return bytes
             return bytes(read(value, device, stream, kept))
@@ -250,7 +254,7 @@ class AccessorConverter(PointerConverter):
         super().check_dtype(dtype)
 
     def _packed(self, address: int, sizes: Sequence[int], strides: Sequence[int] | None) -> bytes:
-        """Return the bytes of an accessor. Strides are in elements; None means C order."""
+        """Return an accessor's bytes, or raise TypeError. Strides are in elements; None means C order."""
         dimensions = self._accessor.dimensions
         if len(sizes) != dimensions:
             raise TypeError(f"takes an array of {_dimensions_text(dimensions)}, not of {len(sizes)}")
@@ -287,7 +291,7 @@ def _dimensions_text(number: int) -> str:
 
 
 class NumbersConverter(StructConverter):
-    """Converts a sequence of numbers to an array of fixed length."""
+    """Converts a sequence of numbers to a C++ array."""
 
     def __init__(self, parameter: Parameter, length: int, element: NumberConverter, *, is_char: bool) -> None:
         super().__init__(parameter.size, parameter.cpp)
@@ -298,7 +302,7 @@ class NumbersConverter(StructConverter):
         self._pack_one = struct.Struct(f"<{element.format}").pack
         quick: dict[type, set[type]] = {FloatConverter: {float, int}, IntegerConverter: {int}}
         self._quick_types = quick.get(type(element), set())
-        """Types whose numbers `struct` converts correctly or refuses."""
+        """Python types of numbers that `struct.pack` converts correctly or refuses."""
 
     def convert(self, value: Any, kept: Kept) -> bytes:
         numbers: Sequence[Any] | None = value if isinstance(value, (tuple, list)) else None
@@ -323,7 +327,7 @@ class NumbersConverter(StructConverter):
 
 
 class AddressesConverter(PointerConverter):
-    """Converts a sequence of arrays, addresses and None to an array of pointers."""
+    """Converts a sequence of arrays, addresses and None to a C++ array of pointers."""
 
     def __init__(self, parameter: Parameter, length: int, element: PointerConverter) -> None:
         super().__init__("void*", check=False)

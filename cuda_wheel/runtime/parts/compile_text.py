@@ -32,19 +32,19 @@ def compile(
 ) -> Module:
     """Return the module of a text in CUDA C++, compiled for a GPU of this machine and loaded.
 
-    It is compiled as a module of a package in an editable install is: with NVRTC, for GPU number `device`, else the
-    current context's GPU, else GPU 0. The result is kept in the user's cache, for all processes, until the text, an
-    argument, a header or the compiler changes. Warnings of the compiler become Python warnings.
+    The text is compiled like a module of an editable install: with NVRTC, for GPU number `device`, else the current
+    context's GPU, else GPU 0. The result is kept in the user's cache, for all processes, until the text, an argument, a
+    header or the compiler changes. Warnings of the compiler become Python warnings.
 
-    `name` is the module's name, and that of the source in messages: "source.cu". `instantiate` has the C++ name
-    expressions of templates to compile; `module["gemm<float, 64>"]` compiles others when they are asked for, into a
-    module of their own. `defines` has macros, `include_dirs` folders for `#include`, and `options` those of NVRTC or
-    nvcc, as in `[tool.cuda-wheel]`; relative folders start from the current one. `std` is "c++17" by default. Kernels
-    are found by their C++ names, so that no `extern "C"` is needed. `jit` has the options for compiling PTX, which
-    happens if the compiler is older than the GPU.
+    `name` is the module's name; messages call the text "NAME.cu". `instantiate` has the C++ name expressions of
+    templates to compile; `module["gemm<float, 64>"]` compiles others when they are asked for, into a module of their
+    own. `defines` has macros, `include_dirs` folders for `#include`, and `options` those of NVRTC or nvcc, as in
+    `[tool.cuda-wheel]`; relative folders start from the current one. `std` is "c++17" by default. Kernels are found by
+    their C++ names, so that no `extern "C"` is needed. `jit` has the options for compiling PTX, which happens if the
+    compiler is older than the GPU.
 
     Needs a toolchain: `pip install "cuda-wheel[cu12]"`, or cu13. Raises CudaWheelError if there is none or the text
-    does not compile (the message holds the compiler's log), and as `load` does.
+    does not compile (the message has the compiler's log), and as `load` does.
     """
     _check(source, name, instantiate=instantiate, include_dirs=include_dirs, options=options)
     hook = source_hook()
@@ -77,8 +77,7 @@ def compile(
 
 
 def _check(source: Any, name: str, **lists: Any) -> None:
-    """Raise TypeError or ValueError for invalid arguments of `compile`: a source that is not text, a wrong name, or
-    wrong lists."""
+    """Raise TypeError or ValueError for invalid arguments of `compile`; `lists` are those that must be lists."""
     if not isinstance(source, str):
         hint = ": pass its read_text()" if hasattr(source, "read_text") else ""
         raise TypeError(f"source must be a string of CUDA C++, not {type(source).__name__}{hint}")

@@ -1,11 +1,8 @@
-"""Find CUDA's compilers, which are libraries with a C interface, and call them through ctypes.
+"""Find CUDA's compilers, which are libraries with a C interface, call them through ctypes, and identify their builds.
 
 `cuda.bindings` has modules for them too, but `cuda.bindings.nvrtc` loads NVRTC of its own major version only, and an
-environment with PyTorch has cuda-bindings 13 whatever the toolchain.
-
-This module imports the standard library only, and no `typing`: every worker of a build imports it at its start.
-
-Identify the exact build of a library that compiles: the versions that libraries tell are MAJOR.MINOR only.
+environment with PyTorch has cuda-bindings 13 whatever the toolchain. The libraries' own version numbers are MAJOR.MINOR
+only, which does not identify a build.
 """
 
 import ctypes
@@ -48,16 +45,16 @@ _FOLDERS_OF_12 = {
     "nvfatbin": "nvfatbin",
     "nvvm": os.path.join("cuda_nvcc", "nvvm"),
 }
-"""Library -> folder below `nvidia` in its package for CUDA 12. Later releases share the folder `cu13`."""
+"""Library -> folder below `nvidia` in its package for CUDA 12. Later releases share one folder: `cu13`."""
 
 PackagedLibrary = tuple[int, str, str]
-"""Library in an installed package: CUDA's major version, the package folder, and the library's absolute path."""
+"""Library in an installed package: CUDA's major version, the folder of `sys.path`, and the library's absolute path."""
 
 
 def packaged_libraries(name: str) -> "Iterator[PackagedLibrary]":
-    """Yield every library of a name in the folders of `sys.path`: "nvrtc", "nvJitLink", "nvfatbin" or "nvvm".
+    """Yield every installed "nvrtc", "nvJitLink", "nvfatbin" or "nvvm" in the folders of `sys.path`.
 
-    They come in the order of the folders, and of one folder the newest first.
+    They come in the order of the folders, and in each folder the newest first.
     """
     for folder in dict.fromkeys(filter(os.path.isabs, sys.path)):
         try:
@@ -73,7 +70,7 @@ def packaged_libraries(name: str) -> "Iterator[PackagedLibrary]":
 
 
 def _file_of(name: str, major: int, package: str) -> str | None:
-    """Return the path of a library in its package's folder; None if it is not there."""
+    """Return the path of a library below its package's folder; None if it is not there."""
     below, start, end = _place_in_package(name, major)
     folder = os.path.join(package, *below)
     try:
@@ -85,7 +82,7 @@ def _file_of(name: str, major: int, package: str) -> str | None:
 
 
 def _place_in_package(name: str, major: int) -> tuple[tuple[str, ...], str, str]:
-    """Return the folder of a library in its package, and the prefix and suffix of its file name."""
+    """Return a library's folder in its package, as the parts of a path, and the prefix and suffix of its file name."""
     if sys.platform == "win32":
         import platform  # slow to import, and only Windows has folders by processor
 
@@ -101,7 +98,7 @@ def _place_in_package(name: str, major: int) -> tuple[tuple[str, ...], str, str]
 def library_path(name: str) -> str | None:
     """Return the absolute path of an installed library, "nvrtc", "nvJitLink" or "nvfatbin"; None without one.
 
-    The workers of a build replace this function: all calls of a build need the libraries of one release.
+    Workers of a build replace this function, so that all calls of a build use the libraries of one release.
     """
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib  # optional; finds conda's libraries and toolkits too
@@ -123,7 +120,7 @@ def open_library(name: str) -> "Any":
 
 
 def files_of(library: str) -> list[str]:
-    """Return the paths of a library and of what it loads from its own folder: NVRTC has its builtins there."""
+    """Return the path of a library and, for NVRTC, of its builtins, which it loads from its own folder."""
     import glob  # only for what is compiled on this machine
 
     folder, name = os.path.split(library)
@@ -133,9 +130,7 @@ def files_of(library: str) -> list[str]:
 
 @cache
 def load_library(path: str) -> "Any":
-    """Return the library at a path; raises OSError."""
-    import ctypes  # only where something is compiled
-
+    """Load the library at a path with ctypes; raises OSError."""
     if "nvrtc" in os.path.basename(path):  # some releases do not find their builtins
         for builtins in files_of(path)[1:]:
             ctypes.CDLL(builtins)
@@ -143,9 +138,7 @@ def load_library(path: str) -> "Any":
 
 
 def library_release(library: "Any", name: str) -> tuple[int, int] | None:
-    """Return the CUDA release of a library, "nvrtc", "nvJitLink" or "nvfatbin"; None without one."""
-    import ctypes
-
+    """Return the CUDA release of a loaded library, "nvrtc", "nvJitLink" or "nvfatbin"; None for None."""
     function = {"nvrtc": "nvrtcVersion", "nvJitLink": "nvJitLinkVersion", "nvfatbin": "nvFatbinVersion"}[name]
     major, minor = ctypes.c_int(), ctypes.c_int()
     if library is None or getattr(library, function)(ctypes.byref(major), ctypes.byref(minor)):
@@ -154,12 +147,10 @@ def library_release(library: "Any", name: str) -> tuple[int, int] | None:
 
 
 def read_output(library: "Any", name: str, handle: "Any", check: "Callable[[int], None]") -> bytes:
-    """Return an output of a library: "nvrtcGetPTX" for what nvrtcGetPTX writes, of the size that nvrtcGetPTXSize tells.
+    """Return an output of a library: for "nvrtcGetPTX", what nvrtcGetPTX writes, whose size nvrtcGetPTXSize returns.
 
     `handle` is a program or a link, and `check` raises an error for the status of a call that failed.
     """
-    import ctypes
-
     size = ctypes.c_size_t()
     check(getattr(library, f"{name}Size")(handle, ctypes.byref(size)))
     buffer = ctypes.create_string_buffer(size.value)
@@ -175,10 +166,9 @@ _LARGEST_NOTE = 1 << 16
 
 
 def build_of(path: str) -> str:
-    """Return what distinguishes the content of a library from that of every other one.
+    """Return an identifier of a library file's content; raise OSError if it cannot be read.
 
-    This is its size with its build ID or, where it has none as on Windows, with its path and its time of change.
-    Raises OSError if it cannot be read.
+    It is the file's size with the build ID or, without one (as on Windows), with the path and time of change.
     """
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
@@ -209,7 +199,7 @@ def build_id(file: BinaryIO) -> str | None:
 
 
 def _build_id_note(notes: bytes) -> bytes | None:
-    """Return the build ID in a segment of notes; None if there is none."""
+    """Return the build ID in a segment of ELF notes; None if there is none."""
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from("<III", notes, at)
@@ -221,9 +211,9 @@ def _build_id_note(notes: bytes) -> bytes | None:
 
 
 def loaded_build(library: str) -> str | None:
-    """Return what identifies the exact build of an installed library, such as "nvJitLink".
+    """Return an identifier of the exact build of an installed library, such as "nvJitLink".
 
-    None if that is unknown: what such a library makes must not be kept.
+    None if it is unknown: the library's output must then not be cached.
     """
     path = library_path(library)
     try:
@@ -233,7 +223,7 @@ def loaded_build(library: str) -> str | None:
 
 
 def driver_build() -> str | None:
-    """Return what identifies the exact release of the driver that this process has loaded; None if that is unknown."""
+    """Return an identifier of the exact release of the driver that this process has loaded; None if it is unknown."""
     try:
         found = sorted({f"{os.path.basename(os.path.realpath(path))} {build_of(path)}" for path in _driver_libraries()})
     except OSError:
@@ -242,7 +232,7 @@ def driver_build() -> str | None:
 
 
 def _driver_libraries() -> list[str]:
-    """Return the paths of the loaded driver libraries, whose names contain the release, as in 580.65.06."""
+    """Return the paths of the loaded driver libraries. The real file's name has the release, as in 580.65.06."""
     if sys.platform == "win32":
         return [os.path.join(os.environ.get("SYSTEMROOT", "C:\\Windows"), "System32", "nvcuda.dll")]
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
@@ -260,7 +250,7 @@ _ERRORS = (
     "ERROR_OUTDATED_LIBRARY", "ERROR_MISSING_FATBIN", "ERROR_UNRECOGNIZED_ARCH", "ERROR_UNSUPPORTED_ARCH",
     "ERROR_LTO_NOT_ENABLED",
 )  # fmt: skip
-"""Names of nvJitLinkResult's errors, from number 1 on. Source: nvJitLink, nvJitLinkResult."""
+"""Names of nvJitLinkResult's errors; the first has number 1. Source: nvJitLink, nvJitLinkResult."""
 
 
 class _FailedCallError(Exception):
@@ -268,12 +258,12 @@ class _FailedCallError(Exception):
 
 
 def nvjitlink_version() -> Version | None:
-    """Return the version of the installed nvJitLink, or None without one."""
+    """Return the CUDA release of the installed nvJitLink; None without one."""
     return library_release(open_library("nvJitLink"), "nvJitLink")
 
 
 def nvjitlink_build() -> str | None:
-    """Return what identifies the exact build of the installed nvJitLink; None if that is unknown.
+    """Return an identifier of the exact build of the installed nvJitLink; None if it is unknown.
 
     `nvjitlink_version` is MAJOR.MINOR, and the patches of one version compile differently.
     """
@@ -281,7 +271,7 @@ def nvjitlink_build() -> str | None:
 
 
 def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
-    """Return the cubin, or PTX, that nvJitLink links from the inputs, and its log.
+    """Return the cubin or, with `ptx`, the PTX that nvJitLink links from the inputs, and its log.
 
     An input is its kind ("CUBIN", "PTX", "LTOIR", "FATBIN", "OBJECT", "LIBRARY"), its name in messages, and its
     content. Raises ImageError with nvJitLink's error log.
@@ -293,7 +283,7 @@ def link_code(inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], 
 def link_code_with_logs(
     inputs: Sequence[tuple[str, str, bytes]], options: Sequence[str], ptx: bool = False
 ) -> tuple[bytes, str, str]:
-    """Link as `link_code` does; also return the error log, which may have text after a success too."""
+    """Return what `link_code` does, and the error log, which may have text even if the link succeeds."""
     library = open_library("nvJitLink")
     if library is None:
         raise ImageError("nvJitLink is not installed")

@@ -1,6 +1,6 @@
 """Describe structs, and translate the C++ types of kernel parameters: to formats of `struct`, and to NumPy dtypes.
 
-`manifest` imports this file, which so imports nothing of this package.
+It imports nothing of this package, because `manifest` imports it.
 """
 
 import re
@@ -15,7 +15,7 @@ __all__ = ["COMPLEX", "Field", "Struct", "dtype", "read_structs", "vector_format
 class Field(NamedTuple):
     """A field of a struct: its name, its type, its offset in bytes and, for an array, the length of each dimension.
 
-    The type is NumPy's of a number, without the byte order ("f4", "u8" for a pointer), or the C++ name of a struct.
+    The type is NumPy's name of a number type without byte order ("f4"; "u8" for a pointer), or a struct's C++ name.
     """
 
     name: str
@@ -23,11 +23,11 @@ class Field(NamedTuple):
     offset: int
     shape: tuple[int, ...] = ()
     struct: "Struct | None" = None
-    """Struct of the field, if its type is one; else None."""
+    """The struct that is the field's type; None for a number."""
 
 
 class Struct(NamedTuple):
-    """A struct: its C++ name, its size in bytes and its fields; those of its bases are its own. Fields of a union
+    """A struct: its C++ name, its size in bytes and its fields, including those of base classes. Fields of a union
     overlap."""
 
     name: str
@@ -36,7 +36,7 @@ class Struct(NamedTuple):
 
 
 def read_structs(items: Mapping[str, Any]) -> dict[str, Struct]:
-    """Return a manifest's structs by their keys. A struct that contains itself is a KeyError."""
+    """Return key -> struct from a manifest; raise KeyError if a struct contains itself."""
     found: dict[str, Struct] = {}
     waiting = dict(items)
 
@@ -61,7 +61,7 @@ COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
 
 
 def vector_format(size: int, cpp: str) -> str:
-    """Return the format, for `struct`, of a type that is a vector of numbers; "" for other types."""
+    """Return the `struct` format of a vector or complex type: "<4f" for "float4" of 16 bytes; else ""."""
     vector = re.fullmatch(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(_(16|32)a)?", cpp)
     complex_ = COMPLEX.search(cpp)
     if vector:
@@ -104,7 +104,7 @@ _HALVES = {
     **dict.fromkeys(("__half", "c10::Half", "at::Half", "cutlass::half_t"), True),
     **dict.fromkeys(("__nv_bfloat16", "c10::BFloat16", "at::BFloat16", "cutlass::bfloat16_t"), False),
 }
-"""C++ type of a number of 16 bits -> whether NumPy has it."""
+"""C++ type of a 16-bit floating-point number -> whether NumPy has it."""
 
 _NUMBER_KINDS = {
     **{"bool": "b", "float": "f", "double": "f"},
@@ -115,7 +115,7 @@ _NUMBER_KINDS = {
 
 
 def _struct_dtype(fields_of: Any) -> dict[str, Any]:
-    """Return the description from which NumPy makes the dtype of a struct, with its padding."""
+    """Return the dict from which NumPy makes the dtype of a `Struct`, with its padding."""
     fields = fields_of.fields
     formats = [_struct_dtype(each.struct) if each.struct else f"<{each.type}" for each in fields]
     return {

@@ -1,7 +1,7 @@
 """Read the options that decide floating-point arithmetic as NVRTC does, and pass them to the other compilers.
 
 LTO-IR does not contain them, and PTX only in part: the assembler may contract a product and a sum without rounding
-modifiers. So whoever compiles one of these further needs the options again.
+modifiers. So a compiler of LTO-IR or PTX needs the options again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ _PTXAS = ("--ptxas-options", "-Xptxas")
 
 
 class FloatingPoint(NamedTuple):
-    """How code computes with floating-point numbers. The defaults are those of NVIDIA's compilers."""
+    """Floating-point options of a compiler. The defaults are those of NVIDIA's compilers."""
 
     ftz: bool = False
     """Whether denormal single-precision numbers are flushed to zero. (--ftz)"""
@@ -44,11 +44,11 @@ class FloatingPoint(NamedTuple):
 
     @property
     def of_link(self) -> "FloatingPoint":
-        """What matters after the front end."""
+        """A copy without `fast_math`, which matters only to the front end."""
         return self._replace(fast_math=False)
 
     def compiler_options(self) -> list[str]:
-        """Return the options of libNVVM, and of nvJitLink for the compiler of LTO-IR, which take each option once."""
+        """Return the options for libNVVM, and for nvJitLink's compiler of LTO-IR, that are not defaults: ["-ftz=1"]."""
         names = {"-ftz": self.ftz, "-prec-div": self.prec_div, "-prec-sqrt": self.prec_sqrt, "-fma": self.fma}
         default = FloatingPoint()
         return [
@@ -62,7 +62,7 @@ class FloatingPoint(NamedTuple):
         return [*self.compiler_options(), *([] if self.assembler_fma else [NO_CONTRACTION])]
 
     def nvrtc_options(self) -> list[str]:
-        """Return NVRTC's options. Those for the assembler are not among them: NVRTC has none for PTX or LTO-IR."""
+        """Return NVRTC's options; [] for the defaults. NVRTC has none for the assembler if it makes PTX or LTO-IR."""
         if self == FloatingPoint():
             return []
         flags = (f"{option}={str(getattr(self, field)).lower()}" for option, field in _FLAGS.items())
@@ -80,10 +80,10 @@ class FloatingPoint(NamedTuple):
 
 
 def floating_point(options: Sequence[str]) -> FloatingPoint:
-    """Return what a compiler's options, spelled as for NVRTC, say of floating-point arithmetic.
+    """Return the floating-point options among a compiler's options, which are spelled as for NVRTC.
 
-    As with NVRTC and nvcc, the last of several equal options counts, and an option counts more than
-    `--use_fast_math`, which implies several, wherever that is.
+    As with NVRTC and nvcc, the last of several equal options counts, and any of them overrides what `--use_fast_math`
+    implies, before or after it.
     """
     given: dict[str, bool] = {}
     for_assembler: list[str] = []
@@ -122,9 +122,9 @@ def check_link_options(lto: object, linker: object, options: object) -> None:
 
 
 def values_of(options: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and value of each option: the value follows "=", or is the next one, as in "-Xptxas", "-v".
+    """Yield the name and value of each option: the value follows "=", or is the next string, as in "-Xptxas", "-v".
 
-    Of options that this package does not read, the next one counts as an option of its own.
+    An option that this package does not read has the value "", and the next string counts as another option.
     """
     rest = iter(options)
     for option in rest:

@@ -39,7 +39,7 @@ def open_file(package: str, file: str) -> Any:
 
 
 def has_file(package: str, file: str, where: str) -> bool:
-    """Return whether a package has a file; raises ImageError, which names it `where`, if the importer fails."""
+    """Return whether a package has a file; raise ImageError, which names it `where`, if the importer fails."""
     try:
         open_file(package, file).close()
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 """Compare the C++ names of kernels' instances; imported only for a name that is not spelled as in the manifest.
 
-`gemm<at::Half, (unsigned)16>` and `gemm<__half, 16u>` may name one kernel. Names are compared twice: first by what C++
-and CUDA's platforms say is the same type, then by types of the same layout. So a module with instances for both
-`c10::Half` and `__half` distinguishes them.
+`gemm<at::Half, (unsigned)16>` and `gemm<__half, 16u>` may name one kernel. Names are compared twice: first by types
+that are the same in C++ and CUDA, then by types of the same layout. So a module with instances for both `c10::Half` and
+`__half` distinguishes them.
 """
 
 import re
@@ -13,7 +13,7 @@ __all__ = ["canonical", "matching"]
 
 
 def matching(name: str, infos: Sequence[Any], unscoped: Callable[[str], str]) -> list[Any]:
-    """Return those of a module's kernels or variables that a name means, in another spelling or without its scope.
+    """Return those of a module's kernels or variables that `name` refers to in another spelling or without their scope.
 
     `unscoped` returns a name without its scope.
     """
@@ -51,14 +51,15 @@ _SAME_LAYOUT = {
     "cuComplex": "c10::complex<float>", "cuFloatComplex": "c10::complex<float>",
     "cuDoubleComplex": "c10::complex<double>",
 }  # fmt: skip
-"""Type or value -> the one that a kernel takes equally, with the same size, alignment and meaning."""
+"""Type or value -> the one that is compared in its place, with the same size, alignment and meaning."""
 
 _CAST = re.compile(r"\((?:[\w:]|(?<=\w) (?=\w))+\)(?=-?\d)")
 """Matches the cast in "(unsigned int)16"."""
 
 
 def canonical(name: str, same_layout: bool = False) -> str:
-    """Return a name in the one spelling that all spellings of a kernel's instance share."""
+    """Return the one spelling of a name: "f<unsigned int>" for "f<uint32_t>"; with `same_layout`, "long" for "long
+    long"."""
     words = list(_types(_paths(token for token in _TOKEN.findall(name.strip().lstrip("&")) if not token.isspace())))
     if same_layout:
         words = [_SAME_LAYOUT.get(word, word) for word in words]
@@ -70,7 +71,7 @@ def canonical(name: str, same_layout: bool = False) -> str:
 
 
 def _paths(tokens: Iterator[str]) -> Iterator[str]:
-    """Yield tokens, with each scoped name as one token without leading "::", and numbers without suffix."""
+    """Yield tokens, with each scoped name as one token without leading "::", and numbers in decimal without suffix."""
     path = ""
     for token in tokens:
         if token == "::":

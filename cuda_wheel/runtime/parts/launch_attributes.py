@@ -18,25 +18,25 @@ __all__ = ["AttributeValues", "LaunchAttributes"]
 
 
 class LaunchAttributes(TypedDict, total=False):
-    """The less frequent arguments of `Kernel.launch` and `Kernel.bind`, attributes of the driver's cuLaunchKernelEx.
+    """The less frequent arguments of `Kernel.launch` and `Kernel.bind`: attributes of the driver's cuLaunchKernelEx.
 
-    Source: CUDA Driver API, CUlaunchAttributeID; each names its own without CU_LAUNCH_ATTRIBUTE_.
+    Source: CUDA Driver API, CUlaunchAttributeID; its names, without CU_LAUNCH_ATTRIBUTE_, are in parentheses.
     """
 
     cooperative: bool
     """Whether all blocks run at the same time, so that they can wait for each other. (COOPERATIVE)"""
     cluster: int | tuple[int, ...] | None
-    """Cluster size in blocks. (CLUSTER_DIMENSION)"""
+    """Cluster size in blocks: x, (x, y) or (x, y, z). (CLUSTER_DIMENSION)"""
     cluster_scheduling: str | None
     """Distribution of clusters: "spread" or "load-balancing". (CLUSTER_SCHEDULING_POLICY_PREFERENCE)"""
     programmatic: bool
-    """Whether the kernel may start before the previous kernel in the stream has ended; it waits for its results with
-    cudaGridDependencySynchronize(). The previous kernel may call cudaTriggerProgrammaticLaunchCompletion().
-    (PROGRAMMATIC_STREAM_SERIALIZATION)"""
+    """Whether the kernel may start before the previous kernel in the stream has ended. It waits for that kernel's
+    results with cudaGridDependencySynchronize(). The previous kernel may call
+    cudaTriggerProgrammaticLaunchCompletion(). (PROGRAMMATIC_STREAM_SERIALIZATION)"""
     priority: int | None
-    """Priority as of a stream: lower numbers are more urgent. (PRIORITY)"""
+    """Priority, as that of a stream: lower numbers are more urgent. (PRIORITY)"""
     memory_domain: str | None
-    """"remote": barriers of kernels in the default domain do not wait for this kernel's writes. (MEM_SYNC_DOMAIN)"""
+    """With "remote", fences of kernels in the default domain do not wait for this kernel's writes. (MEM_SYNC_DOMAIN)"""
     completion_event: Any
     """Event of any library, without timing, that is recorded when all blocks have started. (LAUNCH_COMPLETION_EVENT)"""
 
@@ -49,7 +49,7 @@ _DOMAINS = {"default": 0, "remote": 1}
 
 
 class AttributeValues(NamedTuple):
-    """The attributes of a launch, in the driver's terms."""
+    """The attributes of a launch, with the driver's numbers."""
 
     cooperative: bool
     cluster: tuple[int, int, int] | None
@@ -61,9 +61,9 @@ class AttributeValues(NamedTuple):
 
     @classmethod
     def of(cls, attributes: Mapping[str, Any]) -> "AttributeValues":
-        """Return what these arguments of `Kernel.launch` mean.
+        """Return the driver's values for these arguments of `Kernel.launch`.
 
-        Raises TypeError for an attribute that there is not; ArgumentError for a wrong value.
+        Raises TypeError for an unknown argument, ArgumentError for a wrong value.
         """
         unknown = attributes.keys() - LaunchAttributes.__annotations__.keys()
         if unknown:
@@ -83,7 +83,7 @@ class AttributeValues(NamedTuple):
 
     @property
     def array(self) -> bytes:
-        """The array of CUlaunchAttribute: of each the number, 4 bytes of padding and a value of 64 bytes.
+        """The attributes that are set, as CUlaunchAttributes: number, 4 bytes of padding, value of 64 bytes.
 
         Source: CUDA Driver API, CUlaunchAttribute.
         """
@@ -103,7 +103,7 @@ class AttributeValues(NamedTuple):
         return content
 
     def check(self, kernel: "HasHandle", grid: tuple[int, int, int]) -> None:
-        """Raise ArgumentError for attributes that a launch on this GPU cannot have; opt in to large clusters."""
+        """Raise ArgumentError for attributes that do not suit this GPU or the grid, and call `admit_cluster`."""
         if self.cluster is not None:
             if any(size % part for size, part in zip(grid, self.cluster, strict=True)):
                 raise ArgumentError(f"{kernel.name}: the grid {grid} is not a multiple of the cluster {self.cluster}")
@@ -111,7 +111,7 @@ class AttributeValues(NamedTuple):
         _check_attributes(kernel, self)
 
     def admit_cluster(self, kernel: "HasHandle") -> None:
-        """Opt in to a cluster of more blocks than every GPU takes."""
+        """Allow the kernel a cluster of more than 8 blocks, the most that every GPU takes, if this is one."""
         # Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 is the most that every GPU takes.
         if self.cluster is not None and prod(self.cluster) > 8:
             set_kernel_attribute("NON_PORTABLE_CLUSTER_SIZE_ALLOWED", kernel, 1)

@@ -1,4 +1,4 @@
-"""Read the kernels of a module with many when they are asked for: reading all could take longer than the load."""
+"""Read the kernels of a large manifest when they are needed: reading all could take longer than the load."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -23,7 +23,7 @@ __all__ = ["Kernels", "block_number", "manifest_with_many"]
 
 
 def manifest_with_many(file: ManifestFile, macros: Macros) -> Manifest:
-    """Return the manifest of the variant with these macros, whose kernels and resources are read when asked for."""
+    """Return the manifest of the variant with these macros; its kernels and resources are read when they are needed."""
     record = file.variants[macros]
     kernels = Kernels(file, record)
     resources = [_Resources(kernels, at) for at in range(len(record["images"]))]
@@ -31,16 +31,16 @@ def manifest_with_many(file: ManifestFile, macros: Macros) -> Manifest:
 
 
 def block_number(short_name: str, blocks: int) -> int:
-    """Return which of a variant's blocks has the kernels with a short name."""
+    """Return the index, among a variant's blocks of kernels, of the block with the kernels that have a short name."""
     if blocks == 1:
         return 0
     return int(sha256_of(short_name.encode(errors="surrogatepass"))[:12], 16) % blocks
 
 
 class Kernels(Sequence[KernelInfo]):
-    """The kernels of a variant, whose blocks are read when they are asked for; every use may raise ImageError.
+    """The kernels of a variant, of which a block is read when it is needed; every use may raise ImageError.
 
-    `record` describes the variant.
+    `record` is the variant's JSON object in the manifest.
     """
 
     def __init__(self, file: ManifestFile, record: Mapping[str, Any]) -> None:
@@ -53,7 +53,7 @@ class Kernels(Sequence[KernelInfo]):
         self._made: dict[int, KernelInfo] = {}
 
     def near(self, short_name: str) -> list[KernelInfo]:
-        """Return kernels among which are all that have a short name, or a full name with that short name."""
+        """Return all kernels with a short name, or a full name with that short name, and others of the same block."""
         number = block_number(short_name, len(self._blocks))
         if number not in self._near:
             self._near[number] = checked(
@@ -62,7 +62,7 @@ class Kernels(Sequence[KernelInfo]):
         return self._near[number]
 
     def resources(self, at: int) -> Mapping[str, Mapping[str, int]]:
-        """Return the resources of image number `at`, by kernel symbol."""
+        """Return kernel symbol -> resources, for the image at index `at`."""
         return checked(self.file.where, lambda: resources_of(self._record, at, self._all_rows()))
 
     def _all_rows(self) -> list[dict[str, Any]]:
@@ -93,7 +93,7 @@ class Kernels(Sequence[KernelInfo]):
 
 
 class _Resources(Mapping[str, Mapping[str, int]]):
-    """The resources of an image, all read when one is asked for."""
+    """Kernel symbol -> resources, for one image; all are read at the first use."""
 
     def __init__(self, kernels: Kernels, at: int) -> None:
         self._kernels = kernels

@@ -35,8 +35,7 @@ def compile_by_nvjitlink(
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:
-    """Return the cache key of the cubin that nvJitLink compiles from PTX, from all that decides it and the driver's
-    version.
+    """Return the cache key of the cubin that nvJitLink compiles from PTX; the driver's version is part of it.
 
     `build` identifies nvJitLink exactly.
     """
@@ -44,7 +43,7 @@ def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | No
 
 
 def code_and_log(entry: bytes) -> tuple[bytes, str]:
-    """Return the code and the log in a cache entry of a linker's result; raises ValueError if there is no code."""
+    """Return the code and the log in a cache entry of a linker's result; raise ValueError if there is no code."""
     log, _, code = entry.partition(b"\0")
     if not code:
         raise ValueError("the entry has no code")
@@ -52,7 +51,7 @@ def code_and_log(entry: bytes) -> tuple[bytes, str]:
 
 
 def nvjitlink_options(options: JitOptions) -> list[str]:
-    """Return the options as nvJitLink takes them."""
+    """Return the options as nvJitLink spells them: ["-lineinfo", "-O3"]."""
     arguments = ["-Xptxas=-v"] if options.verbose else []
     arguments += ["-lineinfo"] if options.lineinfo else []
     arguments += [] if options.optimization_level is None else [f"-O{min(options.optimization_level, 3)}"]

@@ -1,4 +1,4 @@
-"""Say what nvJitLink of a release can compile and link. Pure functions."""
+"""Decide what nvJitLink of a CUDA release can compile and link. Pure functions."""
 
 from ..manifest import Version, dotted
 
@@ -6,7 +6,7 @@ __all__ = ["first_release", "knows", "unlinkable", "why_not_compiled"]
 
 
 def why_not_compiled(needed: Version, capability: Version, driver: Version, nvjitlink: Version) -> str | None:
-    """Return why nvJitLink cannot compile PTX that is too new for the driver; None if it can.
+    """Return why nvJitLink cannot compile PTX that is too new for the driver, as the end of a sentence; None if it can.
 
     `needed` is the first CUDA release that reads the PTX.
     """
@@ -20,7 +20,7 @@ def why_not_compiled(needed: Version, capability: Version, driver: Version, nvji
 
 
 def unlinkable(compiler: Version, nvjitlink: Version) -> str | None:
-    """Return why nvJitLink cannot link LTO-IR from a compiler of CUDA release `compiler`; None if it can.
+    """Return why nvJitLink cannot link LTO-IR from a compiler of CUDA release `compiler`, "is ..."; None if it can.
 
     Source: nvJitLink, "Compatibility": the same major version, and no older than the compiler of the LTO-IR.
     """
@@ -39,7 +39,7 @@ _FIRST_RELEASE: dict[Version, Version] = {
 "Release Notes", and the release notes of the CUDA Toolkit."""
 
 _LAST_RELEASE: dict[Version, Version] = {(10, 1): (12, 9)}
-"""Compute capability -> last CUDA release that knows it; (10, 1) was renamed to (11, 0)."""
+"""Compute capability -> last CUDA release whose nvJitLink knows it; (10, 1) was renamed to (11, 0)."""
 
 _OLDEST_OF_13: Version = (7, 5)
 """Lowest compute capability that nvJitLink 13 knows. Source: CUDA 13.0's release notes."""
@@ -49,14 +49,14 @@ _NEWEST_IN_TABLE: Version = (13, 5)
 
 
 def first_release(capability: Version) -> Version:
-    """Return the first release from 12.0 on that knows a compute capability of the table."""
+    """Return the first CUDA release whose nvJitLink knows a compute capability; (12, 0) if no table has it."""
     return _FIRST_RELEASE.get(capability, (12, 0))
 
 
 def knows(nvjitlink: Version, capability: Version) -> bool:
-    """Return whether nvJitLink of a release knows a compute capability.
+    """Return whether nvJitLink of a CUDA release knows a compute capability.
 
-    nvJitLink may crash for one that it does not know: 12.9 does for 13.0.
+    nvJitLink may crash for one that it does not know: 12.9 does for compute capability 13.0.
     """
     if nvjitlink > _NEWEST_IN_TABLE:  # it reports an unknown GPU itself
         return True

@@ -1,4 +1,4 @@
-"""Ask the driver about a kernel on one GPU: its attributes, how many blocks a multiprocessor holds, the best block."""
+"""Ask the driver for a kernel's attributes on one GPU, its blocks per multiprocessor, and the best block size."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,7 @@ __all__ = ["Attributes", "Occupancy", "attributes", "occupancy", "suggested_bloc
 class Attributes(NamedTuple):
     """A kernel's attributes on one GPU: sizes in bytes, versions as (major, minor).
 
-    Source: CUDA Driver API, CUfunction_attribute; each field names its own without CU_FUNC_ATTRIBUTE_.
+    Source: CUDA Driver API, CUfunction_attribute; its names, without CU_FUNC_ATTRIBUTE_, are in parentheses.
     """
 
     registers: int
@@ -52,7 +52,7 @@ def attributes(kernel: "HasHandle") -> Attributes:
 
 
 class Occupancy(NamedTuple):
-    """How many blocks of a kernel a multiprocessor holds at once, and which share of its threads they take."""
+    """Number of blocks of a kernel that a multiprocessor runs at once, and the share (0 to 1) of its threads in use."""
 
     blocks: int
     share: float

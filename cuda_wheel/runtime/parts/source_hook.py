@@ -1,8 +1,7 @@
 """Reach the build side, which compiles modules of a source tree when they are loaded.
 
-This package imports nothing of the build side by name. The package around it registers one: `SOURCE_HOOK` in
-`cuda_wheel` names a module of the build side. No vendored copy has this file, so none compiles, nor runs the build side
-of another version that is installed.
+`runtime` imports nothing of the build side by name: `cuda_wheel.SOURCE_HOOK` names its module. A vendored copy lacks
+this file. So it never compiles, nor runs an installed build side of another version.
 """
 
 import sys
@@ -18,13 +17,12 @@ __all__ = ["compiled_on_load", "source_hook"]
 
 
 def source_hook() -> Any:
-    """Return the module that compiles on load, or None if none is registered.
+    """Return the build side's module that compiles on load; None if there is no `SOURCE_HOOK`.
 
     It has `VERSION`, `ToolchainError`, `compile_on_load(name, folders, capability, variant, instance)`,
-    `specialize(sources, variant, instance, capability)`,
-    `compile_text(name, text, table, include_dirs, capability)`, `kernels_beside(package, folders)` and
-    `module_that_may_make(kernel, package, folders)`. Raises CudaWheelError if it cannot be imported or belongs to
-    another version.
+    `specialize(sources, variant, instance, capability)`, `compile_text(name, text, table, include_dirs, capability)`,
+    `kernels_beside(package, folders)` and `module_that_may_make(kernel, package, folders)`. Raises CudaWheelError if it
+    cannot be imported or belongs to another version.
     """
     parent = sys.modules.get(__package__.removesuffix(".runtime.parts"))
     name: str | None = getattr(parent, "SOURCE_HOOK", None)
@@ -49,8 +47,8 @@ def source_hook() -> Any:
 def compiled_on_load(
     name: str, folders: list[str], device: int | None, variant: Mapping[str, Any], needs_gpu: bool = True
 ) -> dict[str, bytes] | None:
-    """Return a module's manifest and fatbin by file name, compiled for GPU `device`; None if its package, in these
-    folders, is not in a source tree. Unless it `needs_gpu`, it is compiled for another target where there is none."""
+    """Return file name -> content of a module's manifest and fatbin, compiled for GPU `device`; None if its package, in
+    `folders`, is not in a source tree. If there is no GPU, raise DriverError, or unless `needs_gpu` choose a target."""
 
     def ask() -> Version | None:
         try:

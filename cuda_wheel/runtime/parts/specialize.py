@@ -1,7 +1,7 @@
 """Compile a variant or a template instance that a wheel does not contain, if the module has `specialize = true`.
 
-A wheel carries the module's sources for that, behind the fatbins in the file; a source tree has them. The build side
-compiles them as on load from a source tree, for the GPU in use, into the user's cache.
+The wheel has the sources of such a module, in the fatbin's file after the fatbins. The build side compiles them for the
+GPU in use, into the user's cache, as it does on load from a source tree.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,8 +40,8 @@ def specialized_variant(
 class Specializer:
     """Compiles template instances that a module lacks, each once.
 
-    `compiled` returns the loaded module of one instance; it is called with the module, the name of the instance and the
-    error that the module has no such kernel.
+    `compiled(module, name, unknown)` returns the loaded module of the instance `name`; `unknown` is the error that
+    `module` has no such kernel.
     """
 
     def __init__(self, compiled: "Callable[[Module, str, UnknownKernelError], Module]") -> None:
@@ -49,9 +49,9 @@ class Specializer:
         self._kernels: dict[str, Kernel] = {}
 
     def __call__(self, module: "Module", name: str, unknown: UnknownKernelError) -> "Kernel":
-        """Return the kernel of an instance, which belongs to another module: that has variables of its own.
+        """Return the kernel of an instance. It belongs to a module of its own, with its own variables.
 
-        Raises `unknown`, the error that `module` has no such kernel, without a toolchain.
+        Raises `unknown`, the error that `module` has no such kernel, if there is no toolchain.
         """
         found = self._kernels.get(name)
         if found is not None and found.module.is_loaded and not is_forked():
@@ -61,7 +61,7 @@ class Specializer:
 
 
 def instances_of_wheel(load_found: "Callable[..., Module]", device: int | None) -> Specializer:
-    """Return what compiles instances of a module with `specialize = true`.
+    """Return the `Specializer` of a module with `specialize = true`.
 
     `load_found` loads a module with its files and manifest; `device` is the number of the GPU, as for `load`.
     """
@@ -116,7 +116,7 @@ def _compiled(
 
 
 def _read(files: ModuleFiles, file: str, carried: Carried) -> bytes:
-    """Return the sources that a module's file contains. Raises ImageError if they are damaged."""
+    """Return the sources in a module's fatbin file; raise ImageError if they are damaged."""
     sources = files.read(file, carried.offset, carried.size)
     if sha256_of(sources) != carried.sha256:
         raise ImageError(

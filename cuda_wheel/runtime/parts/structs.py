@@ -28,17 +28,17 @@ __all__ = ["StructConverter"]
 
 
 _NUMBER_FORMATS = [*"?bhHiIlLqQefd"]
-"""Formats of buffer elements that are numbers; a buffer of format B is bytes."""
+"""`struct` formats of a buffer whose elements are numbers; a buffer of format B is bytes."""
 
 
 _UNPACKED = re.compile(r"(at|torch|torch::headeronly(::detail)?)::(HeaderOnly)?TensorAccessor<")
 
 
 class StructConverter(Converter):
-    """Converts bytes, or anything with the size of the struct, or a struct of cuda.bindings.
+    """Converts a buffer of the struct's size, or a struct of cuda.bindings, to bytes.
 
-    For a vector or complex type, it also accepts its numbers. The bytes of a single number are never taken for those of
-    a struct: the number may be meant.
+    For a vector or complex type, it also accepts its numbers. A single number is not accepted for a struct of its size:
+    whether its value or its bytes are meant is not certain.
     """
 
     def __init__(self, size: int, cpp: str) -> None:
@@ -47,7 +47,7 @@ class StructConverter(Converter):
         self._complex = COMPLEX.search(cpp) is not None
         self._vector = vector_format(size, cpp)
         self._ctypes: set[type] = set()
-        """Types of ctypes structures that were accepted, whose values need no more than a copy."""
+        """Types of ctypes structures that were accepted before: `bytes` converts them."""
         self._help = ""
         if cpp in ("CUtensorMap", "CUtensorMap_st"):
             self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map"
@@ -64,7 +64,7 @@ class StructConverter(Converter):
         return {f"convert_{name}": self.convert}
 
     def convert(self, value: Any, kept: "Kept") -> bytes:
-        """Return the bytes of an argument; raise TypeError for what is none."""
+        """Return the bytes of an argument; raise TypeError for a wrong one."""
         kind = type(value)
         if kind in self._ctypes:
             return bytes(value)
@@ -80,7 +80,7 @@ class StructConverter(Converter):
         return self._converted(plain_number(value))
 
     def _converted(self, value: Any) -> bytes:
-        """Return the bytes of numbers, of an object of a library, or of a buffer."""
+        """Return the bytes of a vector's numbers, of a library's object, or of a buffer."""
         numbers = self._numbers(value) if self._vector else None
         if numbers is not None:
             return self._packed(numbers, value)
@@ -111,7 +111,7 @@ class StructConverter(Converter):
             raise TypeError(f"takes a struct of {self._size} bytes, not {type_name(type(value))}{reason}") from None
 
     def _packed(self, numbers: Sequence[Any], value: Any) -> bytes:
-        """Return the bytes of a vector's elements."""
+        """Return the bytes of a vector of these numbers; `value` is for messages."""
         is_float = self._vector[-1] in "efd"
         try:
             plain = map(plain_number, numbers)
@@ -140,7 +140,7 @@ class StructConverter(Converter):
 
 
 def _has_overlapping_fields(value: Any) -> bool:
-    """Return whether a value is a NumPy record that is not a buffer because two of its fields overlap (a union)."""
+    """Return whether a value is a NumPy record that cannot be a buffer because two of its fields overlap (a union)."""
     if not (is_of(type(value), "numpy", "void") or is_of(type(value), "numpy", "ndarray")) or not value.dtype.fields:
         return False
     try:
@@ -153,7 +153,7 @@ def _has_overlapping_fields(value: Any) -> bool:
 def _descriptor_bytes(descriptor: Any) -> bytes:
     """Return the CUtensorMap in a cuda.core descriptor, which has no public attribute for it.
 
-    cuda.core's own launches use this class, which writes an array of pointers to arguments.
+    cuda.core's own launches use `ParamHolder`, which writes an array of pointers to arguments.
     """
     try:
         from cuda.core._kernel_arg_handler import ParamHolder  # optional
@@ -187,8 +187,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _holds(format: str, element: str) -> bool:
-    """Return whether a buffer with this format may contain a vector's elements: it holds bytes, or records of such
-    elements.
+    """Return whether a buffer of this format can be read as a vector: its elements are bytes or of format `element`.
 
     Source: Python, "struct" and PEP 3118.
     """
@@ -197,6 +196,6 @@ def _holds(format: str, element: str) -> bool:
 
 
 def _number_kind(code: str) -> tuple[str, int]:
-    """Return a format character's kind of number, and its size in bytes."""
+    """Return the kind ("f", "i", "u", or `code` itself) and the size in bytes of a format character."""
     kind = "f" if code in "efdg" else "u" if code in "BHILQ" else "i" if code in "bhilq" else code
     return kind, struct.calcsize(code) if code in _NUMBER_FORMATS else 1

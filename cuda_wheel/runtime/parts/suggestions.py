@@ -1,6 +1,6 @@
-"""Say what a program may have meant by an unknown name, and what helps against a manifest of another version.
+"""Write messages about unknown names, modules that are not found, and manifests of another format.
 
-`manifest` imports this file, which so imports nothing of this package.
+It imports nothing of this package, because `manifest` imports it.
 """
 
 import os
@@ -13,9 +13,9 @@ __all__ = ["module_not_found", "not_compiled", "other_format", "unknown_name"]
 
 
 def unknown_name(module: str, what: str, name: object, found: Sequence[Any], names: Sequence[str]) -> str:
-    """Return the message for a name that is not the name of exactly one kernel or variable (`what`) of a module.
+    """Return the message for a name that is not the name of exactly one of a module's kernels or variables (`what`).
 
-    `found` are those that share the name, `names` all there are.
+    `found` are those with the name, `names` are the names of all.
     """
     if not isinstance(name, str):
         return f"{module}: the name of a {what} must be a string, not {name!r}"
@@ -31,7 +31,7 @@ def unknown_name(module: str, what: str, name: object, found: Sequence[Any], nam
 
 
 def module_not_found(name: str, folders: Sequence[str], suffix: str) -> str:
-    """Return the message for a module without a manifest, which ends with `suffix`, in the folders of its package."""
+    """Return the message for a module without a manifest, STEM + `suffix`, in its package's folders."""
     package, _, stem = name.rpartition(".")
     places = ", ".join(os.path.join(folder, stem + suffix) for folder in folders)
     places = places or f"{stem}{suffix} through the importer of {package}"
@@ -47,7 +47,7 @@ def module_not_found(name: str, folders: Sequence[str], suffix: str) -> str:
 
 
 def not_compiled(source: str) -> str:
-    """Return what helps if a source is installed, and not the module that it should have become."""
+    """Return advice for a source that is installed without the module that should have been compiled from it."""
     return (
         f" {source} is there, but was not compiled: the build of the wheel did not run cuda-wheel. Enable it in "
         "pyproject.toml, and build and install the wheel again: for hatchling, add the table "
@@ -57,7 +57,7 @@ def not_compiled(source: str) -> str:
 
 
 def other_format(start: bytes, where: str, own: int) -> str:
-    """Return the message for a file that does not start as a manifest of format `own`."""
+    """Return the message for a file, with these first bytes, that is not a manifest of format `own`."""
     text = start.decode(errors="replace")
     # Formats 1 and 2 had one key a line; all others have the number first.
     number = search(r'(?:\A\{|^ )"format": (\d{1,9}),', text, MULTILINE)

@@ -32,7 +32,7 @@ _SIZES = {
 """Element type -> size in bytes. The names are those of CU_TENSOR_MAP_DATA_TYPE_*, which follow NumPy's."""
 
 _SAME_BITS = {"bool": "uint8", "int8": "uint8", "int16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
-"""Element type without a name in TMA -> the type that TMA copies in the same way."""
+"""Element type that TMA lacks -> one of the same size, as which TMA copies it."""
 
 _SWIZZLES = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}
 _PROMOTIONS = {0: "NONE", 64: "L2_64B", 128: "L2_128B", 256: "L2_256B"}
@@ -45,7 +45,7 @@ class TensorMap(bytes):
     array: Any
     text: str
     kept_by_launches: bool
-    """Whether a launch has to keep the array until it has ended, because the array's library does not."""
+    """Whether a launch must keep the array alive until the kernel has ended, because the array's library does not."""
 
     def __repr__(self) -> str:
         return f"<TensorMap of {self.text}>"
@@ -73,17 +73,16 @@ def tensor_map(
 ) -> TensorMap:
     """Return the tensor map of an array on the GPU, for a parameter `const __grid_constant__ CUtensorMap`.
 
-    `box` is the shape of the tile that one instruction copies, in elements and in the order of the array's
-    dimensions, whose last one must be contiguous; the kernel's coordinates have the reverse order, and the first of
-    them must be a multiple of 16 bytes (an H200 ends the kernel with an illegal instruction if it is not).
-    `element_strides` are the steps in each dimension. `swizzle` (32, 64 or 128), `l2_promotion` (64, 128 or 256) and
-    `interleave` (16 or 32) are in bytes, 0 for none. Elements outside of the array are read as 0, with `nan_fill` as
-    NaN. `dtype` is the element type if it is not the array's: "tfloat32", "tfloat32_ftz" or "float32_ftz" for
-    float32.
+    `box` is the shape of the tile that one instruction copies, in elements and in the order of the array's dimensions,
+    whose last one must be contiguous; the kernel's coordinates have the reverse order, and the first of them must be a
+    multiple of 16 bytes (an H200 ends the kernel with an illegal instruction if it is not). `element_strides` are the
+    steps in each dimension. `swizzle` (32, 64 or 128), `l2_promotion` (64, 128 or 256) and `interleave` (16 or 32) are
+    in bytes, 0 for none. Elements outside of the array are read as 0, with `nan_fill` as NaN. `dtype` replaces the
+    array's element type: "tfloat32", "tfloat32_ftz" or "float32_ftz" for float32.
 
-    Waits until an array of another library than PyTorch and CuPy is computed: a later launch cannot see that it is not.
+    Waits until an array of another library than PyTorch and CuPy is computed: a launch cannot wait for a map's array.
 
-    Raises ArgumentError if the array, the box or this GPU does not suit, and DriverError if the driver refuses.
+    Raises ArgumentError if the array, the box or this GPU is not suitable, and DriverError if the driver refuses.
     Source: CUDA Driver API, cuTensorMapEncodeTiled.
     """
     layout = _layout_of(array)
@@ -172,7 +171,7 @@ def _check_row(size: int, swizzle: int, interleave: int) -> None:
 
 
 def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[int, ...]:
-    """Return one positive number for each dimension. Raises ArgumentError for anything else."""
+    """Return `values` as `rank` integers from 1 to `largest`; raise ArgumentError about `what` if they are not."""
     if not hasattr(values, "__iter__"):
         raise ArgumentError(f"{what} must be a sequence of numbers, not {value_text(values)}")
     numbers = tuple(whole_number(value, what, 1) for value in values)
@@ -184,7 +183,7 @@ def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[i
 
 
 def _other_type(found: str, wanted: str) -> str:
-    """Return the element type that the caller names. Raises ArgumentError if its size differs from the array's."""
+    """Return the element type `wanted`; raise ArgumentError if its size is not that of the array's type, `found`."""
     if wanted not in _SIZES:
         raise ArgumentError(f"dtype must be one of {', '.join(_SIZES)}, not {value_text(wanted)}")
     if _SIZES[wanted] != _SIZES[found]:
@@ -193,7 +192,7 @@ def _other_type(found: str, wanted: str) -> str:
 
 
 def _layout_of(array: Any) -> _Layout:
-    """Return the layout of an array on the GPU. Raises ArgumentError for anything else."""
+    """Return the layout of an array on the GPU, once it is computed; raise ArgumentError for anything else."""
     try:
         refuse_lazy(array)
         if is_of(type(array), "torch", "Tensor"):

@@ -1,4 +1,4 @@
-"""Load code on trial that the driver may refuse: whether the driver takes it is found out at once."""
+"""Load code that the driver may refuse, and find out at once whether it does."""
 
 from collections.abc import Callable
 
@@ -24,9 +24,9 @@ def load_on_trial(
     driver: Version,
     device: int | None,
 ) -> Module:
-    """Return the module that `load` returns for a resolution with a doubt.
+    """Return the module that `load` returns, after a trial if `resolution.doubt` is not None.
 
-    Raises NoImageError, with every image and its reason, if the driver refuses it for GPU `device`.
+    Raises NoImageError, with every image and the reason against it, if the driver refuses it for GPU `device`.
     """
     image, doubt = resolution.image, resolution.doubt
     if image is None or doubt is None:
@@ -58,11 +58,12 @@ def try_to_load(load: Callable[[], Module], doubt: str, device: int | None) -> M
 
 
 def _use_code(module: Module, device: int | None) -> None:
-    """Make the driver read the code for a GPU now; by default it does so when a kernel is first needed there."""
+    """Make the driver read the code for GPU `device` now, and not when a kernel is first needed there."""
     driver, target = cuda_driver(), str(module.image.target)
     for info in [info for info in module.manifest.kernels if target not in info.absent][:1]:
         which = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION
-        handle = check_result(driver.cuDeviceGet(device or current_device() or 0), "getting the GPU")
+        gpu = (current_device() or 0) if device is None else device
+        handle = check_result(driver.cuDeviceGet(gpu), "getting the GPU")
         result = driver.cuKernelGetAttribute(which, module[info.symbol].handle, handle)
         if int(result[0]) == int(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT):
             return  # without a context the driver may not say; a launch will

@@ -1,8 +1,4 @@
-"""Find what was tuned for a problem on the GPU in use: `tuned`.
-
-Choose a kernel and its launch configuration from a table in the package: `cuda_wheel.tuned`.
-
-Read a module's table of tuned choices, and choose a row of it: pure functions.
+"""Choose a kernel and its launch configuration for a problem from a table in the package: `cuda_wheel.tuned`.
 
 The table is the file `MODULE.tuned.json` in the module's package, which `cuda-wheel tune` writes:
 
@@ -16,9 +12,9 @@ The table is the file `MODULE.tuned.json` in the module's package, which `cuda-w
     ]
     }
 
-`variant` has the macros of a variant of the module, `parameters` whatever the program launches the kernel by.
-`microseconds` is the measured time of the choice, `first_microseconds` that of the first candidate; both contain what
-the measurement takes by itself, which was 3 microseconds on an H200.
+`variant` has the macros of a variant of the module, `parameters` whatever the program launches the kernel with.
+`microseconds` is the measured time of the choice, `first_microseconds` that of the first candidate; both include the
+measurement itself, which took 3 microseconds on an H200.
 """
 
 import json
@@ -58,14 +54,14 @@ __all__ = [
 FORMAT = 1
 
 Problem = dict[str, int | str]
-"""What a choice depends on: sizes (integers from 0 on) and strings such as an element type."""
+"""Sizes (integers from 0 on) and strings, such as an element type, by which a choice is made: {"n": 4096}."""
 
 
 class Row(NamedTuple):
-    """The choice for one GPU and one problem."""
+    """The tuned choice for one GPU and one problem."""
 
     name: str
-    """Name of what is chosen; a module may have several tuned functions."""
+    """Name of the choice in `tuned`; a module may have several."""
     gpu: str
     """Name of the GPU that the row was measured on, as the driver spells it."""
     compute_capability: Version
@@ -78,7 +74,7 @@ class Row(NamedTuple):
 
 
 def parse_table(text: bytes, module: str, where: str) -> tuple[Row, ...]:
-    """Return the rows of the table of a module; raises ImageError, which names the table `where`."""
+    """Return the rows of a module's table; raise ImageError, which names the table `where`, if it is not valid."""
     try:
         document = json.loads(text)
         if document["format"] != FORMAT:
@@ -122,7 +118,7 @@ def _natural_number(value: Any) -> int:
 
 
 def _check_rows(rows: Sequence[Row]) -> None:
-    """Raise ValueError for two choices for the same problem, or if problems of the same name have different keys."""
+    """Raise ValueError if two rows have the same name, GPU and problem, or the same name and other problem keys."""
     found = set()
     kinds: dict[str, dict[str, str]] = {}
     for row in rows:
@@ -135,7 +131,7 @@ def _check_rows(rows: Sequence[Row]) -> None:
 
 
 def plain_value(key: str, value: Any) -> Any:
-    """Return the value of a parameter as the table keeps it, with tuples for lists; raises ArgumentError."""
+    """Return a parameter's value with tuples for lists; raise ArgumentError for a type that a table cannot contain."""
     if isinstance(value, (list, tuple)):
         return tuple(plain_value(key, each) for each in value)
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -171,12 +167,12 @@ def problem_text(problem: Mapping[str, int | str]) -> str:
 
 
 def choose(rows: Iterable[Row], where: str, name: str, problem: Problem, gpu: str, capability: Version) -> Row:
-    """Return the choice `name` for a problem on a GPU.
+    """Return the row of the choice `name` for a problem and a GPU.
 
-    Strings in the problem must be equal. Then the GPU decides: rows of the same name; else of the GPU whose compute
-    capability is nearest, first by major, then by minor version (the lower one of two, then the first by name). Then
-    the sizes: the row whose sizes are nearest by ratio, that is, with the least sum of |log((a + 1) / (b + 1))| (the
-    smaller sizes of two).
+    Strings in the problem must be equal. Then the GPU decides: rows of the GPU named `gpu`; else of the GPU whose
+    compute capability is nearest, first by major, then by minor version (of two, the lower; then the first by name).
+    Then the sizes: the row whose sizes are nearest by ratio, that is, with the least sum of |log((a + 1) / (b + 1))|
+    (of two, the smaller sizes).
 
     Raises ImageError if nothing of this name, or with these strings, was tuned; ArgumentError for other keys.
     """
@@ -212,7 +208,7 @@ class Choice:
     """A kernel and how to launch it: what `tuned` returns, and what `cuda-wheel tune` tries.
 
     `choice["block"]` is one of its `parameters`. `variant` has the macros of the module's variant. `gpu` and `problem`
-    are those that it was measured for, which are the nearest ones where there is no measurement for these.
+    are those of the measurement, which may be only the nearest to those that were asked for.
     """
 
     def __init__(
@@ -248,7 +244,7 @@ class Choice:
 
     @property
     def kernel_name(self) -> str:
-        """The kernel's name, as the table has it."""
+        """The kernel's name in the table, or the name of the only kernel."""
         return self._name or self.kernel.name
 
     def __getitem__(self, parameter: str) -> Any:
@@ -275,8 +271,8 @@ def tuned(module: str, name: str, problem: Mapping[str, int | str], *, device: i
 
     They come from the table in the module's package, `scale.tuned.json`, for GPU number `device`, else the current
     context's, else GPU 0. For a problem that was not measured, the nearest sizes by ratio decide; for a GPU that was
-    not, the one of the nearest compute capability. Strings must be equal. `Choice.gpu` and `Choice.problem` tell which.
-    Each table is read once per process.
+    not, the GPU of the nearest compute capability. Strings must be equal. `Choice.gpu` and `Choice.problem` are those
+    that were measured. Each table is read once per process.
 
     Raises ImageError if there is no table or nothing of this name in it, ArgumentError for a problem of other keys, and
     DriverError without a GPU.
@@ -299,7 +295,7 @@ def _choice(module: str, name: str, items: tuple[tuple[str, Any], ...], device: 
 
 @cache
 def table_of(module: str) -> tuple[tuple[Row, ...], str]:
-    """Return the rows of a module's table, and the place of the table; raises ImageError."""
+    """Return the rows of a module's table, and the path of the table; raises ImageError."""
     package, _, stem = module.rpartition(".")
     if not package:
         raise ImageError(f"{module!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")

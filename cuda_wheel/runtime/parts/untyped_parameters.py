@@ -1,4 +1,4 @@
-"""Convert arguments for parameters whose C++ type is not known, or does not tell whether a number has a sign."""
+"""Convert arguments for parameters whose C++ type is unknown, or is an integer type of unknown sign."""
 
 import struct
 from contextlib import suppress
@@ -32,10 +32,9 @@ def untyped_converter(parameter: Parameter, check: bool) -> Converter:
 
 
 class UnknownSignConverter(IntegerConverter):
-    """Converts an integer whose signedness is unknown.
+    """Converts an integer for a parameter that may be signed or unsigned.
 
-    It accepts the numbers that fit both a signed and an unsigned parameter. The type of a NumPy integer of the
-    parameter's size says which the caller means, so that all of its numbers are accepted.
+    It accepts integers with the same bytes in both cases, and any NumPy integer of the parameter's size.
     """
 
     struct_converts = False  # it would write numbers that fit an unsigned parameter only
@@ -54,8 +53,8 @@ class UnknownSignConverter(IntegerConverter):
 
 
 def integer_of_unknown_sign(number: Any, size: int) -> int:
-    """Return the unsigned integer with the bytes of a number, for a parameter of `size` bytes; raise TypeError or
-    OverflowError where that is not certain."""
+    """Return a number's bytes as an unsigned integer of `size` bytes; raise OverflowError if it does not fit, or
+    TypeError if the bytes depend on the parameter's unknown sign."""
     word = any_integer(number, size)
     is_typed = is_of(type(number), "numpy", "integer") and number.dtype.itemsize == size
     if not is_typed and word >= 1 << 8 * size - 1:  # with a sign, that would be another number
@@ -71,8 +70,7 @@ def integer_of_unknown_sign(number: Any, size: int) -> int:
 class RawScalarConverter(IntegerConverter):
     """Converts a scalar for a parameter of machine code, of which only the size is known.
 
-    It accepts an integer, signed or not, a scalar of NumPy or ctypes of that size, and a float where the size is 4
-    bytes.
+    It accepts an integer, signed or not, a scalar of NumPy or ctypes of that size, and a float if the size is 4 bytes.
     """
 
     def __init__(self, size: int) -> None:
@@ -95,7 +93,8 @@ class RawScalarConverter(IntegerConverter):
 
 
 def any_integer(number: Any, size: int) -> int:
-    """Return the unsigned integer with the bytes of a number in `size` bytes, signed or not; raise OverflowError."""
+    """Return a number's bytes as an unsigned integer of `size` bytes, signed or not; raise OverflowError if it does not
+    fit."""
     integer: int = number.__index__()
     if not -(1 << 8 * size - 1) <= integer < 1 << 8 * size:
         raise OverflowError
@@ -112,10 +111,10 @@ def _scalar_bytes(value: Any) -> bytes | None:
 
 
 class RawWordConverter(PointerConverter):
-    """Converts an argument of 8 bytes whose C++ type is unknown: an address, or an integer that is certain to have the
-    same bytes with and without a sign.
+    """Converts an argument of 8 bytes whose C++ type is unknown: an address, or an integer with the same bytes as a
+    signed and as an unsigned one.
 
-    With `accept_floats`, as for a parameter of machine code, a float too, and any integer.
+    With `accept_floats`, for a parameter of machine code, it also accepts floats and all integers of 64 bits.
     """
 
     def __init__(self, check: bool, accept_floats: bool) -> None:

@@ -1,4 +1,4 @@
-"""Keep the entries of a cache while a build uses their files where they are."""
+"""Keep compilation results in the user's cache."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ T = TypeVar("T")
 def cache_folder() -> str:
     """Return the folder of the cache: CUDA_WHEEL_CACHE_DIR, else the platform's folder for a user's caches.
 
-    A user without a home directory, as in some containers, has a folder among the temporary files.
+    Without a home directory, as in some containers, it is a folder among the temporary files.
     """
     named = os.environ.get("CUDA_WHEEL_CACHE_DIR")
     if named:
@@ -56,7 +56,7 @@ def cache_folder() -> str:
 
 
 def cache_limit() -> int:
-    """Return the most bytes that the cache may take: CUDA_WHEEL_CACHE_SIZE, else 2 GiB.
+    """Return the maximum size of the cache in bytes: CUDA_WHEEL_CACHE_SIZE, else 2 GiB.
 
     Raises CudaWheelError if that variable is not an amount of memory.
     """
@@ -78,8 +78,8 @@ class Cache:
     same.
 
     `second` is the cache in the folder named by CUDA_WHEEL_CACHE_READONLY, or None. It is searched for entries that the
-    first cache lacks, and never written to. Its entries may belong to another user, whom whoever sets the variable
-    trusts. They are not copied, so that none is used after the variable is unset.
+    first cache lacks, and never written to. Its entries may belong to another user, whom the user trusts by setting the
+    variable. They are not copied, so that none is used after the variable is unset.
     """
 
     LIMIT = 2 << 30
@@ -103,8 +103,8 @@ class Cache:
         self._limit: int | None = None  # parsed by the first `put`: reading needs no limit
         self._room = 0  # bytes that may be written before the next check of the limit
         self.postponed: list[tuple[str, bytes]] | None = None
-        """Entries of `put` and `write` to write later with `write_postponed`, in any process; not readable until then.
-        None if entries are written at once."""
+        """(key, bytes) of each entry that `put` and `write` leave to `write_postponed`, in any process; not readable
+        until then. None if entries are written at once."""
 
     @staticmethod
     def key(*parts: str) -> str:
@@ -124,7 +124,7 @@ class Cache:
         return os.path.exists(self.path(key)) or (self.second is not None and self.second.has(key))
 
     def found(self, key: str, parse: Callable[[bytes], T]) -> Iterator[T]:
-        """Yield the results of `parse` for the entries `key` of this cache and of the second one."""
+        """Yield the results of `parse` for the entry `key` of this cache and for that of the second one."""
         content = self._read(key)
         if content is not None:
             try:
@@ -143,7 +143,7 @@ class Cache:
         self.write(key, self._digest(key, content) + content, lambda: self._read(key) is not None)
 
     def write(self, key: str, data: bytes, is_intact: Callable[[], bool]) -> None:
-        """Write the bytes of the entry `key`, which has its digest in them or as its key; warn if that fails.
+        """Write `data` as the entry `key`; warn if that fails. `data` contains its digest, or `key` is its digest.
 
         `is_intact` returns whether another process has written the entry meanwhile.
         """
@@ -157,7 +157,7 @@ class Cache:
             self._room = self._checked_limit() // 16
 
     def write_postponed(self, entries: Iterable[tuple[str, bytes]]) -> None:
-        """Write entries that a `Cache` in this folder has in `postponed`, which has checked the limit."""
+        """Write entries from `postponed` of a `Cache` in this folder, which has checked the limit."""
         for key, data in entries:
             self._write_file(key, data, partial(self.has, key))
 
@@ -199,11 +199,11 @@ class Cache:
         return sorted(file for file in self._files() if not file[2].endswith(".part"))
 
     def prune(self, limit: int, wait: bool = False) -> tuple[int, int]:
-        """Remove the least recently used entries until the rest take at most `limit` bytes, and abandoned files.
+        """Remove abandoned files, and the least recently used entries until the rest take at most `limit` bytes.
 
-        Nothing is removed while a build uses entries where they are; `wait` until none does. Return the number of
-        removed entries and their bytes. Files that are not entries by place, name and owner stay, and so do files that
-        cannot be removed. Folders stay too: another process may be about to write into one.
+        Nothing is removed while a build uses entries in place; with `wait`, this waits for the build. Return the number
+        of removed entries and their bytes. Files that are not entries by place, name and owner stay, and so do files
+        that cannot be removed. Folders stay too: another process may be about to write into one.
         """
         with removing(self.folder, wait) as is_allowed:
             return self._prune(limit) if is_allowed else (0, 0)
@@ -225,7 +225,7 @@ class Cache:
         return len(sizes), sum(sizes)
 
     def path(self, key: str) -> str:
-        """Return where the entry `key` is, if there is one."""
+        """Return the path of the entry `key`, which need not exist."""
         return os.path.join(self.folder, key[:2], key[2:])
 
     def _read(self, key: str) -> bytes | None:
@@ -265,7 +265,7 @@ class Cache:
         )
 
     def is_trusted(self, status: os.stat_result) -> bool:
-        """Return whether an entry's file belongs to this user, or the cache accepts those of others."""
+        """Return whether an entry's file belongs to this user, or this cache accepts other users' (`read_only`)."""
         return self._read_only or not hasattr(os, "getuid") or status.st_uid == os.getuid()
 
     def _files(self) -> Iterator[tuple[float, int, str]]:
@@ -313,7 +313,7 @@ def _is_hexadecimal(text: str) -> bool:
 
 
 def _remove(path: str) -> bool:
-    """Remove a file; return whether it is gone, including by another process."""
+    """Remove a file; return whether it is gone, even if another process removed it."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -331,15 +331,15 @@ def warn(text: str) -> None:
 
 
 _NAME = "in-use"
-"""Name of the lock file in the cache's folder. Processes that use a cached file where it lies, without a copy,
-hold it shared; one that removes entries holds it exclusively. The first entry that may be used so creates the file."""
+"""Name of the lock file in the cache's folder. Processes that use a cached file in place, without a copy, take a shared
+lock; one that removes entries takes an exclusive lock. The first `used_in_place` creates the file."""
 
 
 @contextmanager
 def used_in_place(folder: str) -> Iterator[bool]:
     """Keep all processes from removing entries of the cache in `folder`; yield whether that is certain.
 
-    It is not where files cannot be locked, and while another process removes entries.
+    It is not certain where files cannot be locked, or if another process is removing entries.
     """
     file, _ = _locked(folder, exclusive=False, wait=False)
     try:
@@ -351,7 +351,7 @@ def used_in_place(folder: str) -> Iterator[bool]:
 
 @contextmanager
 def removing(folder: str, wait: bool) -> Iterator[bool]:
-    """Yield whether entries may be removed now; `wait` until they may be."""
+    """Keep entries from being used in place; yield whether they may be removed now (`wait`: wait for that)."""
     file, is_used = _locked(folder, exclusive=True, wait=wait)
     try:
         yield not is_used
@@ -361,8 +361,7 @@ def removing(folder: str, wait: bool) -> Iterator[bool]:
 
 
 def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None, bool]":
-    """Return the locked file (None without a lock), and whether there is none because another process holds the
-    lock."""
+    """Return the locked file, None without a lock; and True if there is no lock because another process has it."""
     if sys.platform == "win32":
         return None, False
     try:
@@ -383,5 +382,5 @@ def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file through no link; one that is made is for this user alone. For `open`."""
+    """Open a file, but not through a link; a new file is for this user alone. An `opener` for `open`."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)

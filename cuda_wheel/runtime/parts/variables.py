@@ -28,7 +28,7 @@ __all__ = ["Global"]
 
 
 class LoadedModule(Protocol):
-    """What a variable needs of its module, a `Module`."""
+    """The attributes of a `Module` that a variable needs."""
 
     @property
     def name(self) -> str: ...
@@ -42,7 +42,7 @@ class Global:
     """A variable of a loaded module in the GPU's memory; each context has its own copy."""
 
     is_module_variable = True
-    """Mark for launches, which take the address of a variable whatever its type."""
+    """Marker by which a launch knows a `Global`, and passes the address of the variable."""
 
     def __init__(self, module: "LoadedModule", info: GlobalInfo) -> None:
         self.module = module
@@ -54,7 +54,7 @@ class Global:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """Size in bytes."""
         return self.info.size
 
     @property
@@ -109,7 +109,7 @@ class Global:
         """Copy the variable into the contiguous writable buffer `into`, such as a NumPy array, or return it as bytes.
 
         `offset` is in bytes. Waits for the work on `stream`, else on the stream of the `launch_stream` block, else on
-        the default stream, and not for work on other non-blocking streams, such as PyTorch's (cuStreamNonBlocking).
+        the default stream. It does not wait for other non-blocking streams, such as PyTorch's (cuStreamNonBlocking).
         Raises ArgumentError if the variable is smaller than `into`.
         """
         target = bytearray(max(self.size - offset, 0)) if into is None else into
@@ -133,9 +133,9 @@ class Global:
 
 
 def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
-    """Return the address and the size in bytes of an array on the GPU, after making a stream wait for it.
+    """Return the address and size in bytes of an array on the GPU; `stream` is made to wait until it is computed.
 
-    Objects that have to be kept during the copy are added to `kept`.
+    Objects that must be kept during the copy are added to `kept`.
     """
     kind = type(array)
     if is_of(kind, "torch", "Tensor") or is_of(kind, "cupy", "ndarray"):
@@ -167,7 +167,7 @@ def _contiguous_size(array: Exported) -> int:
 
 
 def _array_stream(array: Any) -> int:
-    """Return the address of the stream for a launch with an array; 0, the default stream, if the array has none."""
+    """Return the address of the stream on which a launch with an array would run; 0 for the default stream."""
     device = current_device() if device_count() > 1 else None
     find = CurrentStreams()[(type(array),)]
     if find is by_arrays:

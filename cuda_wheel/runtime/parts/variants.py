@@ -1,4 +1,4 @@
-"""Read a manifest's variants once, and say which macros they have where a program asks for another variant."""
+"""Read a manifest's variants once, and list those that exist if a program asks for another one."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ RESERVED = ("device", "jit", "link", "name")
 
 
 def read_macros(macros: Mapping[str, Any]) -> Variant:
-    """Return the variant in a JSON object; raises ValueError or AttributeError for another one."""
+    """Return a JSON object's macros as a variant; raise ValueError or AttributeError if they are not valid."""
     for name, value in macros.items():
         is_value = isinstance(value, int | float) or (isinstance(value, str) and value and value.isprintable())
         if not (name.isidentifier() and name.isascii() and is_value):
@@ -24,13 +24,13 @@ def read_macros(macros: Mapping[str, Any]) -> Variant:
 
 
 _files: dict[tuple[Any, ...], ManifestFile] = {}
-"""(path, state) of a file -> its manifest; hundreds of variants are read at once."""
+"""(path, time, size, inode, check) of a file -> its manifest; a program may load hundreds of variants of it."""
 
 
 def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> ManifestFile:
     """Return the manifest in a file, which `read` reads unless an earlier load did; raises ImageError.
 
-    `check` says whether SHA-256s are checked.
+    With `check`, the manifest's SHA-256s are checked.
     """
     try:
         status = os.stat(path)
@@ -53,7 +53,7 @@ _LONGEST = 60
 
 
 def unknown_variant(module: str, macros: Mapping[str, Any], variants: Sequence[Variant]) -> UnknownVariantError:
-    """Return the error for macros that are those of no variant of a module, which names the nearest of `variants`."""
+    """Return the error for macros that no variant of a module has; it lists the nearest of `variants`."""
     error = UnknownVariantError(_message(module, macros, variants))
     error.variants = tuple(variants)
     return error
@@ -88,8 +88,8 @@ def _some(values: Sequence[str]) -> str:
 
 
 def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float]:
-    """Return the number of macros in which a variant differs from `macros`, and the sum of their values'
-    differences."""
+    """Return the number of macros that differ between `macros` and a variant, and the sum of the `_difference`s of
+    values."""
     own, differing, far = dict(variant), 0, 0.0
     for name in {*own, *macros}:
         if name not in own or name not in macros:
@@ -101,7 +101,7 @@ def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float
 
 
 def _difference(first: str, second: str) -> float:
-    """Return the difference of two values, from 0 to 1."""
+    """Return how much two values differ: 0 if they are equal, at most 1."""
     try:
         one, other = float(first), float(second)
     except ValueError:

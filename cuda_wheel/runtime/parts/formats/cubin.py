@@ -30,7 +30,7 @@ __all__ = ["Cubin", "Entry", "Symbols", "check_cubin", "demangled", "read_cubin"
 
 
 class Symbols(NamedTuple):
-    """The symbols that one file of device code shares with the others of a link."""
+    """The symbols of a file of device code that a linker resolves together with other files."""
 
     defined: frozenset[str]
     """Strongly defined symbols, which no other file may define."""
@@ -44,10 +44,10 @@ _LENGTH = re.compile(r"[1-9][0-9]{0,8}")
 
 
 def demangled(symbol: str) -> str:
-    """Return the C++ name of a mangled symbol without its parameters: "ns::scale" for "_ZN2ns5scaleEf".
+    """Return the C++ name of a mangled symbol without its parameters: "_ZN2ns5scaleEf" -> "ns::scale".
 
-    Return the symbol itself where it is not mangled, or has parts that are not read here, such as a template's
-    arguments. Source: Itanium C++ ABI, "Mangling".
+    Return the symbol itself if it is not mangled, or has parts that are not parsed here, such as template arguments.
+    Source: Itanium C++ ABI, "Mangling".
     """
     match = re.match(r"_ZN?", symbol)
     if match is None:
@@ -63,23 +63,23 @@ def demangled(symbol: str) -> str:
 
 
 _BLACKWELL_ABI = 8
-"""ABI version that came with Blackwell; CUDA 13 uses it for all targets."""
+"""ABI version (EI_ABIVERSION) that came with Blackwell; CUDA 13 uses it for all targets."""
 
 _EXECUTABLE = 4
 """Flag of a section that holds instructions. (SHF_EXECINSTR)"""
 
 _SPECIAL_SECTIONS = (0xFFF1, 0xFFF2)
-"""`st_shndx` of a symbol that is a number, and of a variable without an address yet. (SHN_ABS, SHN_COMMON)"""
+"""`st_shndx` that is no section's index: of an absolute value, of a variable without address. (SHN_ABS, SHN_COMMON)"""
 
 _ENTRY = 0x10
 """Bit of `st_other` that marks a kernel."""
 
 _MEMORY_MASK, _SHARED_MEMORY = 0xE0, 0x40
-"""Bits of `st_other` that hold the memory of a variable in a relocatable cubin, and their value for shared memory."""
+"""Bits of `st_other` for the kind of memory of a variable in a relocatable cubin, and their value for shared memory."""
 
 
 class _Attribute(enum.IntEnum):
-    """Attributes in the `.nv.info` sections. (EIATTR_...)"""
+    """Numbers of attributes in the `.nv.info` sections. (EIATTR_...)"""
 
     FRAME_SIZE = 0x11
     MIN_STACK_SIZE = 0x12
@@ -89,7 +89,7 @@ class _Attribute(enum.IntEnum):
 
 
 _SIZED_VALUE = 4
-"""Attribute format in which the value is preceded by its size. (EIFMT_SVAL)"""
+"""Format number of an attribute whose value is preceded by the value's size. (EIFMT_SVAL)"""
 
 _ATTRIBUTES_OF_SYMBOLS = frozenset(
     {_Attribute.FRAME_SIZE, _Attribute.MIN_STACK_SIZE, _Attribute.MAX_STACK_SIZE, _Attribute.REGCOUNT}
@@ -99,8 +99,7 @@ _ATTRIBUTES_OF_SYMBOLS = frozenset(
 _SPACES: dict[str, Space] = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
 
 _NOTE_PREFIX, _NOTE_OWNER = ".note.nv.", b"NVIDIA Corp\0"
-"""Prefix of a notes section's name, by which the driver finds it whatever its type; and owner that each note begins
-with."""
+"""Prefix of the name of a note section, by which the driver finds it whatever its type; owner in each of its notes."""
 
 
 class Entry(NamedTuple):
@@ -116,14 +115,14 @@ class Cubin(NamedTuple):
     """What a cubin contains."""
 
     arch: int
-    """Compute capability of the code, as a number: 90."""
+    """Compute capability as a number: 90 for 9.0."""
     relocatable: bool
-    """Whether the cubin can be linked; a finished one cannot."""
+    """Whether the cubin is input for a linker; a finished one cannot be linked."""
     symbols: Symbols
     kernels: Mapping[str, Entry]
     """Symbol -> kernel, including kernels with local binding."""
     variables: Mapping[str, tuple[Space, int]]
-    """Symbol -> memory and size in bytes of each variable that other code can see."""
+    """Symbol -> memory and size in bytes of each variable with global or weak binding."""
     private: frozenset[str]
     """Symbols of variables with local binding."""
     constant: int
@@ -135,7 +134,7 @@ class Cubin(NamedTuple):
 
 
 def structural_damage(image: Image, content: bytes) -> str | None:
-    """Return what is wrong with a fatbin or cubin that the driver would read without checks; None if nothing is."""
+    """Return how the structure of a fatbin or cubin is damaged, which the driver does not check; None if it is not."""
     if image.offset is None:
         return None if whole_fatbin(content) else "it is cut short"
     if image.kind == "cubin":
@@ -147,15 +146,15 @@ def structural_damage(image: Image, content: bytes) -> str | None:
 
 
 def read_cubin(content: bytes) -> Cubin:
-    """Return what a cubin contains; raise ValueError, with what is wrong, where it is not a cubin or not complete."""
+    """Return what a cubin contains; raise ValueError, with the reason, if the content is not a complete cubin."""
     return _cubin_of(read_elf(content))
 
 
 def check_cubin(content: bytes) -> Cubin:
-    """Return what `read_cubin` returns; raise ValueError also where an entry points outside its own table.
+    """Return what `read_cubin` returns; raise ValueError also if a table refers to something that does not exist.
 
-    The driver follows such an entry unchecked: it ends the process or never returns. A cubin that passes may still not
-    contain what its author meant. Source: what driver 580 did with a million damaged cubins.
+    The driver follows such a reference unchecked: it ends the process or never returns. The code of a cubin that passes
+    may still be damaged. Source: what driver 580 did with a million damaged cubins.
     """
     elf = read_elf(content)
     cubin = _cubin_of(elf)
@@ -195,9 +194,9 @@ def _cubin_of(elf: ElfFile) -> Cubin:
 
 
 def _check_overlap(elf: ElfFile) -> None:
-    """Raise ValueError if sections that are read here overlap, as thousands do in a damaged file.
+    """Raise ValueError if the symbol tables and `.nv.info` sections overlap: together, they are larger than the file.
 
-    NVIDIA's tools let only other sections overlap.
+    Thousands may in a damaged file. NVIDIA's tools let only other sections overlap.
     """
     tables = (each for each in elf.sections if each.type == SectionType.SYMTAB or each.name.startswith(".nv.info"))
     if sum(each.size for each in tables) > len(elf.content):
@@ -213,7 +212,7 @@ def _is_variable(symbol: Symbol, sections: Sequence[Section]) -> bool:
 
 
 def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
-    """Return the symbols that a cubin shares with other files."""
+    """Return the symbols of a cubin that a linker resolves together with other files."""
     strong = [symbol for symbol in symbols if symbol.binding == Binding.GLOBAL]
     defined = frozenset(symbol.name for symbol in strong if symbol.section)
     weak = frozenset(symbol.name for symbol in symbols if symbol.binding == Binding.WEAK and symbol.section)
@@ -222,7 +221,10 @@ def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
 
 
 def _needs_definition(symbol: Symbol) -> bool:
-    """Return whether another file must define an undefined symbol; shared memory gets its address at launch."""
+    """Return whether another file must define an undefined symbol.
+
+    Shared memory needs no definition: it gets its address at launch.
+    """
     if symbol.type == SymbolType.CUDA_OBJECT:
         return symbol.other & _MEMORY_MASK != _SHARED_MEMORY
     return symbol.type == SymbolType.FUNCTION
@@ -255,7 +257,7 @@ def _kernels(elf: ElfFile, symbols: Sequence[Symbol]) -> dict[str, Entry]:
 
 
 def _attributes(content: bytes, section: Section) -> Iterator[tuple[int, bytes]]:
-    """Yield the number and the value of each attribute that has a value with a size."""
+    """Yield the number and the value of each attribute in an `.nv.info` section whose format is `_SIZED_VALUE`."""
     at, end = section.start, section.end
     while at + 4 <= end:
         form, attribute, size = struct.unpack_from("<BBH", content, at)
@@ -266,7 +268,7 @@ def _attributes(content: bytes, section: Section) -> Iterator[tuple[int, bytes]]
 
 
 def _check_section(elf: ElfFile, section: Section, symbols: int) -> None:
-    """Raise ValueError if a section refers to a section or symbol that does not exist."""
+    """Raise ValueError if a section refers to a section or symbol that does not exist; there are `symbols` symbols."""
     content, sections = elf.content, elf.sections
     # `sh_info` is a section's or a symbol's number. Before Blackwell, a code section has its registers above that.
     info = section.info & (0xFFFFFF if section.flags & _EXECUTABLE else 0xFFFFFFFF)
@@ -306,8 +308,8 @@ def _check_attributes(content: bytes, section: Section, symbols: int) -> None:
 
 
 def _check_note(content: bytes, section: Section) -> None:
-    """Raise ValueError if a note extends beyond its section, or if a string of the tool-information note extends beyond
-    the note."""
+    """Raise ValueError if a note extends beyond its section or is not NVIDIA's, or if an offset in the tool-information
+    note lies outside its strings."""
     if section.size < 12:
         raise ValueError(f"its section {section.name} is cut short")
     owner_size, size, _ = struct.unpack_from("<III", content, section.start)

@@ -37,7 +37,7 @@ ET_REL = 1
 
 
 class SectionType(enum.IntEnum):
-    """`sh_type`; the last four are NVIDIA's, for the memory of relocatable cubins."""
+    """Section type (`sh_type`). The last four are NVIDIA's, for the memory of relocatable cubins."""
 
     SYMTAB = 2
     STRTAB = 3
@@ -52,7 +52,7 @@ class SectionType(enum.IntEnum):
 
 
 class Binding(enum.IntEnum):
-    """The upper half of `st_info`."""
+    """Symbol binding: the upper 4 bits of `st_info`."""
 
     LOCAL = 0
     GLOBAL = 1
@@ -60,7 +60,7 @@ class Binding(enum.IntEnum):
 
 
 class SymbolType(enum.IntEnum):
-    """The lower half of `st_info`; the last is NVIDIA's."""
+    """Symbol type: the lower 4 bits of `st_info`. CUDA_OBJECT is NVIDIA's."""
 
     OBJECT = 1
     FUNCTION = 2
@@ -122,9 +122,9 @@ class Section(NamedTuple):
     flags: int
     start: int
     size: int
-    """Bytes in the file."""
+    """Size in bytes in the file; 0 for a type in `_WITHOUT_CONTENT`."""
     extent: int
-    """Bytes in the file or in memory (`sh_size`)."""
+    """Size in bytes in the file or, without content there, in memory. (`sh_size`)"""
     link: int
     info: int
     entry_size: int
@@ -135,7 +135,7 @@ class Section(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """One entry of a symbol table; `section` is 0 for an undefined symbol."""
+    """One entry of a symbol table. `section` is the index of a section, 0 for an undefined symbol."""
 
     number: int
     name: str
@@ -147,7 +147,7 @@ class Symbol(NamedTuple):
 
 
 class ElfFile(NamedTuple):
-    """An ELF file whose tables all lie inside it."""
+    """An ELF file, of which `read_elf` has checked that all tables lie inside the content."""
 
     content: bytes
     header: ElfHeader
@@ -161,15 +161,15 @@ class ElfFile(NamedTuple):
 
 
 def section_names(content: bytes) -> list[str]:
-    """Return the names of an ELF file's sections; raise ValueError where it is not an ELF file or not complete."""
+    """Return the names of an ELF file's sections; raise ValueError if the content is not a complete ELF file."""
     return [section.name for section in read_elf(content).sections]
 
 
 def read_elf(content: bytes) -> ElfFile:
     """Return the header and sections of a 64-bit little-endian ELF file.
 
-    Raises ValueError, with what is wrong, where the content is none, or where a table, section or segment does not lie
-    inside it.
+    Raises ValueError, with the reason, if the content is not such a file, or if a table, section or segment extends
+    beyond its end.
     """
     header = _read_header(content)
     sections = [
@@ -200,7 +200,7 @@ def read_elf(content: bytes) -> ElfFile:
 
 
 def _read_header(content: bytes) -> ElfHeader:
-    """Return the header, after checking that the tables it points to lie inside the file."""
+    """Return the header; raise ValueError if the tables of sections and segments do not lie inside the file."""
     if not content.startswith(ELF_MAGIC):
         raise ValueError(f"it begins with {content[:4]!r}, not with the magic number of ELF files")
     if len(content) < _HEADER.size:
@@ -226,7 +226,7 @@ def _check_inside(content: bytes, what: str, start: int, size: int) -> None:
 
 
 def read_symbols(elf: ElfFile, table: Section) -> list[Symbol]:
-    """Return the symbols of a symbol table; raise ValueError where it, or its table of names, is damaged."""
+    """Return the symbols of a symbol table; raise ValueError if this table or its table of names is damaged."""
     if table.entry_size != _SYMBOL.size or table.link >= len(elf.sections):
         raise ValueError("its symbol table is damaged")
     strings = elf.sections[table.link]
@@ -240,7 +240,7 @@ def read_symbols(elf: ElfFile, table: Section) -> list[Symbol]:
 
 
 def _strings(content: bytes, start: int, size: int, offsets: Iterable[int]) -> Iterator[str]:
-    """Yield the strings at these byte offsets in a string table."""
+    """Yield the string at each byte offset in the string table at `start`; raise ValueError for a wrong offset."""
     remaining = _READ_LIMIT * len(content)
     for offset in offsets:
         end = content.find(b"\0", start + offset, start + size)

@@ -1,4 +1,4 @@
-"""Recognise a fatbin, check that all of it is there, say how it is compressed, and put a text into one."""
+"""Recognise a fatbin, check that it is complete, find its compression, and make a fatbin that contains text."""
 
 from ...manifest import Compression
 
@@ -9,22 +9,22 @@ FATBIN_MAGIC = (0xBA55ED50).to_bytes(4, "little")
 """First bytes of a fatbin. Source: `fatbinary_section.h` of the CUDA toolkit."""
 
 _LZ4, _ZSTD = 0x2000, 0x8000
-"""Flags of an entry's compression, as written by nvFatbin 12.9 and 13.5 in each of their modes."""
+"""Bits of a fatbin entry's flags for its compression, as nvFatbin 12.9 and 13.5 write them in each of their modes."""
 
 _SMALLEST_HEADER = 48
-"""Offset in bytes of the end of an entry's flags."""
+"""Smallest size of an entry's header in bytes, at which its flags end."""
 
 
 def whole_fatbin(content: bytes) -> bool:
-    """Return whether a fatbin has all the bytes that its header promises. Source: as for FATBIN_MAGIC."""
+    """Return whether a fatbin is at least as long as its header says. Source: as for FATBIN_MAGIC."""
     header, body = int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:16], "little")
     return header >= 16 and header + body <= len(content)
 
 
 def compression_of(content: bytes) -> Compression:
-    """Return how a fatbin is compressed: "zstd" if any of its entries is, else "lz4" if any is.
+    """Return how a fatbin is compressed: "zstd" if any of its entries is, else "lz4" if any is, else "none".
 
-    Raises ValueError for a fatbin that is cut short, or whose entries have another form.
+    Raises ValueError for a fatbin that is cut short or has an entry of unknown form.
     """
     if not content.startswith(FATBIN_MAGIC) or not whole_fatbin(content):
         raise ValueError("it is not a complete fatbin")
@@ -52,7 +52,7 @@ _TEXT_NAME = b"sources\0"
 
 
 def fatbin_of_text(text: bytes) -> bytes:
-    """Return a fatbin that holds only a text, which ends where it ends; the text's length must be a multiple of 8.
+    """Return a fatbin whose only entry, at its end, is a text; its length must be a multiple of 8 (ValueError).
 
     cuobjdump reads a file of several fatbins only if each byte belongs to one. It wants a known architecture in each
     entry too. Fields as in what nvFatbin writes.

@@ -1,4 +1,4 @@
-"""Tell the kinds of device code apart: by file name suffix, and by the first bytes of the content."""
+"""Recognise kinds of device code by file name suffix and by the first bytes of the content."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ LinkableKind = Literal["ptx", "ltoir", "cubin", "fatbin", "object", "library"]
 with device code. The names are nvJitLink's."""
 
 BinaryKind = Literal["ltoir", "cubin", "fatbin", "object", "library"]
-"""Kinds that the first bytes identify: all but text."""
+"""Kinds that `binary_kind` recognises by the first bytes: all of `LinkableKind` but PTX, which is text."""
 
 LINKABLE_SUFFIXES: dict[str, LinkableKind] = {
     ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin", ".fatbin": "fatbin", ".o": "object", ".obj": "object",
@@ -33,7 +33,7 @@ _COFF_MACHINES = (b"\x64\x86", b"\x64\xaa")
 
 
 def binary_kind(content: bytes) -> BinaryKind | None:
-    """Return the kind of binary that begins with these bytes, or None if they are none of them."""
+    """Return the kind of a binary from its first bytes; None for text and for any other content."""
     if content.startswith(ELF_MAGIC):
         return "cubin" if content[18:20] == EM_CUDA.to_bytes(2, "little") else "object"
     if content.startswith(FATBIN_MAGIC):

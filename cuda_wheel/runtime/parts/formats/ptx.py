@@ -33,8 +33,8 @@ _TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTIL
 ENTRY = re.compile(
     r"\.entry(?<!\S\.entry)\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)"
 )
-"""Matches a kernel up to its body: name, parameters, directives. It starts with a fixed word, which makes searching
-fast."""
+"""Matches a kernel up to its body: name, parameters, directives. The pattern begins with a fixed word, which makes
+searches fast."""
 
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,9})\s+)?\.(?P<type>[a-z]+\d{0,3})"
@@ -43,15 +43,15 @@ _PARAM = re.compile(
 )
 
 _NOISE = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
-"""Matches strings and comments. An unclosed string ends with its line and an unclosed comment with the text, so that
-each character is read once."""
+"""Matches strings and comments. An unclosed string ends with its line and an unclosed comment with the text, so that a
+search reads each character once."""
 
 _SHARED = re.compile(
     r"\.(?P<linkage>visible|extern|weak|common)\s+"
     r"(?P<directive>\.(?:func|entry|global|const|alias)\b)"
     r"(?P<rest>[^;{=]*)"
 )
-"""Matches a declaration or definition that other files can see, up to its body or value."""
+"""Matches the declaration or definition of a symbol that other files can see, up to its body or value."""
 
 _FUNCTION_NAME = re.compile(r"\s*(?:\.noreturn\s*)?(?:\([^()]*\)\s*)?(?:\.noreturn\s*)?(?P<name>[\w$%]+)")
 
@@ -67,8 +67,8 @@ _VARIABLE = re.compile(
     r"(?P<attributes>(?:\.(?!global\b|const\b)\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?\s+(?:\d+\s+)?)*)"
     r"(?P<symbol>[A-Za-z_$%][\w$]*)\s*(?P<counts>(?:\[\s*(?:\d{1,18}\s*)?\]\s*){0,16})(?P<end>[=;])"
 )
-"""Matches a variable up to its initialiser, which may be megabytes. A word before the dot excludes an instruction such
-as `ld.global`. Source: PTX ISA, "Variables"."""
+"""Matches a variable's declaration up to its initialiser, which may be megabytes. The lookbehind rejects instructions
+such as `ld.global`. Source: PTX ISA, "Variables"."""
 
 _VARIABLE_TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d{1,3})(?:x(?P<packed>\d))?)\b")
 
@@ -77,18 +77,18 @@ _CONTRACTIBLE = re.compile(
     + r"|(?<![\w.$%])(?P<operation>add|sub|mul)(?P<rest>(?:\.ftz|\.sat)*\.(?:f16x2|f16|bf16x2|bf16|f32x2|f32|f64)\b)",
     re.DOTALL,
 )
-"""Matches strings and comments, and products, sums and differences without a rounding modifier."""
+"""Matches strings, comments, and floating-point add, sub and mul instructions without a rounding modifier."""
 
 _MANAGED = re.compile(r"\.attribute\s*\(.*\.managed\b")
 
 
 def plain(ptx: str) -> str:
-    """Return the text without comments and strings."""
+    """Return PTX with its comments and strings replaced by spaces."""
     return _NOISE.sub(" ", ptx)
 
 
 def without_contraction(ptx: str) -> str:
-    """Return the text with the default rounding, `.rn`, written out in each product, sum and difference.
+    """Return PTX with `.rn`, the default rounding, in each floating-point add, sub and mul without a rounding modifier.
 
     Their results are the same, but no assembler may contract a product and a sum to one instruction, which would round
     once. Source: PTX ISA, "add", "sub" and "mul": instructions with a rounding modifier are not contracted.
@@ -99,7 +99,7 @@ def without_contraction(ptx: str) -> str:
 
 
 def version(ptx: str) -> Version:
-    """Return the PTX ISA version that the text declares; raise ValueError where it declares none."""
+    """Return the PTX ISA version in the text's `.version` directive; raise ValueError without one."""
     match = VERSION.search(ptx)
     if match is None:
         raise ValueError("PTX without a .version directive")
@@ -107,7 +107,7 @@ def version(ptx: str) -> Version:
 
 
 def target(ptx: str) -> str:
-    """Return the architecture that the text is for, such as "90a"; raise ValueError where it declares none."""
+    """Return the architecture in the text's `.target` directive, such as "90a"; raise ValueError without one."""
     match = _TARGET.search(ptx)
     if match is None:
         raise ValueError("PTX without a .target directive")
@@ -115,9 +115,9 @@ def target(ptx: str) -> str:
 
 
 def kernels(ptx: str) -> dict[str, tuple[Parameter, ...]]:
-    """Return the parameters of each kernel by symbol, in the text's order.
+    """Return kernel symbol -> parameters, in the text's order.
 
-    PTX says no more of a parameter's C++ type than that it is a pointer, and that only for some architectures.
+    Of a parameter's C++ type, PTX states only that it is a pointer, and that only for some architectures.
     """
     return {match[1]: _parameters(match["params"] or "") for match in ENTRY.finditer(ptx)}
 
@@ -125,7 +125,7 @@ def kernels(ptx: str) -> dict[str, tuple[Parameter, ...]]:
 def symbols(ptx: str) -> Symbols:
     """Return the symbols that the text shares with other files. Source: PTX ISA, "Linking Directives".
 
-    A declaration that the text never mentions again does not count as undefined.
+    A symbol that is declared as `.extern`, but not used, is not in `undefined`.
     """
     text = plain(ptx)
     found: dict[str, set[str]] = {"visible": set(), "weak": set(), "common": set(), "extern": set()}
@@ -140,9 +140,9 @@ def symbols(ptx: str) -> Symbols:
 
 
 def extern_declarations(ptx: str) -> dict[str, str]:
-    """Return the declarations of the functions and variables that other files define, by symbol, without `.extern`.
+    """Return symbol -> declaration, without `.extern`, of each function and variable that another file defines.
 
-    Extern shared memory is not among them: its size is set at launch.
+    Extern shared memory is left out: its size is set at launch.
     """
     if ".extern" not in ptx:
         return {}
@@ -154,7 +154,7 @@ def extern_declarations(ptx: str) -> dict[str, str]:
 
 
 def _shared(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """Yield the symbol and the match of each declaration or definition that other files can see; `text` has no
+    """Yield symbol and match of `_SHARED` for each declaration or definition that other files can see. `text` has no
     comments."""
     for match in _SHARED.finditer(text):
         rest = match["rest"]
@@ -167,7 +167,7 @@ def _shared(text: str) -> Iterator[tuple[str, re.Match[str]]]:
 
 
 class Prototype(NamedTuple):
-    """The sizes in bytes of what a function returns and takes."""
+    """Sizes in bytes of a function's return values and parameters."""
 
     returns: tuple[int, ...]
     takes: tuple[int, ...]
@@ -177,7 +177,7 @@ class Prototype(NamedTuple):
 
 
 def prototypes(ptx: str) -> dict[str, Prototype]:
-    """Return the prototypes of the functions that the text shares with other files, by symbol."""
+    """Return symbol -> prototype of each function that is visible to other files or external."""
     found = {}
     for match in _FUNCTION.finditer(plain(ptx)):
         returns, takes = (tuple(each.size for each in _parameters(match[part] or "")) for part in ("returns", "takes"))
@@ -186,7 +186,7 @@ def prototypes(ptx: str) -> dict[str, Prototype]:
 
 
 class VariableDeclaration(NamedTuple):
-    """A variable in global or constant memory, and where the text declares it."""
+    """A variable in global, managed or constant memory, as declared; offsets are in characters of the text."""
 
     symbol: str
     linkage: str
@@ -196,13 +196,13 @@ class VariableDeclaration(NamedTuple):
     """Size in bytes; 0 for a variable without a size, such as a texture reference."""
     start: int
     initialiser: int
-    """Offset of the initialiser, or of the end of the declaration if there is none."""
+    """Offset after the "=" or, without an initialiser, after the semicolon."""
     end: int
-    """Offset after the semicolon."""
+    """Offset after the declaration's semicolon."""
 
 
 def variable_declarations(ptx: str) -> Iterator[VariableDeclaration]:
-    """Yield the variables at file scope of a PTX text without comments, in its order."""
+    """Yield the variables at file scope of PTX without comments, in the text's order."""
     at = 0
     # Each search starts behind the initialiser before it, so that no character is read twice.
     while match := _VARIABLE.search(ptx, at):
@@ -222,7 +222,7 @@ def variable_declarations(ptx: str) -> Iterator[VariableDeclaration]:
 
 
 def _variable_size(match: re.Match[str], ptx: str, end: int) -> int:
-    """Return a variable's size in bytes; `end` is the offset of the end of its declaration."""
+    """Return the size in bytes of the variable that `_VARIABLE` matched; `end` is the offset after its semicolon."""
     size, lanes = 0, 1
     for word in _VARIABLE_TYPE.finditer(match["attributes"]):
         if word["lanes"]:
@@ -240,7 +240,7 @@ def _variable_size(match: re.Match[str], ptx: str, end: int) -> int:
 
 
 def variables(ptx: str) -> dict[str, tuple[Space, int]]:
-    """Return the memory and the size in bytes of each variable that the text defines for other files, by symbol."""
+    """Return symbol -> (memory, size in bytes) of each variable that the text defines and other files can see."""
     return {
         each.symbol: (each.space, each.size)
         for each in variable_declarations(plain(ptx))

@@ -1,7 +1,7 @@
-"""Compile CUDA C++ for a link with NVRTC, and read beforehand what its macros may do.
+"""Compile CUDA C++ for a link with NVRTC, and find out beforehand what its macros may do.
 
-`pasted_tokens` returns the tokens that the preprocessor may join to other identifiers (`a ## b`). They are never too
-few: where macros are used in a way that this file does not follow, they are all tokens. `may_use_build_time` returns
+`pasted_tokens` returns the tokens that the preprocessor may join to other identifiers (`a ## b`), and rather too many
+than too few: all tokens of the texts, if this module cannot follow how a macro is used. `may_use_build_time` returns
 whether a program may use `__DATE__`, `__TIME__` or `__TIMESTAMP__`. Both are pure.
 """
 
@@ -31,10 +31,10 @@ __all__ = [
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
-"""Matches a line splice."""
+"""Matches a line splice: a backslash and the end of its line."""
 
 _TRIGRAPH_SPLICE = re.compile(rb"\?\?/\r?\n")
-"""Matches a trigraph line splice, which is valid only up to C++14."""
+"""Matches a line splice with the trigraph of a backslash, which is valid only up to C++14."""
 
 _DEFINITION = re.compile(
     rb"^[ \t]*(?:#|%:|\?\?=)[ \t]*define[ \t]+(\w+)([^\n]*)|(?:-D[ \t]*|define-macro[= ])(\w+)=(\S*)", re.MULTILINE
@@ -45,11 +45,11 @@ _PASTE = re.compile(rb"##|%:%:|\?\?=")
 """Matches the operator that joins two tokens, in all spellings. The last spelling can also begin a directive."""
 
 _CCCL = re.compile(rb"_?CCCL_(?!META_UNROLL_LIMIT)\w*")
-"""Matches CCCL's macros, some of which join tokens, except the one that every compilation with host code defines as a
-number. No other toolkit header has such macros that a program would use."""
+"""Matches CCCL's macros, some of which join tokens. CCCL_META_UNROLL_LIMIT is left out: every compilation with host
+code defines it as a number. No other toolkit header has such macros that a program would use."""
 
 _LOCATION = b"__location__"
-"""NVRTC's macro that joins two underscores, its argument and two underscores."""
+"""NVRTC's macro that puts two underscores before and after its argument: `__location__(x)` is `__x__`."""
 
 _TOKEN = re.compile(rb"\w+")
 
@@ -62,7 +62,7 @@ _LONGEST_CALL = 20_000
 
 
 def spliced(text: bytes) -> Iterator[bytes]:
-    """Yield a text as the preprocessor may read it, with lines joined that end in a backslash or its trigraph."""
+    """Yield a text without its line splices and, if it has trigraphs of a backslash, also without their splices."""
     joined = _SPLICE.sub(b"", text)
     yield joined
     if b"??/" in joined:
@@ -72,8 +72,8 @@ def spliced(text: bytes) -> Iterator[bytes]:
 def pasted_tokens(texts: Sequence[bytes]) -> set[bytes]:
     """Return the identifiers and numbers that macros in these texts may join to other tokens.
 
-    `texts` are a program's own sources, headers and options, each as `spliced` yields it. The tokens are those in the
-    bodies of macros that join tokens, in bodies of macros that these or their arguments name, and in their arguments.
+    `texts` are a program's own sources, headers and options, each as `spliced` yields it. The result has all tokens in
+    arguments and bodies of macros that join tokens, and in the bodies of macros that are named there.
     """
     bodies: dict[bytes, list[bytes]] = {}
     for text in texts:
@@ -98,14 +98,17 @@ def _tokens(texts: Iterable[bytes]) -> set[bytes]:
 
 
 def _grown(known: set[bytes], follow: Callable[[set[bytes]], set[bytes]]) -> set[bytes]:
-    """Return `known` extended by everything that `follow` gives for it, repeatedly, until nothing is added."""
+    """Return `known` with the names of `follow(known)` added, repeatedly, until there are no new ones."""
     while more := follow(known) - known:
         known = known | more
     return known
 
 
 def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield the name and the arguments of each use of these macros; None if the name itself is an argument."""
+    """Yield (macro name, text of its arguments) for each use of the macros `names`.
+
+    The text is None if the name is itself an argument of a macro, or if its closing parenthesis is not found.
+    """
     for match in _TOKEN.finditer(text):
         if match[0] in names:
             following = _FOLLOWING.match(text, match.end())
@@ -123,7 +126,7 @@ def _until_closing(text: bytes, start: int) -> bytes | None:
 
 
 def can_be_joined(word: bytes, tokens: set[bytes]) -> bool:
-    """Return whether a word is a sequence of tokens, each used any number of times."""
+    """Return whether a word is a concatenation of tokens, each of which may occur any number of times."""
     ends = [0]
     for end in range(1, len(word) + 1):
         if any(word[start:end] in tokens for start in ends):
@@ -137,9 +140,9 @@ _MACROS = (b"__DATE__", b"__TIME__", b"__TIMESTAMP__")
 def may_use_build_time(texts: Iterable[bytes]) -> bool:
     """Return whether a program may use the time of its compilation; `texts` are its sources, headers and options.
 
-    It may if one of the macros is in the texts, in which comments and strings count too, or if the preprocessor may
-    join one of other tokens, such as `__TI` and `ME__`. The toolkit's headers use none of the macros, so they need not
-    be among the texts.
+    True if a text contains `__DATE__`, `__TIME__` or `__TIMESTAMP__`, even in a comment or string, or if the
+    preprocessor may join one from other tokens, such as `__TI` and `ME__`. The toolkit's headers use none of these
+    macros, so they need not be among the texts.
     """
     joined = [each for text in texts for each in spliced(text)]
     if any(macro in text for text in joined for macro in _MACROS):
@@ -149,12 +152,12 @@ def may_use_build_time(texts: Iterable[bytes]) -> bool:
 
 
 def nvrtc_version() -> Version | None:
-    """Return the CUDA release of the NVRTC that is installed here, or None."""
+    """Return the CUDA release of the installed NVRTC; None without one."""
     return library_release(open_library("nvrtc"), "nvrtc")
 
 
 def nvrtc_build() -> str | None:
-    """Return what identifies the exact build of the NVRTC that is installed here; None if that is unknown."""
+    """Return an identifier of the exact build of the installed NVRTC; None if it is unknown."""
     return loaded_build("nvrtc")
 
 
@@ -173,7 +176,7 @@ def compile_cuda(
     options: JitOptions,
     floating_point: FloatingPoint = FloatingPoint(),  # noqa: B008 - immutable
 ) -> tuple[bytes, str]:
-    """Return the LTO-IR, or the relocatable PTX, that NVRTC compiles from CUDA C++, and its log.
+    """Return what NVRTC compiles from CUDA C++, LTO-IR if `lto` and else relocatable PTX, and NVRTC's log.
 
     NVRTC looks for headers in `folder`, then among the installed ones of the toolkit and CCCL. Raises LinkError with
     NVRTC's log.
@@ -207,7 +210,7 @@ def compile_cuda(
 
 
 def _compute_arch(library: Any, target: Target) -> str:
-    """Return the newest architecture that NVRTC knows and the GPU can run."""
+    """Return the newest architecture that NVRTC knows and the GPU can run: "90a"."""
     count = ctypes.c_int()
     _check(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
     supported = (ctypes.c_int * count.value)()

@@ -30,7 +30,7 @@ KIND_LABELS: dict[InputKind, str] = {
 
 
 class LinkInput(NamedTuple):
-    """Something to link: its kind, a name for messages, and its bytes. A module has a name only."""
+    """A piece: one value to link. `name` is for messages; a module has only its dotted name, and no content."""
 
     kind: InputKind
     name: str
@@ -52,7 +52,7 @@ _SUFFIX_OF: dict[InputKind, str] = {
     "object": "o",
     "library": "a",
 }
-"""Kind -> file suffix in the name of a piece without a name."""
+"""Kind -> file suffix in the default name of a piece: "piece.ptx"."""
 
 _ACCEPTED = (
     "a piece is CUDA C++ or PTX text; LTO-IR, a cubin, a fatbin, an object or an archive as bytes; a path of one; the "
@@ -65,9 +65,9 @@ _COMMENTS = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 
 
 def link_input_of(value: Any) -> LinkInput:
-    """Return the piece that a value is, after reading its file if it is a path.
+    """Return a value as a piece, with its file's content if it is a path.
 
-    Raises ImageError where it cannot be a piece, or where its file cannot be read or is empty.
+    Raises ImageError if the value cannot be linked, or if its file is empty or cannot be read.
     """
     if isinstance(value, LinkInput):
         return _checked(value)
@@ -153,7 +153,7 @@ def _from_object_code(value: Any) -> LinkInput:
 
 
 def _kind_of(content: bytes, name: str) -> InputKind:
-    """Return the kind of a binary from its first bytes, or else the kind of text."""
+    """Return the kind of a binary from its first bytes, or else of text: "ptx" or "cuda". Raises ImageError."""
     if not content.strip(b"\0 \t\r\n"):
         raise ImageError(f"{name} to link is empty")
     kind = binary_kind(content)
@@ -169,7 +169,7 @@ def _kind_of(content: bytes, name: str) -> InputKind:
 
 
 def _checked(piece: LinkInput) -> LinkInput:
-    """Return the piece, without the final NUL of a text. Raises ImageError if its content is not of the kind
+    """Return a piece with its base name, and text without final NULs; raise ImageError if the content is not of kind
     `piece.kind`."""
     if piece.kind not in get_args(InputKind):
         kinds = ", ".join(get_args(InputKind))
@@ -187,7 +187,7 @@ def _checked(piece: LinkInput) -> LinkInput:
 
 
 def _name_of_numba_code(code: str | bytes | bytearray) -> str | None:
-    """Return a name for the result of numba.cuda.compile: the function's name in PTX; None for LTO-IR."""
+    """Return a name for what numba.cuda.compile returned: "FUNCTION.ptx" for PTX; None for LTO-IR."""
     if isinstance(code, str):
         match = re.search(r"\.visible\s+\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", code)
         if match:

@@ -1,9 +1,8 @@
 """Link pieces to machine code, or to a loaded module: the entry points.
 
-`inputs` recognises pieces, `units` reads them, `strategy` decides how to link, `checks` finds what would crash a
-linker, and `prepared_link` runs the link.
-
-Turn pieces into the units of a link. The relocatable images of a module become one unit for each source.
+A piece is one value to link, such as PTX, a path or a module's name. `inputs` recognises pieces. They become units
+here: one for each piece, or for each source of a module. `strategy` checks units and decides how to link, and
+`prepared_link` runs the link.
 """
 
 import itertools
@@ -32,16 +31,16 @@ __all__ = ["LinkParts", "Linked", "distinct_names", "link", "load_linked", "read
 
 
 class LinkParts(NamedTuple):
-    """The units of a link, and the manifests of the pieces that are modules, with the images taken of each."""
+    """The units of a link, and the manifest and linked images of each piece that is a module."""
 
     units: list[LinkUnit]
     modules: list[tuple[Manifest, tuple[Image, ...]]]
     digests: tuple[str, ...]
-    """SHA-256 of each module's manifest, which covers more than its code: the types of parameters."""
+    """SHA-256 of each module's manifest, which has the types of parameters as well as the SHA-256 of the code."""
 
     @property
     def extern(self) -> dict[str, str]:
-        """The declarations, by symbol, of what the modules leave to their users."""
+        """Symbol -> declaration of what the modules use and leave to others to define."""
         return {external.symbol: external.declaration for manifest, _ in self.modules for external in manifest.extern}
 
 
@@ -54,7 +53,7 @@ def read_pieces(
 ) -> LinkParts:
     """Return the units of these pieces for a GPU; `reader` is the newest CUDA release whose PTX a linker here reads.
 
-    `options` are the floating-point options of the pieces that are no modules; None means those of the first module.
+    `options` are the floating-point options of the pieces that are not modules; None means those of the first module.
     """
     units: list[LinkUnit] = []
     modules: list[tuple[Manifest, tuple[Image, ...]]] = []
@@ -77,8 +76,8 @@ def read_pieces(
 
 
 def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
-    """Return the units with floating-point options: a unit that has none, and that is not only machine code, gets
-    `others`."""
+    """Return the units, with the floating-point options `others` for a unit that has none and is not only machine
+    code."""
     return [
         unit if unit.floating_point or unit.forms.keys() == {"cubin"} else unit._replace(floating_point=others)
         for unit in units
@@ -86,7 +85,7 @@ def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[L
 
 
 def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
-    """Return the units with a number in each name that an earlier unit has: "piece-2.ptx"."""
+    """Return the units with distinct names: a second "piece.ptx" becomes "piece-2.ptx"."""
     taken: set[str] = set()
     renamed = []
     for unit in units:
@@ -101,7 +100,7 @@ def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
 def _module_units(
     files: ModuleFiles, manifest: Manifest, capability: Version, reader: Version | None
 ) -> tuple[tuple[Image, ...], list[LinkUnit]]:
-    """Return the relocatable images of a module to link, and a unit for each of its sources."""
+    """Return a module's relocatable images to link for a GPU, and one unit for each of the module's sources."""
     name = manifest.name
     if not manifest.relocatable:
         raise LinkError(
@@ -139,12 +138,12 @@ def link(
 ) -> Linked:
     """Return the machine code that these pieces link to; `load` lists what a piece may be.
 
-    It is for GPU number `device`, else the current context's GPU, else GPU 0; or for `arch`, such as "90" or "90a",
-    which needs nvJitLink and no GPU. With `ptx`, the result also has the PTX before the machine code, which exists only
-    in a link of LTO-IR alone. Results are kept in the user's cache.
+    The code is for GPU number `device`, else the current context's GPU, else GPU 0; or for `arch`, such as "90" or
+    "90a", which needs nvJitLink and no GPU. With `ptx`, the result also has the PTX of the linked program, which only a
+    link of LTO-IR alone makes. Results are kept in the user's cache.
 
-    Raises LinkError where the pieces do not link, ImageError where a value cannot be a piece, and DriverError where a
-    driver is needed and there is none.
+    Raises LinkError if the pieces do not link, ImageError if a value cannot be a piece, and DriverError if a driver is
+    needed and there is none.
     """
     jit.check()
     found = _pieces(pieces)
@@ -227,7 +226,7 @@ def _prepare(
 
 
 def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Target:
-    """Return the target of the link, with the architecture suffix that some unit's PTX requires."""
+    """Return the target of the link, with the most specific suffix ("a", "f", "") that the caller or PTX requires."""
     own = [Target.parse(f"sm_{arch}") for arch in map(ptx_arch, units) if arch]
     suffixes = {target.suffix for target in own if target.capability == capability or target.suffix == "f"}
     best = max({suffix, *suffixes}, key=lambda each: " fa".index(each or " "))
@@ -251,7 +250,7 @@ def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
 
 
 def _linked_kernels(parts: LinkParts, linked: Linked, cubin: Cubin) -> Iterable[KernelInfo]:
-    """Return the kernels of everything that was linked: of modules, of PTX pieces, and of all other pieces."""
+    """Return the kernels of everything that was linked, as described by a manifest, else by PTX, else by the cubin."""
     kernels: dict[str, KernelInfo] = {}
     for manifest, images in parts.modules:
         targets = {str(image.target) for image in images}
@@ -268,13 +267,13 @@ def _linked_kernels(parts: LinkParts, linked: Linked, cubin: Cubin) -> Iterable[
 
 
 def _long_size(parts: LinkParts) -> int | None:
-    """Return the size of `long` in bytes for everything that was linked; None if it differs or is unknown."""
+    """Return the size of C++ `long` in bytes if it is known and the same for everything that was linked; else None."""
     sizes = {manifest.long_size for manifest, _ in parts.modules}
     sizes |= {struct.calcsize("l") if "cuda" in unit.forms else None for unit in _other_units(parts)}
     return sizes.pop() if len(sizes) == 1 else None
 
 
 def _other_units(parts: LinkParts) -> list[LinkUnit]:
-    """Return the units that are not of a module."""
+    """Return the units of pieces that are not modules."""
     modules = {manifest.name for manifest, _ in parts.modules}
     return [unit for unit in parts.units if unit.name.partition(":")[0] not in modules]

@@ -1,7 +1,7 @@
 """Link with nvJitLink, in this process or a child process, or with the driver, and read the linkers' messages.
 
-The assembler's messages and those of the driver's linker have nvJitLink's words. Source: nvJitLink 12.9 and 13.5, and
-driver 580. The patterns are compiled when a link fails, and not at import, which would take longer than a link.
+The assembler and the driver's linker word their messages as nvJitLink does. Source: nvJitLink 12.9 and 13.5, and driver
+580. The patterns are compiled when a link fails, and not at import, which would take longer than a link.
 """
 
 import ctypes
@@ -53,7 +53,7 @@ class LinkerOutput(NamedTuple):
     code: bytes
     log: str
     errors: str
-    """Error log of a link that succeeded."""
+    """Error log, which may have warnings although the link succeeded."""
     seconds: float | None
     """Duration in seconds that the linker reports; None if it reports none."""
 
@@ -61,8 +61,8 @@ class LinkerOutput(NamedTuple):
 class RefusedError(CudaWheelError):
     """A linker failed; the message is its log.
 
-    `outdated`: an input is too new for it, so that another linker, or another form of that input, may work. `crashed`:
-    its process ended or timed out.
+    `outdated`: an input comes from a newer CUDA release, so that another linker, or another form of that input, may
+    work. `crashed`: the linker's process crashed or timed out.
     """
 
     def __init__(self, log: str, outdated: bool = False, crashed: bool = False) -> None:
@@ -118,19 +118,19 @@ def causes(log: str) -> list[Cause]:
 
 
 def undefined_symbols(log: str) -> list[str]:
-    """Return the symbols that a log says nobody defines."""
+    """Return the symbols that a linker's log reports as undefined."""
     return list(dict.fromkeys(re.findall(_UNDEFINED, log)))
 
 
 def duplicate_symbols(log: str) -> list[str]:
-    """Return the symbols that a log says are defined twice."""
+    """Return the symbols that a linker's log reports as defined twice."""
     return list(dict.fromkeys(match[1] or match[2] for match in re.finditer(_DUPLICATE, log)))
 
 
 def unreported_errors(output: str) -> list[str]:
-    """Return the errors in what nvJitLink logged and printed during a link that it called a success.
+    """Return the lines with errors in nvJitLink's output of a link that it called a success.
 
-    It defines a variable that no input defines, and takes one of two definitions.
+    nvJitLink itself defines a variable that no input defines, and takes one of two definitions.
     """
     lines = (line.removeprefix("@E@") for line in output.splitlines())
     return [line for line in lines if re.match(_UNREPORTED, line)]
@@ -142,23 +142,23 @@ def undefined_message(symbol: str) -> str:
 
 
 def duplicate_message(symbol: str, source: str, first: str) -> str:
-    """Return nvJitLink's message for a symbol that `source` defines after `first` did."""
+    """Return nvJitLink's message for a symbol that first the input `first` and then the input `source` defines."""
     return f"error   : Multiple definition of '{symbol}' in '{source}', first defined in '{first}'"
 
 
 def locate_errors(log: str, source: str) -> str:
-    """Return an assembler's log with each error at its line of `source`: "k.ptx:9: error: ..."."""
+    """Return an assembler's log with each error as "SOURCE:LINE: error: ...", such as "k.ptx:9: error: ..."."""
     return re.sub(_ASSEMBLER_ERROR, lambda match: f"{source}:{match[1]}: error: ", log)
 
 
 def locate_link_errors(log: str) -> str:
-    """Return a linker's log with each assembler error at its line of the input that it names, and without noise."""
+    """Return a linker's log without noise, and with each assembler error as "INPUT:LINE: error: ..."."""
     located = re.sub(_ASSEMBLER_ERROR + r"(.*)\n(?:.*\n)*?.*JIT the PTX \(([^)\n]*)\)", r"\3:\1: error: \2", log)
     return re.sub(_NOISE, "", located, flags=re.MULTILINE)
 
 
 class _Option(enum.IntEnum):
-    """Source: CUDA Driver API, CUjit_option."""
+    """Options of the driver's linker. Source: CUDA Driver API, CUjit_option."""
 
     MAX_REGISTERS = 0
     WALL_TIME = 2
@@ -176,7 +176,7 @@ _INPUT_TYPES = {"cubin": 0, "ptx": 1, "fatbin": 2, "object": 3, "library": 4}
 """Input kind -> CUjitInputType. Source: CUDA Driver API, CUjitInputType."""
 
 _TARGET_SUFFIXES = {"": 0, "a": 0x10000, "f": 0x20000}
-"""Architecture suffix -> offset in CUjit_target. Source: CUDA Driver API, CUjit_target."""
+"""Architecture suffix -> number that CUjit_target adds to the architecture's. Source: CUDA Driver API, CUjit_target."""
 
 _LOG_BYTES = 1 << 16
 
@@ -195,9 +195,9 @@ def link_by_driver(
 ) -> LinkerOutput:
     """Return the cubin that the driver links from PTX and machine code.
 
-    The link needs a context. Without a current one on the GPU, its primary context is current during the link. This
-    calls the driver through ctypes, since the driver returns the time in the array of options, which cuda.bindings does
-    not expose. Raises RefusedError with the driver's log, and DriverError where the linker cannot be started.
+    A link needs a context: if none of GPU `device` is current, its primary context is made current during the link.
+    This calls the driver through ctypes, since the driver returns the time in the array of options, which cuda.bindings
+    does not expose. Raises RefusedError with the driver's log, and DriverError if the linker cannot be started.
     """
     log, errors = (ctypes.create_string_buffer(_LOG_BYTES) for _ in range(2))
     milliseconds = ctypes.c_float()
@@ -309,11 +309,11 @@ except RefusedError as error:
 answers.write(pickle.dumps(answer))
 answers.close()
 """
-"""Program of the child process. It imports this folder's modules instead of their package, which may be the user's."""
+"""Program of the child process. It imports this folder's modules without their package, which may be the user's."""
 
 
 def link_by_nvjitlink(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:
-    """Return the cubin that nvJitLink links; with `ptx`, the PTX before it, which requires that all inputs are LTO-IR.
+    """Return the cubin that nvJitLink links or, with `ptx`, the PTX of the linked program, if all inputs are LTO-IR.
 
     `options` are nvJitLink's, without -ptx. Raises RefusedError with nvJitLink's log.
     """
@@ -327,11 +327,11 @@ def link_by_nvjitlink(inputs: Sequence[LinkerInput], options: Sequence[str], ptx
 
 
 def link_by_nvjitlink_in_child(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:
-    """Do what `link_by_nvjitlink` does in a child process; in this one where no Python can be started.
+    """Call `link_by_nvjitlink` in a child process; in this process if no Python can be started.
 
-    nvJitLink may crash on a damaged container, or on one that defines what another input defines; or it prints the
-    error and succeeds. A container's content cannot be checked beforehand. In a child process, a crash is an error, and
-    what was printed is part of the log.
+    On a damaged container (fatbin, object, archive), or one that defines what another input defines, nvJitLink may
+    crash, or print the error and succeed. A container's content cannot be checked beforehand. In a child process, a
+    crash becomes an error, and what was printed becomes part of the log.
     """
     import pickle  # these two are slow to import, and few links need them
     import subprocess

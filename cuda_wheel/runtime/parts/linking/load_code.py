@@ -39,11 +39,11 @@ def load_code(
     `JitOptions.floating_point` decides whether it may contract products and sums; machine code and fatbins take no such
     option.
 
-    The kernels of a fatbin come from the driver, which must be for CUDA 12.4 or later, in the current context. If there
-    is none, GPU 0's primary context becomes current.
+    The driver lists the kernels of a fatbin; it must be for CUDA 12.4 or later, and needs a context. If none is
+    current, GPU 0's primary context becomes current.
 
-    Raises ImageError for other code, and for code that is damaged or for another GPU; DriverError if the driver is too
-    old for the fatbin or cannot compile the PTX: the message then holds the compiler's log.
+    Raises ImageError for another kind of code, and for code that is damaged or for another GPU; DriverError if the
+    driver is too old for the fatbin or cannot compile the PTX: the message then has the compiler's log.
     """
     jit.check()
     piece = link_input_of(code)
@@ -161,7 +161,7 @@ def _image(piece: LinkInput, digest: str, target: Target, driver: Version, versi
 
 
 def _manifest(piece: LinkInput, kernels: Sequence[KernelInfo], variables: Mapping[str, tuple[Space, int]]) -> Manifest:
-    """Return a manifest with what is known about the code."""
+    """Return a manifest for code that has none: its name, kernels and variables."""
     infos = (GlobalInfo(demangled(symbol), symbol, space, size) for symbol, (space, size) in variables.items())
     return Manifest(
         name=piece.name,

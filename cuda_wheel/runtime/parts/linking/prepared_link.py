@@ -1,6 +1,6 @@
 """Run a link whose units, target and strategies are decided: compile, check, link, and keep the result in the cache.
 
-Explain why a link failed: the linker's log, and what it means for the pieces.
+Explain a failed link by the linker's log.
 """
 
 import json
@@ -56,7 +56,7 @@ KnownSymbols = Mapping[str, Symbols | None]
 
 
 class LinkFailure(NamedTuple):
-    """A link that a linker refused."""
+    """A link that failed in the linker."""
 
     units: Sequence[LinkUnit]
     target: Target
@@ -68,8 +68,8 @@ class LinkFailure(NamedTuple):
     def message(self, extern: Mapping[str, str], read_symbols: Callable[[], KnownSymbols]) -> str:
         """Return an explanation, followed by the linker's log.
 
-        `extern` are the declarations of symbols that modules leave to their users. `read_symbols` returns the symbols
-        of the units; it may have to compile them.
+        `extern` is symbol -> declaration of what modules use and leave to others to define. `read_symbols` returns the
+        symbols of the units; it may have to compile them.
         """
         mode = "with LTO" if self.mode == "lto" else "without LTO"
         head = f"{self.linker} cannot link {names_of(self.units)} for {self.target}, {mode}:"
@@ -130,8 +130,8 @@ class LinkFailure(NamedTuple):
 
 
 def _near_miss(symbol: str, other: str, name: str) -> list[str]:
-    """Return what to change if `other`, defined in the unit `name`, differs from a symbol only by mangling; [] if it
-    does not."""
+    """Return [hint] if `other`, defined in the unit `name`, is `symbol` in all but C++ mangling or parameters; else
+    []."""
     if demangled(other) == symbol:
         return [f'put extern "C" before {symbol} in {name}: its symbol there is the C++ one, {other}']
     if other == demangled(symbol):
@@ -142,10 +142,10 @@ def _near_miss(symbol: str, other: str, name: str) -> list[str]:
 
 
 FORMAT = "2"
-"""Version of the entries' layout, which is part of every cache key."""
+"""Version of the layout of cache entries, which is part of every cache key."""
 
 _READS_FILES = re.compile(rb"include|\bimport\b|embed|\?\?/")
-"""Matches text that may read files, after its lines are joined, or a trigraph that may join further lines."""
+"""Matches CUDA C++ that may read files, given joined lines, or that has a trigraph which may join further lines."""
 
 _SPLICE = re.compile(rb"\\\r?\n")
 
@@ -155,7 +155,7 @@ class Linked(NamedTuple):
 
     cubin: bytes
     ptx: str | None
-    """PTX before the cubin, if it was requested; else None."""
+    """PTX of the linked program, if it was requested; else None."""
     target: Target
     mode: Mode
     """"lto": optimised across the pieces that have LTO-IR. "ptx": linked from PTX and machine code."""
@@ -168,9 +168,9 @@ class Linked(NamedTuple):
     errors: str
     """Linker's error log, which may contain warnings."""
     seconds: float
-    """Wall time of compiling and linking in seconds; of finding the result, if it was cached."""
+    """Wall time in seconds of compiling and linking or, if the result was cached, of reading it."""
     linker_seconds: float | None
-    """Duration in seconds that the driver's linker reports (CU_JIT_WALL_TIME); None for nvJitLink."""
+    """Seconds that the driver's linker reports (CU_JIT_WALL_TIME); None for nvJitLink or a cached result."""
     cached: bool
     """Whether the result came from the cache."""
     pieces: tuple[str, ...]
@@ -180,7 +180,7 @@ class Linked(NamedTuple):
 
 
 class _Inputs(NamedTuple):
-    """What a linker is given, and the log of the compiler that made some of it."""
+    """Inputs of a linker, and NVRTC's log for those that it compiled."""
 
     inputs: list[LinkerInput]
     log: str
@@ -207,13 +207,13 @@ class PreparedLink:
         self._options = options
 
     def digest(self) -> str:
-        """Return a key that differs from that of every other link."""
+        """Return the cache key of this link: links with other inputs, linker or options have another."""
         return self._key(self._strategies[0], self._best_inputs.inputs, False)
 
     def run(self, extern: Mapping[str, str], want_ptx: bool) -> Linked:
-        """Return the result of the best strategy that works.
+        """Return the result of the best strategy that works; with `want_ptx`, also the PTX of the linked program.
 
-        `extern` are declarations by symbol, for messages. Raises LinkError.
+        `extern` is symbol -> declaration, for messages. Raises LinkError.
         """
         strategy = self._strategies[0]
         if want_ptx and not strategy.whole:
@@ -233,7 +233,7 @@ class PreparedLink:
         return failure.message(extern, self._read_symbols)
 
     def _fallback(self, refused: Strategy, following: Strategy, log: str) -> Strategy:
-        """Return the strategy `following` with the reason why `refused` failed."""
+        """Return the strategy `following`; its `why` quotes the first error in the `log` of `refused`."""
         first = next((line for line in log.splitlines() if "rror" in line or "fatal" in line), log)
         linker = "the driver's linker" if following.linker == "driver" else "nvJitLink"
         return following._replace(why=f"PTX by {linker}: {self._linker_name(refused)} refused it ({first.strip()})")
@@ -303,11 +303,11 @@ class PreparedLink:
 
     @cached_property
     def _best_inputs(self) -> _Inputs:
-        """Inputs of the first strategy. `digest` and `run` both need them, and some are not in the cache."""
+        """Linker inputs of the first strategy, made once for `digest` and `run`: some are never cached."""
         return self._compiled_inputs(self._strategies[0])
 
     def _compiled_inputs(self, strategy: Strategy) -> _Inputs:
-        """Return the input of each unit in the form that the strategy links; CUDA C++ is compiled to that form."""
+        """Return each unit as a linker input in the form that the strategy links; CUDA C++ is compiled to that form."""
         inputs, logs = [], []
         lto = strategy.mode == "lto"
         kinds = ("ltoir", *CODE_KINDS[::-1]) if lto else CODE_KINDS
@@ -325,8 +325,8 @@ class PreparedLink:
         return _Inputs(inputs, "\n".join(filter(None, logs)))
 
     def _compiled(self, unit: LinkUnit, lto: bool) -> tuple[bytes, str]:
-        """Return NVRTC's output for CUDA C++ text, and its log. The result is cached if it depends on nothing but the
-        text."""
+        """Return what NVRTC compiles from a unit's CUDA C++, LTO-IR or PTX, and its log. Both are cached if no other
+        file and no clock decides them."""
         text = unit.forms["cuda"]
         floating_point = unit.floating_point or FloatingPoint()
         arguments = (text, unit.name, unit.folder, self._target, lto, self._options, floating_point)
@@ -343,7 +343,7 @@ class PreparedLink:
         return code, log
 
     def _compiled_key(self, unit: LinkUnit, lto: bool, build: str) -> str:
-        """Return the cache key of NVRTC's output for a unit's CUDA C++ text, which reads no other file and no clock.
+        """Return the cache key of NVRTC's output for a unit's CUDA C++, which reads no other file and no clock.
 
         `build` identifies the exact build of NVRTC.
         """
@@ -368,7 +368,7 @@ class PreparedLink:
         return "the driver's" if strategy.linker == "driver" else f"nvJitLink {dotted(self._nvjitlink or (0, 0))}"
 
     def _read_symbols(self) -> dict[str, Symbols | None]:
-        """Return unit name -> symbols; CUDA C++ is compiled to PTX to read them."""
+        """Return unit name -> symbols (None if unknown); CUDA C++ is compiled to PTX to read them."""
         known = {}
         for unit in self._units:
             kind: str

@@ -50,7 +50,7 @@ LinkerName = Literal["nvjitlink", "driver"]
 
 
 class LinkUnit(NamedTuple):
-    """One input of a link, in every form that is available of it."""
+    """A program to link, in each form in which it is available: a piece, or one source of a module."""
 
     name: str
     forms: Mapping[InputKind, bytes]
@@ -60,7 +60,7 @@ class LinkUnit(NamedTuple):
     driver: Version | None = None
     """First CUDA release that reads the PTX; None if unknown."""
     folder: str | None = None
-    """Folder in which CUDA C++ looks for headers first."""
+    """Folder in which CUDA C++ looks for headers first; None for a text without a file."""
     floating_point: FloatingPoint | None = None
     """Floating-point options of the unit; None for machine code."""
 
@@ -72,11 +72,11 @@ class Strategy(NamedTuple):
     linker: LinkerName
     why: str
     whole: bool = False
-    """Whether every unit is LTO-IR, so that nvJitLink can return the PTX of the linked program."""
+    """Whether every unit is linked as LTO-IR, so that nvJitLink can return the PTX of the linked program."""
 
 
 CODE_KINDS: tuple[InputKind, ...] = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
-"""Kinds that are linked without LTO, best first."""
+"""Kinds that can be linked without LTO, best first."""
 
 CONTAINER_KINDS: tuple[InputKind, ...] = ("fatbin", "object", "library")
 """Kinds whose content only a linker can read."""
@@ -93,10 +93,10 @@ def strategies(
     """Return the ways in which these units can be linked here, best first.
 
     `nvjitlink` and `nvrtc` are the CUDA releases of the installed libraries, `driver` that of the driver that will load
-    the result; None where there is none. `capability` is the GPU's; None for one that every linker knows. LTO is first
-    where every unit allows it. LTO is also possible where some units are machine code alone and others LTO-IR alone.
-    LTO is impossible where units differ in floating-point options: nvJitLink takes them once for all. As PTX, each unit
-    keeps its own.
+    the result; None where there is none. `capability` is the GPU's; None means one that every linker knows. LTO is
+    first where every unit allows it. LTO is also possible where some units are machine code alone and others LTO-IR
+    alone. LTO is impossible where units differ in floating-point options: nvJitLink takes one set of them for a link.
+    PTX keeps those that it was compiled with.
 
     Raises LinkError with the reasons where there is no way.
     """
@@ -137,7 +137,10 @@ def _with_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> Strategy | str:
-    """Return the strategy for a link with LTO, or why that is impossible."""
+    """Return the strategy for a link with LTO, or why there is none.
+
+    `against_lto` is unit name -> why it cannot be linked with LTO; None if it can.
+    """
     if options.lto is False:
         return "LTO: JitOptions(lto=False) forbids it"
     differing = _why_not_one_arithmetic(units)
@@ -187,7 +190,7 @@ def _without_lto(
 
 
 def _lto_only(units: Sequence[LinkUnit]) -> list[LinkUnit]:
-    """Return the units that only a link with LTO accepts."""
+    """Return the units that exist as LTO-IR alone, which only a link with LTO accepts."""
     return [unit for unit in units if not _have_kind([unit], CODE_KINDS)]
 
 
@@ -222,8 +225,8 @@ def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | Non
 
 
 def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
-    """Return why a link with LTO, which has one set of floating-point options, is impossible: two units with different
-    options; None if they agree."""
+    """Return which two units differ in floating-point options, of which a link with LTO has one set; None if all
+    agree."""
     computing = [(unit.name, unit.floating_point) for unit in units if unit.floating_point]
     for name, other in computing[1:]:
         first, chosen = computing[0]
@@ -233,8 +236,8 @@ def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
 
 
 def _too_compressed(units: Sequence[LinkUnit], reader: Version | None, what: str) -> str | None:
-    """Return the first fatbin that a linker of the CUDA release `reader` cannot read because of its compression; None
-    if there is none. (nvJitLink 12.0 crashes; 12.1 to 12.3 read the compressed bytes as PTX.)"""
+    """Return a sentence on the first fatbin whose zstd compression the CUDA release `reader` cannot read; None if there
+    is none. (nvJitLink 12.0 crashes; 12.1 to 12.3 read the compressed bytes as PTX.)"""
     for unit in units:
         if reader is not None and reader < ZSTD_DRIVER and _is_zstd(unit.forms.get("fatbin")):
             needs = f"linkers before CUDA {dotted(ZSTD_DRIVER)} do not read, and {what} {dotted(reader)}"
@@ -250,7 +253,7 @@ def _is_zstd(fatbin: bytes | None) -> bool:
 
 
 def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
-    """Return the first unit whose PTX a linker of the CUDA release `reader` cannot read; None if there is none."""
+    """Return a sentence on the first unit whose PTX the CUDA release `reader` cannot read; None if there is none."""
     for unit in units:
         needs = nvrtc if "cuda" in unit.forms else unit.driver
         if reader is not None and needs is not None and reader < needs:
@@ -263,9 +266,10 @@ def names_of(units: Iterable[LinkUnit]) -> str:
 
 
 def relocatable_group(manifest: Manifest, kind: str, capability: Version, reader: Version | None) -> tuple[Image, ...]:
-    """Return a module's relocatable images of one kind to link for a GPU: those of the highest target that suits it.
+    """Return a module's relocatable images of one kind to link for a GPU: all of the highest target that the GPU can
+    run.
 
-    Of PTX, those of the highest target that a linker of the CUDA release `reader` reads, if it reads any.
+    For PTX, targets that a linker of the CUDA release `reader` can read come before all others.
     """
     suitable = [
         image for image in manifest.relocatable if image.kind == kind and unsupported(image.target, capability) is None
@@ -308,7 +312,7 @@ def check_unit(unit: LinkUnit, capability: Version) -> None:
 
 
 def symbols_of(unit: LinkUnit, given: LinkerInput) -> Symbols | None:
-    """Return the symbols of a unit, read from what the linker is given or from its PTX; None where neither says."""
+    """Return a unit's symbols, read from its linker input or else from its PTX; None if neither is PTX or a cubin."""
     known = symbols_in(given.kind, given.content)
     return known or (symbols_in("ptx", unit.forms["ptx"]) if "ptx" in unit.forms else None)
 
@@ -321,7 +325,7 @@ def symbols_in(kind: str, content: bytes) -> Symbols | None:
 
 
 def check_duplicates(symbols: Mapping[str, Symbols | None]) -> None:
-    """Raise LinkError where two units define one symbol; `symbols` are those of each unit by name.
+    """Raise LinkError if two units define the same symbol; `symbols` is unit name -> its symbols, None if unknown.
 
     nvJitLink 12.9 and 13.5 report success for that in PTX and cubins. They print an error on standard error only, and
     may crash at the next such link.
@@ -331,7 +335,7 @@ def check_duplicates(symbols: Mapping[str, Symbols | None]) -> None:
 
 
 def duplicate_definitions(symbols: Mapping[str, Symbols | None]) -> dict[str, list[str]]:
-    """Return the names of the units that define each symbol that more than one defines, in their order."""
+    """Return symbol -> names of the units that define it, for each symbol with several strong definitions."""
     owners: dict[str, list[str]] = {}
     for name, found in symbols.items():
         for symbol in sorted(found.defined) if found else ():
@@ -345,11 +349,10 @@ def duplicate_error(symbol: str, names: Sequence[str]) -> str:
 
 
 def check_prototypes(texts: Mapping[str, str], extern: Mapping[str, str]) -> None:
-    """Raise LinkError where a unit calls a function whose definition has parameters or a result of other sizes.
+    """Raise LinkError if a unit calls a function with parameters or a result of other sizes than its definition has.
 
-    `texts` is the PTX of each unit by name, `extern` the declarations to quote by symbol. A C++ symbol holds the types
-    of the parameters, so that a mismatch is an undefined symbol; an `extern "C"` symbol does not, and linkers compare
-    nothing but symbols.
+    `texts` is unit name -> PTX, `extern` symbol -> declaration to quote. A mangled C++ symbol contains the types of the
+    parameters: a mismatch is an undefined symbol. An `extern "C"` symbol does not, and linkers compare only symbols.
     """
     called: dict[str, tuple[str, ptx.Prototype]] = {}
     prototypes = {name: ptx.prototypes(text) for name, text in texts.items()}
@@ -368,6 +371,6 @@ def check_prototypes(texts: Mapping[str, str], extern: Mapping[str, str]) -> Non
 
 
 def displayed(symbol: str) -> str:
-    """Return a symbol for a message: after its C++ name, if it has another."""
+    """Return a symbol for messages: "scale (_Z5scalef)" if it is mangled, else the symbol alone."""
     name = demangled(symbol)
     return symbol if name == symbol else f"{name} ({symbol})"
