@@ -36,7 +36,9 @@ __all__ = [
     "gradient_names",
     "has_blocks",
     "launch_settings",
+    "names_of",
     "operator_arguments",
+    "why_no_name",
 ]
 
 
@@ -143,8 +145,8 @@ def operator_arguments(
 
     `more_arguments` maps the names of numbers that the operator takes and the kernel does not to int, float or bool.
     """
-    names = _names(operator, "arguments", arguments)
-    read_only = _names(operator, "read_only", read_only)
+    names = names_of(operator, "arguments", arguments)
+    read_only = names_of(operator, "read_only", read_only)
     mappings = {"outputs": outputs, "values": values, "defaults": defaults, "more_arguments": more_arguments}
     for what, mapping in mappings.items():
         if not isinstance(mapping, Mapping):
@@ -187,8 +189,11 @@ def _inputs(
         yield InputArgument(name, type_, is_written, name in defaults, default, is_optional)
 
 
-def _names(operator: str, what: str, given: Any) -> tuple[str, ...]:
-    """Return names that are given as one string or as several; raise ArgumentError for anything else."""
+def names_of(operator: str, what: str, given: Any) -> tuple[str, ...]:
+    """Return names given as one string ("x, y" or "x y") or as several strings; raise ArgumentError for anything else.
+
+    `what` is the setting with the names, in messages.
+    """
     if isinstance(given, str):
         return tuple(given.replace(",", " ").split())
     names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else (given,)
@@ -273,14 +278,15 @@ def _check_names(
     outputs, values, defaults = given["outputs"], given["values"], given["defaults"]
     for place, name in enumerate((*names, *more)):
         where = "arguments" if place < len(names) else "more_arguments"
-        if wrong := _why_no_name(name, (*names, *more)):
+        if wrong := why_no_name(name, (*names, *more)):
             raise ArgumentError(f"{operator}: {name!r} in {where} {wrong}")
         if name in defaults and (name in outputs or name in values):
             raise ArgumentError(f"{operator}: defaults names {name!r}, which is no argument of the operator")
 
 
-def _why_no_name(name: Any, names: Sequence[Any]) -> str:
-    """Return why this cannot be the name of one argument among others; "" if it can."""
+def why_no_name(name: Any, names: Sequence[Any]) -> str:
+    """Return why `name` cannot be the name of one argument or output among `names`, which include it: the end of a
+    sentence such as "is a keyword of Python". Return "" if it can."""
     if isinstance(name, str) and iskeyword(name):
         return "is a keyword of Python"
     if not isinstance(name, str) or not name.isidentifier() or names.count(name) > 1:

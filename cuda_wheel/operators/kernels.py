@@ -25,7 +25,6 @@ from cuda_wheel.runtime.manifest import (
     without_spaces,
 )
 from cuda_wheel.runtime.module import ByName, Kernel, Module
-from cuda_wheel.runtime.parts.source_hook import source_hook
 
 __all__ = [
     "ARRAYS",
@@ -37,8 +36,8 @@ __all__ = [
     "accessor_of",
     "bound",
     "pointer_of",
+    "read_manifest",
 ]
-
 
 DIGEST = 32
 """Number of hexadecimal digits of `KernelIdentity.digest`."""
@@ -153,7 +152,7 @@ class KernelInstances:
         self._module = module
         self.chooser = bound(f"{operator}: kernel", kernel, None) if callable(kernel) else None
         self.variant_chooser = bound(f"{operator}: variant", variant, None) if callable(variant) else None
-        self._macros = () if variant is None or self.variant_chooser else self._checked_macros(variant)
+        self._macros = () if variant is None or self.variant_chooser else self.checked_macros(variant)
         given = kernel if isinstance(kernel, Mapping) and not isinstance(kernel, Kernel) else {(): kernel}
         self._given = {key if isinstance(key, tuple) else (key,): value for key, value in given.items()}
         counts = {len(dtypes) for dtypes in self._given}
@@ -202,7 +201,7 @@ class KernelInstances:
         """
         if self.chooser is not None and not (isinstance(name, str) and name):
             raise ArgumentError(f"{self._operator}: kernel must return the name of a kernel, not {name!r}")
-        chosen = self._macros if self.variant_chooser is None else self._checked_macros(macros)
+        chosen = self._macros if self.variant_chooser is None else self.checked_macros(macros)
         return KernelChoice(dtypes, name, chosen)
 
     def chosen(self, choice: KernelChoice) -> KernelInfo | None:
@@ -282,7 +281,7 @@ class KernelInstances:
             raise ArgumentError(f"{operator}: kernels lists no kernel")
         return found
 
-    def _checked_macros(self, macros: Any) -> Macros:
+    def checked_macros(self, macros: Any) -> Macros:
         """Return macros as their names and texts; raise ArgumentError for what is no mapping to numbers and strings."""
         if not isinstance(macros, Mapping):
             raise ArgumentError(f"{self._operator}: variant must be a mapping of macros, not {macros!r}")
@@ -308,20 +307,9 @@ class KernelInstances:
     # --- manifests -------------------------------------------------------------------------------------
 
     def _read(self, macros: Macros) -> Manifest:
-        """Return the manifest of a variant, from a wheel or compiled now. It may be for other GPUs than this
-        machine's."""
-        module = self._module
-        assert module is not None
-        try:
-            return files_and_manifest(module, None, dict(macros), needs_gpu=False)[1]
-        except CudaWheelError as error:
-            hook = source_hook()
-            if hook is None or not isinstance(error, hook.ToolchainError):
-                raise
-            raise type(error)(
-                f"{self._operator}: {module} lies in a source tree and has no images, so it must be compiled to know "
-                f"the parameters of its kernels: {error}"
-            ) from error
+        """Return the manifest of the variant with these macros; see `read_manifest`."""
+        assert self._module is not None
+        return read_manifest(self._module, dict(macros), f"{self._operator}: ")
 
     def _base_manifest(self) -> Manifest:
         """Return the manifest with the parameters: of the variant, or if that is chosen or compiled later, of any."""
@@ -472,6 +460,26 @@ class KernelInstances:
         digest = carried.sha256 if carried is not None and carried.size else self._base.fatbin_sha256
         identity = KernelIdentity(full_name(self._module, macros), name, digest[:DIGEST])
         return _Found(name, None, identity, None)
+
+
+def read_manifest(module: str, macros: Mapping[str, Any], prefix: str = "") -> Manifest:
+    """Return the manifest of a module's variant with these macros, from a wheel or compiled now.
+
+    It may be for other GPUs than this machine's. Raises what `files_and_manifest` raises; the error for a source tree
+    without a toolchain begins with `prefix`, and says why the module must be compiled.
+    """
+    try:
+        return files_and_manifest(module, None, macros, needs_gpu=False)[1]
+    except CudaWheelError as error:
+        from cuda_wheel.runtime.parts.source_hook import source_hook  # only for an error
+
+        hook = source_hook()
+        if hook is None or not isinstance(error, hook.ToolchainError):
+            raise
+        raise type(error)(
+            f"{prefix}{module} lies in a source tree and has no images, so it must be compiled to know the parameters "
+            f"of its kernels: {error}"
+        ) from error
 
 
 def _keywords(macros: Macros) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from cuda_wheel.operators.declarations import InputArgument
+from cuda_wheel.operators.declarations import InputArgument, names_of, why_no_name
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch.functions import OperatorFunctions, fits_schema
 from cuda_wheel.torch.launch_checks import Call, checking, checks_running
@@ -48,7 +48,7 @@ def body_of(
     if not callable(function):
         raise ArgumentError(f"{name}: operator without kernel decorates a function, not {function!r}")
     signature = inspect.signature(function)
-    written, unchanged = _names(name, "writes", writes, signature), _names(name, "read_only", read_only, signature)
+    written, unchanged = _inputs(name, "writes", writes, signature), _inputs(name, "read_only", read_only, signature)
     if both := written & unchanged:
         raise ArgumentError(f"{name}: {' and '.join(sorted(both))} is in writes and in read_only")
     _check_parameters(name, signature)
@@ -74,9 +74,9 @@ def _check_parameters(name: str, signature: inspect.Signature) -> None:
             raise ArgumentError(f"{name}: the parameter {parameter.name} begins with an underscore")
 
 
-def _names(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
-    """Return names of parameters; raise ArgumentError for others."""
-    names = tuple(given.replace(",", " ").split() if isinstance(given, str) else given)
+def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
+    """Return the parameters that the setting `what` names; raise ArgumentError for a name that is no parameter."""
+    names = names_of(name, what, given)
     for each in names:
         if each not in signature.parameters:
             raise ArgumentError(f"{name}: {what} names {each!r}, which is not one of {', '.join(signature.parameters)}")
@@ -88,14 +88,14 @@ def _output_names(
 ) -> tuple[str, ...]:
     """Return the names of the outputs, none if not all are tensors; raise ArgumentError for names that cannot be."""
     count = len(results)
-    named = tuple(outputs.replace(",", " ").split() if isinstance(outputs, str) else outputs)
+    named = names_of(name, "outputs", outputs)
     if not named:
         named = ("output",) if count == 1 else tuple(f"output{number}" for number in range(count))
     if len(named) != count:
         raise ArgumentError(f"{name} returns {count} results, but outputs names {len(named)}: {', '.join(named)}")
     for each in named:
-        if not each.isidentifier() or each.startswith("_") or named.count(each) > 1:
-            raise ArgumentError(f"{name}: {each!r} in outputs is no name of its own")
+        if wrong := why_no_name(each, named):
+            raise ArgumentError(f"{name}: {each!r} in outputs {wrong}")
         if any(each == argument.name for argument in inputs):
             raise ArgumentError(f"{name}: {each} is a parameter and in outputs: rename one")
     return named if {*results} == {"Tensor"} else ()

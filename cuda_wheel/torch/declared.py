@@ -6,7 +6,6 @@ from typing import Any
 
 from cuda_wheel.operators.declarations import Bound, Declaration, KernelChoice, has_blocks
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.manifest import Macros
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.torch.functions import OperatorFunctions
@@ -37,7 +36,7 @@ class DeclaredFunctions(OperatorFunctions):
             "_refuse_output": self._refuse_output,
             "_check_tensors": self._check_tensors,
             "_has_symbols": _has_symbols,
-            "_macros_of": self._macros_of,
+            "_macros_of": self._kernels.checked_macros,
         }
         choosers = {name: each for name, each in self._choosers.items() if each is not None}
         bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
@@ -99,10 +98,6 @@ class DeclaredFunctions(OperatorFunctions):
 
             name = instance_name(name)
         return self._kernels.choice(dtypes, name, macros if self._kernels.variant_chooser else None)
-
-    def _macros_of(self, variant: Any) -> Macros:
-        """Return the macros that a function chose, as a part of a key; raise ArgumentError for what is no mapping."""
-        return self._kernels.choice(macros=variant, name="any").macros
 
     def _before_key(self) -> Iterator[str]:
         if self._chooses:

@@ -297,12 +297,13 @@ class OperatorFunctions:
         return self._compiled(lines, {**self._namespace})
 
     def transformed_function(
-        self, has_backward: bool, has_jvp: bool, differentiate: Callable[..., Any] | None, autocast: Any
+        self, reverse: Callable[..., Any] | None, forward: Callable[..., Any] | None, autocast: Any
     ) -> Callable[..., Any]:
         """Return the function that serves calls inside transforms of `torch.func`.
 
-        `differentiate` computes derivatives of the operator, after the inputs are converted for `autocast`. Those that
-        the operator does not have are refused, because they would be zero. All else is left to PyTorch's own kernel.
+        `reverse` and `forward` are called with the operator's inputs, converted for `autocast`, where the transform
+        computes a derivative in reverse or in forward mode. One that is None is refused there, because the derivative
+        would be zero. All else is left to PyTorch's own kernel.
         """
         torch, functorch = self._torch, self._torch._C._functorch
         general = torch.library.get_kernel(self._operator, TRANSFORM_KEY).call_boxed
@@ -317,22 +318,22 @@ class OperatorFunctions:
             transform = functorch.peek_interpreter_stack()
             inputs = [each for each in _tensors_in(args) if functorch.maybe_get_level(each) == transform.level()]
             wants_tangents = transform.key() == functorch.TransformType.Jvp and inputs
-            if wants_tangents and (not has_jvp or differentiate is None):
+            if wants_tangents and forward is None:
                 self._refuse_tangents()
-            elif wants_tangents and differentiate is not None:
+            if wants_tangents and forward is not None:
                 levels = [each.key() for each in functorch.get_interpreter_stack()]
                 if levels.count(functorch.TransformType.Jvp) > 1:
                     raise ArgumentError(
                         f"{self._operator}: forward mode inside forward mode is not computed, but would be zero: use "
                         "reverse mode for one of them, as torch.func.hessian does"
                     )
-                return differentiate(*converted(args))
+                return forward(*converted(args))
             if transform.key() == functorch.TransformType.Grad and torch.is_grad_enabled():
-                wanted = [each for each in inputs if each.requires_grad]
-                if wanted and (not has_backward or differentiate is None):
+                wants_gradient = any(each.requires_grad for each in inputs)
+                if wants_gradient and reverse is None:
                     self._refuse_gradient()
-                elif wanted and differentiate is not None:
-                    return differentiate(*converted(args))
+                if wants_gradient and reverse is not None:
+                    return reverse(*converted(args))
             return general(keys, *args)
 
         lines = [*setting_defaults(self._inputs), f"return _transformed_call(_keys, {self._passed})"]

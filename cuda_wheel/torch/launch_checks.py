@@ -11,11 +11,11 @@ from typing import Any
 
 from cuda_wheel.operators.declarations import has_blocks
 from cuda_wheel.operators.kernels import accessor_of, pointer_of
-from cuda_wheel.runtime.arguments import dimensions, value_text
+from cuda_wheel.runtime.arguments import dimensions
 from cuda_wheel.runtime.arrays import PointerConverter, argument_type, pointee
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import converted
-from cuda_wheel.runtime.launching import converter_for
+from cuda_wheel.runtime.launching import converter_for, wrong_argument_text, wrong_count_text
 from cuda_wheel.runtime.manifest import KernelInfo
 
 __all__ = ["Call", "KernelCheck", "checking", "checks_running", "current_call", "is_symbol"]
@@ -40,9 +40,9 @@ class KernelCheck:
         """Raise ArgumentError if the kernel takes no array of this element type in this place, or if the array is not
         on this device."""
         converter = self._converters[place]
-        if array.device != device:
-            self._refuse(operator, place, f"is a tensor on {array.device}, but the operator's first one is on {device}")
         try:
+            if array.device != device:
+                raise TypeError(f"is a tensor on {array.device}, but the operator's first one is on {device}")
             if isinstance(converter, PointerConverter):
                 converter.check_dtype(str(array.dtype).removeprefix("torch."))
                 accessor = accessor_of(self.info.parameters[place])
@@ -51,7 +51,7 @@ class KernelCheck:
             elif argument_type(self.info.parameters[place]) != "Struct":
                 raise TypeError("takes a number, not a tensor: tensor.item() is one")
         except TypeError as error:
-            self._refuse(operator, place, str(error))
+            raise ArgumentError(f"{operator}: {wrong_argument_text(self.info, place, array, error)}") from None
 
     def value(self, operator: str, place: int, value: Any) -> None:
         """Raise ArgumentError if the kernel does not take this number, struct or address in this place. A number that
@@ -61,12 +61,7 @@ class KernelCheck:
         try:
             converted(self._converters[place], value, None)
         except Exception as error:
-            out_of_range = isinstance(error, OverflowError) or type(error).__name__ == "error"
-            self._refuse(operator, place, f"{value_text(value)} is out of range" if out_of_range else str(error))
-
-    def _refuse(self, operator: str, place: int, why: str) -> None:
-        type_ = self.info.parameters[place].cpp_or_ptx_type
-        raise ArgumentError(f"{operator}: {self.info.name}, argument {place + 1} ({type_}): {why}")
+            raise ArgumentError(f"{operator}: {wrong_argument_text(self.info, place, value, error)}") from None
 
 
 class Call:
@@ -108,10 +103,7 @@ class Call:
         """Raise ArgumentError for a launch with wrong arguments; return whether there is anything to launch."""
         info = kernel.info
         if len(args) != len(info.parameters):
-            raise ArgumentError(
-                f"{self.operator}: {info.name} takes {len(info.parameters)} arguments, ({info.parameter_list}), but "
-                f"got {len(args)}"
-            )
+            raise ArgumentError(f"{self.operator}: {wrong_count_text(info, len(args))}")
         for place, value in enumerate(args):
             if hasattr(value, "untyped_storage"):
                 kernel.array(self.operator, place, value, self.device)

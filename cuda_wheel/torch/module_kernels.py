@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from cuda_wheel.operators.declarations import has_blocks
+from cuda_wheel.operators.kernels import read_manifest
 from cuda_wheel.runtime.arrays import long_size
 from cuda_wheel.runtime.driver import current_device, device_count
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
-from cuda_wheel.runtime.files import files_and_manifest
 from cuda_wheel.runtime.loading import load
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest
 from cuda_wheel.runtime.module import ByName, Kernel, Module
@@ -113,7 +113,7 @@ class ModuleKernels:
     @property
     def _manifest(self) -> Manifest:
         if self._found is None:
-            self._found = files_and_manifest(self.module, None, self._macros, needs_gpu=False)[1]
+            self._found = read_manifest(self.module, self._macros)
         return self._found
 
     def check_of(self, name: Any) -> KernelCheck | None:

@@ -179,7 +179,7 @@ def _registered(
         library._destroy()
         raise
     _registrations[name] = library, made
-    if earlier is not None and type(earlier) is not type(torch.ops.aten.relu.default):
+    if earlier is not None and type(earlier) is not torch._ops.OpOverload:
         type(earlier).__call__ = lambda earlier, *args, **more: made(*args, **more)  # who holds it gets the new one
     return made
 
@@ -228,13 +228,7 @@ def _register(
     if settings.autocast is not None:
         torch.library.register_autocast(name, "cuda", settings.autocast, lib=library)
     if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
-        differentiable = None if gradients is None else gradients.differentiable(torch, launch)
-        _register_transforms(torch, library, name, functions, launch, gradients, settings, batched, differentiable)
-        if gradients is None or differentiable is not None:
-            direct = functions.direct_function(made._op, differentiable, settings.autocast is not None)
-            direct.__name__ = direct.__qualname__ = short  # in Python's message for missing arguments
-            # Of one kind with PyTorch's own, which it stays in all else.
-            made.__class__ = type("OpOverload", (type(made),), {"__call__": direct, "__module__": __name__})
+        _register_transforms(torch, library, name, made, functions, launch, gradients, settings, batched)
     return made
 
 
@@ -242,29 +236,35 @@ def _register_transforms(
     torch: Any,
     library: Any,
     name: str,
+    made: Any,
     functions: OperatorFunctions,
     launch: Callable[..., Any],
     gradients: Gradients | None,
     settings: Settings,
     batched: Callable[..., Any],
-    differentiable: Callable[..., Any] | None,
 ) -> None:
-    """Register an operator's implementation for transforms of `torch.func`, and a quicker one for plain tensors at the
-    dispatch key of autograd, which leaves other calls to the one registered before."""
-    namespace, _, short = name.partition("::")
-    made = getattr(getattr(torch.ops, namespace), short).default
-    differentiate = None if gradients is None else gradients.transformable(torch, made, batched)
-    transformed = functions.transformed_function(
-        settings.backward is not None, gradients is not None and gradients.has_jvp, differentiate, settings.autocast
-    )
+    """Register the implementation of the operator `made` for transforms of `torch.func`, and quicker ones for plain
+    tensors, which leave other calls to PyTorch: at the dispatch key of autograd, and in place of the dispatcher."""
+    short = name.partition("::")[2]
+    derivative = None if gradients is None else gradients.transformable(torch, made, batched)
+    reverse = None if settings.backward is None else derivative
+    forward = None if settings.jvp is None else derivative
+    transformed = functions.transformed_function(reverse, forward, settings.autocast)
     library.impl(short, transformed, operator_functions.TRANSFORM_KEY, with_keyset=True)
-    if gradients is None or differentiable is None:
-        return
-    key = operator_functions.AUTOGRAD_KEY
-    general = torch.library.get_kernel(name, key)
-    with_tangents = gradients.transformable(torch, launch, batched) if gradients.has_jvp else None
-    function = functions.differentiable_function(differentiable, general, with_tangents)
-    library.impl(short, function, key, with_keyset=True)
+    differentiable = None
+    if gradients is not None:
+        differentiable = gradients.differentiable(torch, launch)
+        if differentiable is None:
+            return
+        key = operator_functions.AUTOGRAD_KEY
+        general = torch.library.get_kernel(name, key)
+        with_tangents = gradients.transformable(torch, launch, batched) if gradients.has_jvp else None
+        function = functions.differentiable_function(differentiable, general, with_tangents)
+        library.impl(short, function, key, with_keyset=True)
+    direct = functions.direct_function(made._op, differentiable, settings.autocast is not None)
+    direct.__name__ = direct.__qualname__ = short  # in Python's message for missing arguments
+    # A subclass of PyTorch's class, so that all else of the operator stays as PyTorch made it.
+    made.__class__ = type("OpOverload", (type(made),), {"__call__": direct, "__module__": __name__})
 
 
 def _elsewhere(name: str) -> Callable[..., Any]:

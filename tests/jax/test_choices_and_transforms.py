@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,28 +15,11 @@ from cuda_wheel.jax import handler as registration
 from cuda_wheel.operators import kernels as kernels_module
 from cuda_wheel.runtime.errors import ArgumentError, ImageError
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter
-from tests.jax.host_kernels import HostKernel, launch_on_cpu, memory
+from tests.jax.host_kernels import HostKernel, memory
+from tests.jax.jax_on_cpu import MARKS, assert_close, jax, jnp
 from tests.operators.test_kernels import Installed
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")  # as test_operators.py
-
-jax = pytest.importorskip("jax", reason="JAX is not installed")
-
-import jax.numpy as jnp  # noqa: E402
-
-pytestmark = [
-    pytest.mark.one_toolchain,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # JAX's own
-]
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let programs run on the CPU, and launch kernels there."""
-    monkeypatch.setitem(registration.PLATFORMS, "cpu", launch_on_cpu)
-    with jax.default_device(jax.devices("cpu")[0]):
-        yield
-
+pytestmark = MARKS
 
 X = jnp.arange(1.0, 7.0)
 
@@ -48,11 +30,6 @@ ONE: dict[str, Any] = {
     "grid": lambda n: min(n, 1),
     "block": 1,
 }
-
-
-def assert_close(found: Any, wanted: Any) -> None:
-    assert found.dtype == wanted.dtype and found.shape == wanted.shape
-    np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), 1e-5, 1e-6)
 
 
 def times(factor: int, element: str = "float") -> HostKernel:

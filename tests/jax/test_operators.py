@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,27 +16,11 @@ import pytest
 import cuda_wheel
 from cuda_wheel.jax import handler as registration
 from cuda_wheel.runtime.errors import ArgumentError
-from tests.jax.host_kernels import HostKernel, launch_on_cpu, memory
+from tests.jax.host_kernels import HostKernel, memory
+from tests.jax.jax_on_cpu import MARKS, assert_close, jax, jnp
 from tests.support.processes import run
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")  # for shard_map
-
-jax = pytest.importorskip("jax", reason="JAX is not installed")
-
-import jax.numpy as jnp  # noqa: E402
-
-pytestmark = [
-    pytest.mark.one_toolchain,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # JAX's own
-]
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let programs run on the CPU, and launch kernels there."""
-    monkeypatch.setitem(registration.PLATFORMS, "cpu", launch_on_cpu)
-    with jax.default_device(jax.devices("cpu")[0]):
-        yield
+pytestmark = MARKS
 
 
 def swish_kernel(element: Any = np.float32, name: str = "float") -> HostKernel:
@@ -59,11 +42,6 @@ SWISH: dict[str, Any] = {"arguments": "x, y, n, beta", "outputs": {"y": "x"}, "d
 def swish(**more: Any) -> tuple[Callable[..., Any], HostKernel]:
     kernel = swish_kernel()
     return cuda_wheel.jax.operator("demo::swish", **{**SWISH, "kernel": kernel, **more}), kernel
-
-
-def assert_close(found: Any, wanted: Any) -> None:
-    assert found.dtype == wanted.dtype and found.shape == wanted.shape
-    np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), 1e-5, 1e-6)
 
 
 X = np.linspace(-2, 2, 300, dtype=np.float32)

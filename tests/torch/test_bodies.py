@@ -45,7 +45,7 @@ def module(monkeypatch: pytest.MonkeyPatch, on_cpu: None) -> Make:
         named = Loaded({each.name: each for each in kernels})
         manifest = SimpleNamespace(kernels=[each.info for each in kernels], specialize=specialize, platform=None)
         monkeypatch.setattr(kernels_module, "load", lambda module, device, **macros: (loaded.append(module), named)[1])
-        monkeypatch.setattr(kernels_module, "files_and_manifest", lambda *given, **more: (None, manifest))
+        monkeypatch.setattr(kernels_module, "read_manifest", lambda *given: manifest)
         monkeypatch.setattr(kernels_module, "long_size", lambda manifest: 8)
         monkeypatch.setattr(kernels_module, "current_device", lambda: 0)
         monkeypatch.setattr(kernels_module, "device_count", lambda: 1)
