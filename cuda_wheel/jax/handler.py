@@ -7,8 +7,8 @@ exception, and the C function that called would get any number. Python raises Ke
 of a function (RESUME), which no `try` in the source covers. In a function that C calls while the main thread waits for
 it, that is where Ctrl-C is most likely to be raised. So the handler's `try` is made to cover it.
 
-At exit, Python ends a daemon thread as soon as that asks for Python's lock. Inside XLA's C++ code, this ends the
-process with an error. So a handler holds the thread that calls it before: there it waits without the lock.
+At exit, Python ends a daemon thread as soon as the thread asks for the GIL. Inside XLA's C++ code, this ends the
+process with an error. So a handler makes the thread that calls it wait before that, without the GIL.
 """
 
 import atexit

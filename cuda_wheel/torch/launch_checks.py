@@ -32,13 +32,13 @@ class KernelCheck:
         self._converters = [converter_for(parameter, True, long_size) for parameter in info.parameters]
 
     def writes(self, place: int) -> bool:
-        """Return whether the kernel may write to the memory of the array that it gets in this place."""
+        """Return whether the kernel may write to the array that is its argument number `place`, counted from 0."""
         pointer = pointer_of(self.info.parameters[place])
         return not (pointer.endswith("*") and pointee(pointer)[1])
 
     def array(self, operator: str, place: int, array: Any, device: Any) -> None:
-        """Raise ArgumentError if the kernel takes no array of this element type in this place, or if the array is not
-        on this device."""
+        """Raise ArgumentError if the kernel does not take this tensor as argument number `place`, counted from 0, or if
+        the tensor is not on this device."""
         converter = self._converters[place]
         try:
             if array.device != device:
@@ -54,8 +54,11 @@ class KernelCheck:
             raise ArgumentError(f"{operator}: {wrong_argument_text(self.info, place, array, error)}") from None
 
     def value(self, operator: str, place: int, value: Any) -> None:
-        """Raise ArgumentError if the kernel does not take this number, struct or address in this place. A number that
-        PyTorch does not know while it compiles is of the right type at least."""
+        """Raise ArgumentError if the kernel does not take this number, struct or address as argument number `place`,
+        from 0.
+
+        Of a number that PyTorch does not know while it compiles, only the type is checked.
+        """
         if is_symbol(value):
             value = _SYMBOLS[type(value).__name__]
         try:
@@ -65,7 +68,7 @@ class KernelCheck:
 
 
 class Call:
-    """One call of an operator that is a Python function, whose launches are checked."""
+    """One call of an operator that is a Python function, while its launches are checked."""
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class Call:
             for array in (value if isinstance(value, (list, tuple)) else [value])
             if hasattr(array, "untyped_storage")
         ]
-        """Name of an input -> array, for each array; a list of arrays has one name."""
+        """(name of an input, tensor) for each input tensor; those of a list of tensors have one name."""
         self.written = written
         """Names of the inputs that the operator writes."""
         self.read_only = read_only
@@ -91,16 +94,17 @@ class Call:
         self.is_random = is_random
         """Whether the operator draws random numbers."""
         self.launches = launches
-        """Whether kernels are launched after the check; not with fake tensors."""
+        """True if kernels are launched after the check, False with fake tensors."""
 
     @property
     def device(self) -> Any:
-        """The device of the operator's first tensor that is not on the CPU; of the first if all are."""
+        """Device of the first input tensor that is not on the CPU; the CPU if all are there."""
         devices = [array.device for _, array in self.arrays]
         return next((each for each in devices if each.type != "cpu"), devices[0])
 
     def check_launch(self, kernel: KernelCheck, grid: Any, block: Any, args: Sequence[Any]) -> bool:
-        """Raise ArgumentError for a launch with wrong arguments; return whether there is anything to launch."""
+        """Raise ArgumentError for a launch with wrong arguments, block or grid; return whether there is anything to
+        launch."""
         info = kernel.info
         if len(args) != len(info.parameters):
             raise ArgumentError(f"{self.operator}: {wrong_count_text(info, len(args))}")
@@ -137,7 +141,10 @@ class Call:
                 before.append((f"output {number + 1}", array))
 
     def _check_written(self, value: Any, what: str) -> None:
-        """Raise ArgumentError if a tensor shares memory with an input that the operator does not say it writes."""
+        """Raise ArgumentError if a tensor shares memory with an input that is in neither `writes` nor `read_only`.
+
+        `what` begins the message, such as "add may write to its argument 3".
+        """
         import torch
 
         for name, array in self.arrays:
@@ -150,34 +157,35 @@ class Call:
 
 
 def is_symbol(value: Any) -> bool:
-    """Return whether a number is not known while PyTorch compiles."""
+    """Return whether a value is a number that PyTorch does not know while it compiles, such as a SymInt."""
     return type(value).__name__ in _SYMBOLS
 
 
 _SYMBOLS = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}
-"""Type of a number that is not known while PyTorch compiles -> a number of that kind."""
+"""Name of PyTorch's type of numbers that it does not know while it compiles -> a known number of that kind."""
 
 
 def _is_known(size: Any) -> bool:
-    """Return whether all numbers of a grid or block are known."""
+    """Return whether all sizes of a grid or block are known; while PyTorch compiles, some may not be."""
     return not any(map(is_symbol, size if isinstance(size, (tuple, list)) else [size]))
 
 
 _thread = threading.local()
 
 checks_running: list[bool] = []
-"""Not empty while any thread checks a call: a look at it takes less time than one at the thread's own state."""
+"""One element for each call that any thread checks. Looking here takes less time than looking at the thread's own
+state."""
 
 
 def current_call() -> Call | None:
-    """Return the call that is checked in this thread, the innermost one; None if none is."""
+    """Return the innermost call that this thread is checking; None if it checks none."""
     calls: list[Call] = getattr(_thread, "calls", None) or []
     return calls[-1] if calls else None
 
 
 @contextmanager
 def checking(call: Call) -> Iterator[None]:
-    """Check the launches in a `with` block as those of this call."""
+    """Within a `with` block, check this thread's launches as those of `call`."""
     if not hasattr(_thread, "calls"):
         _thread.calls = []
     _thread.calls.append(call)
