@@ -94,7 +94,7 @@ class Launch(NamedTuple):
                 outputs=[ArrayType(*each) for each in launch.outputs],
                 kernel=KernelIdentity(*launch.kernel),
             )
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ArgumentError(f"the program's text of a launch is not cuda-wheel's: {error!r}") from None
 
 

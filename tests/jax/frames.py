@@ -147,3 +147,4 @@ LAUNCH = Launch(
     block=(32, 1, 1),
     settings={"shared_memory": 64},
 )
+"""A launch of axpy(a, x, y, n), which changes y in place."""

@@ -48,9 +48,12 @@ ONE: dict[str, Any] = {
     "grid": lambda n: min(n, 1),
     "block": 1,
 }
+"""Declaration of a kernel of (const float* x, float* y, int n), which one thread computes."""
 
 
 def cube() -> HostKernel:
+    """Return a kernel of y = x ** 3, for the declaration `ONE`."""
+
     def compute(x: int, y: int, n: int) -> None:
         memory(y, n)[:] = memory(x, n) ** 3
 

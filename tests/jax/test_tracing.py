@@ -12,7 +12,7 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.jax import handler as registration
-from cuda_wheel.jax.tracing import Launch, json_argument
+from cuda_wheel.jax.tracing import Launch, base_name, json_argument, unique_name
 from cuda_wheel.operators import kernels as kernels_module
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.manifest import KernelInfo, Parameter
@@ -197,3 +197,36 @@ def test_numbers_vectors_and_structs_as_text() -> None:
         assert read._replace(arguments=()) == launch._replace(arguments=(), inputs=[*launch.inputs], aliases=((1, 0),))
     with pytest.raises(ArgumentError, match="object is not a buffer in host memory"):
         json_argument(object())
+
+
+def test_a_launch_is_read_from_its_text() -> None:
+    launch = LAUNCH._replace(
+        dtypes=("float32", "int8"),
+        arguments=[("bytes", "0a"), ("value", [1, 2.5]), ("value", None), ("output", 0)],
+        settings={"cluster": (2, 1, 1), "cooperative": True},
+        name="axpy<3>",
+        macros=(("N", "4"),),
+    )
+    text = launch.text()
+    assert text.isascii()
+    read = Launch.read(text.encode())
+    assert read.settings == launch.settings and read.choice == launch.choice and hash(read.choice)
+    assert read.arguments == (("bytes", "0a"), ("value", (1, 2.5)), ("value", None), ("output", 0))
+    assert (read.inputs, read.outputs, read.kernel) == (launch.inputs, launch.outputs, launch.kernel)
+    assert str(read.inputs[0]) == "float32[2,3]"
+    assert read.text() == text, "an exported program that is exported again is the same"
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"{}", b"\xff", b"5", LAUNCH.text().replace("grid", "grids").encode()])
+def test_any_other_text_is_refused(text: bytes) -> None:
+    with pytest.raises(ArgumentError, match=r"^the program's text of a launch is not cuda-wheel's: "):
+        Launch.read(text)
+
+
+def test_names_in_programs_are_unique() -> None:
+    taken: list[str] = []
+    for _ in range(3):
+        taken.append(unique_name("demo::f", taken))
+    assert taken == ["demo::f", "demo::f#2", "demo::f#3"]
+    assert {base_name(each) for each in taken} == {"demo::f"}
+    assert unique_name("demo::g", taken) == "demo::g"

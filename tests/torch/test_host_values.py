@@ -12,6 +12,7 @@ from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import converted
 from cuda_wheel.runtime.launching import converter_for
 from cuda_wheel.runtime.manifest import Parameter
+from cuda_wheel.torch import launch_checks
 from tests.torch.quiet_pytorch import MARKS, Tensor, torch
 from tests.torch.stand_in_kernels import Make, StandIn
 
@@ -158,3 +159,54 @@ def test_a_list_of_integers_fits_into_a_struct_exactly(sign: str, bits: int) -> 
 def test_structs_that_are_wrong(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=f"^{message}"):
         cuda_wheel.torch.packed(Lists, **fields)
+
+
+@pytest.mark.parametrize(
+    ("value", "most", "message"),
+    [
+        ([0], None, ""), ([5], 5, ""), ([6], 5, "the tensor holds 6, but a size is 0 to 5"),
+        ([-1], None, "the tensor holds -1, but a size is at least 0"),
+        ([1.0], None, r"read_size takes a tensor with one whole number, not one of \(1,\) of torch.float32"),
+        ([True], None, "read_size takes a tensor with one whole number"),
+        ([], None, "read_size takes a tensor with one whole number"),
+    ],
+)  # fmt: skip
+def test_a_size_is_an_integer_between_zero_and_the_most(value: list[Any], most: int | None, message: str) -> None:
+    if not message:
+        assert cuda_wheel.torch.read_size(torch.tensor(value), most) == value[0]
+        return
+    with pytest.raises(ArgumentError, match=message):
+        cuda_wheel.torch.read_size(torch.tensor(value), most)
+
+
+def test_the_offset_of_random_states_grows_in_fours(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Generator:
+        offset = 0
+
+        def get_offset(self) -> int:
+            return self.offset
+
+        def set_offset(self, offset: int) -> None:
+            self.offset = offset
+
+        def initial_seed(self) -> int:
+            return -1
+
+    monkeypatch.setattr(torch._C, "_cuda_isCurrentStreamCapturing", lambda: False, raising=False)
+    generator, offsets = Generator(), []
+    for increment in (1, 4, 5, 0):
+        state = cuda_wheel.torch.philox(increment, generator)
+        assert state.seed == 2**64 - 1 and not state.captured
+        offsets.append(state.offset)
+    assert [*offsets, generator.offset] == [0, 4, 8, 16, 16]
+
+
+def test_structs_of_fake_tensors_have_null_pointers_and_unknown_sizes() -> None:
+    size = torch.fx.experimental.symbolic_shapes.ShapeEnv().create_unbacked_symint()
+    x = torch.ones(2)
+    call = launch_checks.Call("a::b", {"x": x}, frozenset(), frozenset(), False, launches=False)
+    with launch_checks.checking(call):
+        made = cuda_wheel.torch.packed(Lists, addresses=[[x]], sizes=[size, 3])
+        with pytest.raises(ArgumentError, match=r"^a::b draws random numbers: declare it with random=True"):
+            cuda_wheel.torch.philox(4)
+    assert list(made.addresses[0]) == [None] * 3 and list(made.sizes) == [0, 3, 0] and made.tensors == [x]

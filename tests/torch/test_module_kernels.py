@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import cuda_wheel.torch
+from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.runtime.errors import ArgumentError, UnknownKernelError
 from cuda_wheel.torch import module_kernels as kernels_module
 from tests.torch.quiet_pytorch import MARKS, Tensor, torch
-from tests.torch.stand_in_kernels import Loaded, Make, StandIn
+from tests.torch.stand_in_kernels import ADD, Loaded, Make, StandIn, add
 
 pytestmark = MARKS
 
@@ -90,3 +91,53 @@ def test_names_of_instances(name: Any, text: str) -> None:
 def test_what_names_no_instance(name: Any) -> None:
     with pytest.raises(ArgumentError, match=r"kernel is named by|is no template argument"):
         kernels_module.instance_name(name)
+
+
+def test_each_gpu_has_its_own_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    current, loads = 0, []
+
+    def load(module: str, device: int, **macros: Any) -> Loaded:
+        loads.append((module, device, macros))
+        return Loaded({"add": StandIn("add", ADD, add)})
+
+    monkeypatch.setattr(kernels_module, "load", load)
+    monkeypatch.setattr(kernels_module, "device_count", lambda: 2)
+    monkeypatch.setattr(kernels_module, "current_device", lambda: current)
+    monkeypatch.setattr(StandIn, "launch_here", None, raising=False)
+    kernels = cuda_wheel.torch.kernels("demo.kernels", SIZE=4)
+    assert not loads
+    first = kernels["add"].kernel
+    current = 1
+    second = kernels["add"].kernel
+    current = 0
+    assert kernels["add"].kernel is first is not second
+    assert loads == [("demo.kernels", 0, {"SIZE": 4}), ("demo.kernels", 1, {"SIZE": 4})]
+    kernels.variant(SIZE=8)["add"]
+    assert loads[2:] == [("demo.kernels", 0, {"SIZE": 8})]
+
+
+def test_an_instance_that_is_compiled_when_it_is_launched_is_not_checked_before(module: Make) -> None:
+    kernels = module(*search_kernels(), specialize="sources")
+    size = torch.fx.experimental.symbolic_shapes.ShapeEnv().create_unbacked_symint()
+    for name in (("search", torch.float32, 5), "search<float, 5>", ("search", torch.float16, size)):
+        assert kernels.check_of(name) is None
+    assert kernels.check_of(("search", torch.float32, 3)) is kernels.check_of("search<float, 3>") is not None
+
+
+def test_with_a_source_tree_and_no_toolchain_the_error_says_why_one_is_needed(
+    name: str, on_cpu: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any, **more: Any) -> None:
+        raise ToolchainError("no NVRTC is installed")
+
+    monkeypatch.setattr("cuda_wheel.operators.kernels.files_and_manifest", fail)
+    kernels = cuda_wheel.torch.kernels("demo.kernels")
+
+    @cuda_wheel.torch.operator(name)
+    def operator(x: Tensor) -> Tensor:
+        kernels["k"].launch(1, 1, x)
+        return x + 1
+
+    message = f"^{name}: demo.kernels lies in a source tree and has no images, so it must be compiled .*: no NVRTC is"
+    with torch._subclasses.FakeTensorMode(), pytest.raises(ToolchainError, match=message):
+        operator(torch.empty(3))
