@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 SOURCE_HOOK = "cuda_wheel.builder.compile_on_load"
-"""The module of the build side that compiles modules of a source tree on load; see `runtime/parts/source_hook.py`."""
+"""Dotted name of the build side's module that compiles CUDA modules of a source tree when they are loaded; see
+`runtime/parts/source_hook.py`."""
 
 if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt one
 

@@ -36,15 +36,15 @@ DATA_TYPES = {
 """Name of NumPy's dtype -> XLA_FFI_DataType, for the types whose elements have whole bytes."""
 
 EXECUTE = 3
-"""XLA_FFI_ExecutionStage_EXECUTE"""
+"""Value of XLA_FFI_ExecutionStage_EXECUTE."""
 BUFFER = 1
-"""XLA_FFI_ArgType_BUFFER and XLA_FFI_RetType_BUFFER"""
+"""Value of XLA_FFI_ArgType_BUFFER and of XLA_FFI_RetType_BUFFER."""
 STRING = 4
-"""XLA_FFI_AttrType_STRING"""
+"""Value of XLA_FFI_AttrType_STRING."""
 METADATA = 1
-"""XLA_FFI_Extension_Metadata"""
+"""Value of XLA_FFI_Extension_Metadata."""
 COMMAND_BUFFER_COMPATIBLE = 1
-"""XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE"""
+"""Value of XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE: XLA may capture the handler's launches for CUDA graphs."""
 
 _BASE = struct.Struct("=QQQ")  # struct_size, extension_start, api
 # struct_size, extension_start, api, ctx, stage; args and rets: struct_size, extension_start, size, types, values;
@@ -58,12 +58,12 @@ _API = struct.Struct("=QQ QQii Q 5Q")  # ..., api_version, internal_api, Error_C
 _ERROR_CREATE = struct.Struct("=QQQi")  # struct_size, extension_start, message, errc
 
 _ARGS_SIZE = 40
-"""Bytes of XLA_FFI_Args and XLA_FFI_Rets in version 0.1."""
+"""Size of XLA_FFI_Args and of XLA_FFI_Rets in version 0.1, in bytes."""
 _ATTRS_SIZE = 48
-"""Bytes of XLA_FFI_Attrs in version 0.1."""
+"""Size of XLA_FFI_Attrs in version 0.1, in bytes."""
 
 _memory: Any = (ctypes.c_char * sys.maxsize).from_address(0)
-"""The whole memory of the process as a buffer: its index is an address. The fastest way to read at an address."""
+"""Buffer over the whole memory of the process, indexed by address: the fastest way to read at an address."""
 
 
 class _StreamGet(ctypes.Structure):
@@ -76,11 +76,12 @@ class _StreamGet(ctypes.Structure):
 
 
 _pointer_argument = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-"""Type of XLA's functions: one pointer to the arguments. They do not wait, so Python's lock may be held."""
+"""ctypes type of XLA's functions: each takes the address of a structure with its arguments and returns an address. None
+of them blocks, so that they are called without releasing the GIL."""
 
 
 class HandlerError(Exception):
-    """A function of XLA returned an error object, which the handler returns in turn."""
+    """Raised when a function of XLA returns an error object, which the handler then returns to XLA."""
 
     def __init__(self, address: int) -> None:
         super().__init__(address)
@@ -96,7 +97,7 @@ class XlaApi:
         self._stream_get = _pointer_argument(stream_get)
 
     def error(self, message: str, code: int) -> int:
-        """Return the address of a new error object, which the handler's caller will free."""
+        """Return the address of a new error object, which XLA frees. `code` is a value of XLA_FFI_Error_Code."""
         # XLA copies the message, which ends at a NUL.
         text = ctypes.create_string_buffer(message.replace("\0", " ").encode(errors="replace"))
         size = _ERROR_CREATE.size
@@ -104,7 +105,8 @@ class XlaApi:
         return int(self._error_create(ctypes.addressof(arguments)))
 
     def stream(self, context: int) -> int:
-        """Return the address of the CUstream of an execution context; raise HandlerError where there is none."""
+        """Return the address of the CUstream of the execution context at this address; raise HandlerError if XLA
+        returns an error."""
         arguments = _StreamGet(32, 0, context)
         error = self._stream_get(ctypes.addressof(arguments))
         if error:
@@ -114,14 +116,15 @@ class XlaApi:
 
 
 BufferType = tuple[int, int, bytes]
-"""Type of an array: XLA_FFI_DataType, rank, and the dimensions as integers of 64 bits."""
+"""An array's type as XLA passes it: (XLA_FFI_DataType, number of dimensions, the dimensions as packed 64-bit
+integers)."""
 
 
 class CallFrame(NamedTuple):
-    """The arguments of a handler that XLA calls to run a launch."""
+    """What XLA passes to a handler to launch a kernel: the content of an XLA_FFI_CallFrame."""
 
     context: int
-    """Address of XLA's execution context, which has the stream."""
+    """Address of XLA's execution context, from which `XlaApi.stream` gets the stream."""
     argument_types: list[BufferType]
     arguments: list[int]
     """Addresses of the input arrays."""
@@ -129,23 +132,29 @@ class CallFrame(NamedTuple):
     results: list[int]
     """Addresses of the output arrays."""
     attribute: bytes
-    """Text of the launch: the content of the only attribute."""
+    """JSON text of a `tracing.Launch`: the content of the call's only attribute."""
 
 
 def header_version(text: str) -> tuple[int, int]:
-    """Return the version of XLA's FFI that a header `c_api.h` declares; (0, 0) if it does not."""
+    """Return the version (major, minor) of XLA's FFI that the text of its header `c_api.h` declares; (0, 0) if it
+    declares none."""
     found = [re.search(rf"#define XLA_FFI_API_{part} (\d+)", text) for part in ("MAJOR", "MINOR")]
     return (int(found[0][1]), int(found[1][1])) if found[0] and found[1] else (0, 0)
 
 
 def frame_base(address: int) -> tuple[int, int]:
-    """Return the addresses of a frame's extensions and of XLA's functions, each 0 if there are none."""
+    """Return two addresses from the call frame at `address`: of its first extension, and of XLA's table of functions,
+    XLA_FFI_Api.
+
+    Each is 0 if there is none; both are 0 if the frame is too small to have them.
+    """
     size, extension, api = _BASE.unpack_from(_memory, address)
     return (extension, api) if size >= _BASE.size else (0, 0)
 
 
 def api_at(address: int) -> XlaApi | None:
-    """Return XLA's functions at an address; None for a version whose structures are not known, and at 0."""
+    """Return XLA's functions from the table XLA_FFI_Api at an address; None at address 0, and for a table that is too
+    small or of another major version than 0."""
     if not address or _word_at(address) < _API.size:
         return None
     fields = _API.unpack_from(_memory, address)
@@ -153,9 +162,12 @@ def api_at(address: int) -> XlaApi | None:
 
 
 def answered_metadata(extension: int, version: tuple[int, int]) -> bool:
-    """Return whether a call with these extensions only asks for the handler's traits and version, after answering it.
+    """Answer XLA's question for the handler's version and traits, if the call's extensions ask it; return whether they
+    do.
 
-    Where the structures are not as expected, there is no answer, and XLA refuses to register the handler.
+    `extension` is the address of the first extension of the call frame. A call with this question launches nothing. If
+    the structure for the answer is smaller than expected, nothing is written there, and XLA refuses to register the
+    handler.
     """
     while extension:
         size, kind, following = _EXTENSION.unpack_from(_memory, extension)
@@ -172,7 +184,11 @@ def answered_metadata(extension: int, version: tuple[int, int]) -> bool:
 
 
 def read_frame(address: int) -> CallFrame:
-    """Return the content of a frame; raise ArgumentError for one that is not laid out as XLA's versions 0.x do."""
+    """Return the content of the call frame at an address.
+
+    Raises ArgumentError for a frame that is smaller than in version 0.1 of XLA's FFI, and for a call that is not the
+    execution of one launch.
+    """
     _check(_word_at(address), _FRAME.size, "call frame")
     (
         _, _, _, context, stage,
@@ -194,7 +210,10 @@ def read_frame(address: int) -> CallFrame:
 
 
 def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], list[int]]:
-    """Return the types of arrays, and their addresses."""
+    """Return the types and the addresses of arrays; raise ArgumentError if one of the arguments is not an array.
+
+    `kinds` is the address of `count` values of XLA_FFI_ArgType, `buffers` that of as many pointers to XLA_FFI_Buffer.
+    """
     types: list[BufferType] = []
     addresses: list[int] = []
     if not count:
@@ -212,12 +231,12 @@ def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], lis
 
 
 def _word_at(address: int) -> int:
-    """Return a size or an address: the first field of every structure is its size."""
+    """Return the 64-bit integer at an address: a pointer, or the size in bytes with which every structure begins."""
     return ctypes.c_uint64.from_address(address).value
 
 
 def _check(size: int, least: int, what: str) -> None:
-    """Raise ArgumentError if a structure has fewer bytes than `least`."""
+    """Raise ArgumentError if the structure `what` has fewer than `least` bytes."""
     if size < least:
         raise ArgumentError(
             f"XLA's {what} has {size} bytes, and {least} were expected: this version of JAX is not supported; "

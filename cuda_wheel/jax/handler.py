@@ -7,8 +7,8 @@ exception, and the C function that called would get any number. Python raises Ke
 of a function (RESUME), which no `try` in the source covers. In a function that C calls while the main thread waits for
 it, that is where Ctrl-C is most likely to be raised. So the handler's `try` is made to cover it.
 
-At exit, Python ends a daemon thread as soon as that asks for Python's lock. Inside XLA's C++ code, this ends the
-process with an error. So a handler holds the thread that calls it before: there it waits without the lock.
+At exit, Python ends a daemon thread as soon as the thread asks for the GIL. Inside XLA's C++ code, this ends the
+process with an error. So a handler makes the thread that calls it wait before that, without the GIL.
 """
 
 import atexit
@@ -60,10 +60,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def guarded(function: F) -> F:
-    """Return a function whose body is one `try`, changed so that this covers the function from its start.
+    """Change a function whose body is one `try` statement so that this also covers the function's first instruction.
 
-    Source: CPython, "InternalDocs/exception_handling.md": from Python 3.11 on, a table says which instructions each
-    `try` covers. In Python 3.10, the instruction that begins a `try` is never interrupted.
+    Returns the function. Source: CPython, "InternalDocs/exception_handling.md": from Python 3.11 on, a table says which
+    instructions each `try` covers. In Python 3.10, the instruction that begins a `try` is never interrupted.
     """
     if sys.version_info < (3, 11):
         return function
@@ -78,8 +78,12 @@ def guarded(function: F) -> F:
 
 
 def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the entries of a code object's `co_exceptiontable` (CPython 3.11 and later): start, length and the
-    handler's offset in code units; then twice the stack's depth, plus 1 if the last instruction is pushed."""
+    """Yield the entries of a code object's `co_exceptiontable` (CPython 3.11 and later): (start, length, target,
+    depth).
+
+    The first three count code units of 2 bytes; `target` is where the handler begins. `depth` is twice the depth of the
+    stack, plus 1 if the offset of the instruction that raised is pushed.
+    """
     position = 0
     while position < len(table):
         numbers = []
@@ -94,7 +98,11 @@ def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _encoded(entry: tuple[int, int, int, int]) -> bytes:
-    """Return an entry as bytes: numbers of 6 bits a byte, high ones first, of which all but the last have 0x40."""
+    """Return an entry of `co_exceptiontable` as bytes, which `_entries` reads.
+
+    Each number is cut into digits of 6 bits, one a byte, the highest first; all bytes of a number but its last have the
+    flag 0x40, the first byte of the entry has 0x80.
+    """
     encoded = bytearray()
     for number in entry:
         digits = [number & 0x3F]
@@ -106,14 +114,14 @@ def _encoded(entry: tuple[int, int, int, int]) -> bytes:
 
 
 ALIGNMENT = 16
-"""Bytes to which XLA aligns arrays; kernels may read vectors of 16 bytes."""
+"""Alignment of XLA's arrays in bytes, which is checked because kernels may read vectors of 16 bytes."""
 
 MOST_LAUNCHES = 10_000
-"""Maximum number of launches that are kept ready."""
+"""Maximum number of `ReadyLaunch` records that are kept; before one more is made, all are dropped."""
 
 
 class ReadyLaunch(NamedTuple):
-    """A launch whose text was read and checked, on one GPU."""
+    """A launch whose text was read and checked, with its kernel loaded for one GPU."""
 
     launch: Launch
     kernel: Kernel
@@ -122,34 +130,37 @@ class ReadyLaunch(NamedTuple):
     outputs: list[BufferType]
     """Expected types of the output arrays."""
     arguments: list[Any]
-    """The kernel's arguments; those at `input_places` and `output_places` are replaced by addresses."""
+    """Arguments of the kernel, in order; each call copies the list and writes the addresses of its arrays into the
+    copy."""
     input_places: list[tuple[int, int]]
-    """0-based indices: of an argument of the kernel, and of the input whose address it is."""
+    """(0-based index of an argument of the kernel, 0-based index of the input array whose address is passed there)."""
     output_places: list[tuple[int, int]]
-    """0-based indices: of an argument of the kernel, and of the output whose address it is."""
+    """(0-based index of an argument of the kernel, 0-based index of the output array whose address is passed there)."""
 
 
 class ProgramLaunches:
-    """The launches of a process's programs.
+    """Launches the kernels that compiled JAX programs call, and keeps each launch that was read and checked.
 
-    `operators`: name of an operator in programs -> its kernels.
+    `operators` maps the name of an operator in programs, such as "demo::swish", to its kernels.
     """
 
     def __init__(self, operators: dict[str, KernelInstances]) -> None:
         self._operators = operators
         self._ready: dict[tuple[bytes, int], ReadyLaunch] = {}
-        """Text of a launch and number of a GPU -> the launch."""
+        """(JSON text of a launch, number of the GPU) -> the launch, ready for that GPU."""
         self.are_used = False
         """Whether a kernel was launched or is about to be."""
 
     def is_ready(self, text: bytes, device: int) -> bool:
-        """Return whether this launch needs no preparation on the GPU."""
+        """Return whether the launch with this JSON text has run on this GPU before, so that no module has to be
+        loaded."""
         return (text, device) in self._ready
 
     def run(self, frame: CallFrame, device: int, stream: int) -> None:
-        """Launch what the frame says on this stream of this GPU, whose context is current.
+        """Launch the kernel that a call frame describes, on the stream at this address of GPU number `device`.
 
-        Raises ArgumentError for arrays that are not those of the text, and what loading and launching raise.
+        The GPU's context must be current. Raises ArgumentError if the arrays have other types than the text of the
+        launch says, or unexpected addresses, and what loading and launching raise.
         """
         key = frame.attribute, device
         ready = self._ready.get(key) or self._prepare(frame.attribute, device)
@@ -178,7 +189,7 @@ class ProgramLaunches:
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
-        """Read and check a launch, and load its kernel for a GPU."""
+        """Return the launch with this JSON text, checked, with its kernel loaded for GPU number `device`."""
         self.are_used = True
         launch = Launch.read(text)
         kernels = self._kernels(launch)
@@ -207,9 +218,11 @@ class ProgramLaunches:
         return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
 
     def _kernels(self, launch: Launch) -> KernelInstances:
-        """Return the kernels of the operator that a program was made with.
+        """Return the kernels of the operator that a launch belongs to, by the operator's name and the kernel's
+        identity.
 
-        In this process, operators of one name may have been made in another order than where the program comes from.
+        The number in a name such as "demo::swish#2" does not decide: in the process that exported the program,
+        operators of one name may have been made in another order. Raises ArgumentError if no operator has the kernel.
         """
         named = [kernels for name, kernels in self._operators.items() if base_name(name) == base_name(launch.operator)]
         if not named:
@@ -228,7 +241,7 @@ class ProgramLaunches:
 
 
 def _identity(kernels: KernelInstances, launch: Launch) -> KernelIdentity | None:
-    """Return the identity of the kernel that a launch chooses among these; None if there is none."""
+    """Return the identity of the kernel that a launch chooses among `kernels`; None if they have no such kernel."""
     try:
         return kernels.identity(launch.choice)
     except CudaWheelError:  # another version of the operator
@@ -236,7 +249,7 @@ def _identity(kernels: KernelInstances, launch: Launch) -> KernelIdentity | None
 
 
 class GpuLaunches:
-    """Launch on the stream that XLA names, on whichever GPU that is."""
+    """Launches kernels on the stream that XLA names, with the context of that stream current."""
 
     def __init__(self, launches: ProgramLaunches) -> None:
         self._launches = launches
@@ -250,7 +263,7 @@ class GpuLaunches:
         self._exchange_capture_mode = driver_function("cuThreadExchangeStreamCaptureMode", pointer)
 
     def run(self, api: XlaApi, frame: CallFrame) -> None:
-        """Launch what a call frame says; raise what `ProgramLaunches.run` raises, and DriverError."""
+        """Launch the kernel that a call frame describes; raise what `ProgramLaunches.run` raises, and DriverError."""
         stream = api.stream(frame.context)
         context, current = ctypes.c_void_p(), ctypes.c_void_p()
         _checked(self._stream_context(stream, ctypes.byref(context)), "finding the context of XLA's stream")
@@ -265,7 +278,7 @@ class GpuLaunches:
             self._pop_context(ctypes.byref(current))
 
     def _run_there(self, frame: CallFrame, stream: int) -> None:
-        """Launch on a stream whose context is current."""
+        """Launch the kernel of a call frame on the stream at this address, whose context is current."""
         device = 0
         if self._several:
             number = ctypes.c_int()
@@ -285,20 +298,24 @@ class GpuLaunches:
 
 
 def _checked(code: int, doing: str) -> None:
-    """Raise DriverError if a function of the driver returned an error."""
+    """Raise DriverError if `code`, which a function of the driver returned, is an error. `doing` is "getting the
+    current context", for example."""
     if code:
         check_result((cuda_driver().CUresult(code),), doing)
 
 
 def _expected(types: Sequence[ArrayType]) -> list[BufferType]:
-    """Return the types of arrays as XLA passes them."""
+    """Return the types of arrays in the form in which XLA passes them."""
     return [
         (DATA_TYPES[each.dtype], len(each.shape), struct.pack(f"={len(each.shape)}q", *each.shape)) for each in types
     ]
 
 
 def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Sequence[ArrayType]) -> ArgumentError:
-    """Return the error for arrays of other types than the program has."""
+    """Return the error for a call whose arrays have other types than its program says.
+
+    `what` is "input" or "output", `passed` are the types of XLA's arrays, `types` those of the program.
+    """
     names = {number: name for name, number in DATA_TYPES.items()}
     found = [
         str(ArrayType(names.get(data_type, f"type {data_type}"), struct.unpack(f"={rank}q", shape)))
@@ -314,26 +331,29 @@ CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 
 """Values of XLA_FFI_Error_Code."""
 
 LONGEST_HOLD = 10.0
-"""Seconds that a thread is held at exit, and that the exit takes if XLA waits for the thread."""
+"""Maximum time, in seconds, for which a thread that calls a handler at exit is made to wait. If XLA waits for that
+thread, the exit takes as long."""
 
 _kept: list[Any] = []
-"""Callbacks that XLA may call as long as the process lives."""
+"""ctypes callbacks, kept as long as the process lives because XLA may call them until then."""
 
 _state = {"closed": False}
-""""closed": whether the interpreter is ending, so that handlers launch nothing."""
+""""closed" -> whether the interpreter is ending, so that handlers launch nothing any more."""
 
 _held: list[int] = []
 """Identifiers of the threads that wait in a handler for the process to end."""
 
 _never = threading.Lock()
-"""A lock that is never released: a thread waits for it without Python's lock."""
+"""Lock that is never released; a thread that waits for it does not occupy the GIL."""
 _never.acquire()
 
 
 def close(seconds: float = 0.25) -> None:
-    """Let handlers launch nothing from now on, because the interpreter is ending, and hold the threads that call them.
+    """Make handlers launch nothing from now on, because the interpreter is ending, and make threads that call them
+    wait.
 
-    Daemon threads may still run programs. Waits until as many are held, or none came for so long.
+    Daemon threads may still run programs. Returns when as many threads wait as there are daemon threads, or when no
+    further one has come for `seconds`.
     """
     _state["closed"] = True
     daemons = len([each for each in threading.enumerate() if each.daemon])
@@ -345,7 +365,10 @@ def close(seconds: float = 0.25) -> None:
 
 
 def _refuse_at_exit(api: XlaApi) -> int:
-    """Return an error object of XLA; in all threads but the main one, only after time enough for the process to end."""
+    """Return the address of an XLA error object that says that the interpreter is ending.
+
+    Any thread but the main one waits for `LONGEST_HOLD` seconds first, so that the process can end meanwhile.
+    """
     if threading.get_ident() != threading.main_thread().ident:
         _held.append(threading.get_ident())
         _never.acquire(timeout=LONGEST_HOLD)
@@ -353,10 +376,11 @@ def _refuse_at_exit(api: XlaApi) -> int:
 
 
 def handler(run: Callable[[XlaApi, CallFrame], None], version: tuple[int, int]) -> Any:
-    """Return a function for XLA, as a ctypes pointer, that calls `run` and returns what it raises as an error object.
+    """Return a C function for XLA, as a ctypes pointer, that calls `run` with XLA's functions and the call frame.
 
-    `version` is that of XLA's FFI: the handler says that it is of this version, because JAX 0.5 accepts no other. XLA
-    may call it in any of its threads, and in several at a time. It is never freed.
+    It returns an exception of `run` as an error object of XLA. XLA may call it in any of its threads, and in several at
+    a time. It is never freed. `version` is the version (major, minor) of XLA's FFI; the function reports the same as
+    its own, because JAX 0.5 accepts no other.
     """
     apis: dict[int, XlaApi] = {}  # by address: XLA's functions do not move
 
@@ -387,7 +411,8 @@ def handler(run: Callable[[XlaApi, CallFrame], None], version: tuple[int, int]) 
 
 
 def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
-    """Return XLA's functions; end the process if they are not known, since no error can be returned."""
+    """Return XLA's functions at an address, and add them to `apis`. Abort the process if their version is unknown:
+    without them, no error object can be made."""
     api = api_at(address)
     if api is None:
         print("cuda_wheel.jax does not know this version of XLA, and cannot return an error to it", file=sys.stderr)
@@ -397,7 +422,8 @@ def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
 
 
 def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
-    """Return the error object of XLA for an exception."""
+    """Return the address of an XLA error object for an exception in the call with the call frame at the address
+    `frame`."""
     if isinstance(error, HandlerError):
         return error.address
     api = _api(frame_base(frame)[1], apis)
@@ -412,10 +438,10 @@ def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
 
 
 TARGET = "cuda_wheel_launch"
-"""Name by which programs call the handlers."""
+"""Name under which the handlers are registered with JAX, by which compiled programs call them."""
 
 _operators: dict[str, KernelInstances] = {}
-"""Name of an operator in programs -> its kernels."""
+"""Name of an operator in compiled programs, such as "demo::swish" or "demo::swish#2" -> its kernels."""
 _lock = threading.Lock()
 launches = ProgramLaunches(_operators)
 
@@ -436,9 +462,10 @@ def imported_jax() -> Any:
 
 
 def register(jax: Any, name: str, kernels: KernelInstances) -> str:
-    """Let programs run an operator; return its name in programs, which no other operator of the process has.
+    """Make an operator's kernels known to the handlers; return the operator's name in compiled programs.
 
-    A name that is used again gets a number, so that programs that were compiled before run what they were compiled for.
+    The name is unique in the process: if `name` is in use, it gets a number ("demo::swish#2"), so that programs which
+    were compiled before still run the earlier operator.
     """
     with _lock:
         if not _operators:
@@ -478,14 +505,15 @@ PLATFORMS: dict[str, Callable[[XlaApi, CallFrame], None]] = {
     "CUDA": lambda api, frame: _gpu_launches().run(api, frame),  # finds the driver in the first call
     "cpu": _refuse_cpu,
 }
-"""JAX's platform -> function that runs a launch there. Tests let host memory take the place of a GPU's."""
+"""Name of a platform of JAX -> function that launches the kernel of a call frame there. Tests replace the one of the
+CPU."""
 
 
 def _finish(jax: Any) -> None:
-    """Wait for the programs that run, and let handlers launch nothing from now on.
+    """Wait until all running programs have ended, and make handlers launch nothing from now on; called at exit.
 
     A thread that calls a handler after the interpreter has ended would end the process with an error. Each GPU runs
-    programs in the order of their calls, so one more program tells when those before it have run.
+    programs in the order of their calls, so that when one more program has run, all before it have.
     """
     try:
         for device in jax.local_devices(backend="cuda") if launches.are_used else ():

@@ -39,14 +39,15 @@ def operator(
 ) -> Callable[..., Any]:
     """Return a function of JAX arrays that launches a kernel.
 
-    `name` is in error messages and in compiled programs. `kernel` is a kernel or its name in `module`, or maps the
-    element type of the first array to one, or the element types of the first few arrays (a tuple); or it is a function
-    that returns the name of one of `kernels`. `variant` are the macros of a variant of the module, or a function.
-    `arguments` names the kernel's parameters in their order; `outputs`, `values` and `defaults` say what they are;
-    `more_arguments` maps the names of more numbers that the operator takes to int, float or bool. `grid`, `block`,
-    `shared_memory`, `cluster` and `cooperative` are what `Kernel.launch` takes, or functions. `backward`, `jvp` and
-    `vmap` are functions for JAX's transforms. The documentation of `cuda_wheel.jax` has an example and describes all of
-    them.
+    `name` appears in error messages and in compiled programs. `kernel` is a kernel or its name in `module`; or a
+    mapping to such from the element type of the first array, or from a tuple of the element types of the first few
+    arrays; or a function that returns the name of one of `kernels`. `variant` are the macros of a variant of the
+    module, or a function that returns them. `arguments` names the kernel's parameters in their order; `outputs`,
+    `values` and `defaults` say which of them are outputs, computed values, and arguments with a default.
+    `more_arguments` maps the names of numbers that the operator takes and the kernel does not to int, float or bool.
+    `grid`, `block`, `shared_memory`, `cluster` and `cooperative` are what `Kernel.launch` takes, or functions that
+    return it. `backward`, `jvp` and `vmap` are functions for JAX's transforms. The documentation of `cuda_wheel.jax`
+    has an example and describes all of them.
 
     Raises ArgumentError for a declaration that does not fit the kernel, ImageError if the module or a kernel is
     missing, and ImportError if JAX is not installed or older than 0.5.0. A call raises ArgumentError for arrays and
@@ -98,7 +99,12 @@ def operator(
 
 
 def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
-    """Return the kernels by the names of element types, such as "float32"."""
+    """Return `kernel`, a mapping from JAX's element types to kernels, with tuples of NumPy's names as keys:
+    ("float32",).
+
+    Anything but a mapping is returned as it is. Raises ArgumentError for a key that is no element type, and for two
+    equal keys.
+    """
     if not isinstance(kernel, Mapping) or isinstance(kernel, Kernel):
         return kernel
     found: dict[tuple[str, ...], Any] = {}
@@ -114,7 +120,8 @@ def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
 
 
 def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that users call; `jitted` takes the numbers, and then the arrays."""
+    """Return the function that users call, with the operator's signature. It calls `jitted` with a tuple of the
+    numbers, followed by the arrays."""
     inputs = roles.inputs
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature(
@@ -145,7 +152,8 @@ def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callabl
 
 
 def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any:
-    """Return a number as a static argument of JAX: a float as hexadecimal text, else a bool or an int."""
+    """Return a number as a static argument of JAX: a float as hexadecimal text, else a bool or an int. Raise
+    ArgumentError for a value that is not of the argument's type."""
     try:
         if argument.type == "Real":
             return float(value).hex()

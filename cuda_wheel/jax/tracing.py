@@ -45,40 +45,41 @@ class ArrayType(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """The launch of one call of an operator."""
+    """One launch of an operator's kernel, as it is written into a compiled program: all but the addresses of arrays."""
 
     operator: str
-    """Name of the operator in programs."""
+    """Name of the operator in compiled programs: "demo::swish", or "demo::swish#2" for the second of that name."""
     dtypes: tuple[str, ...]
-    """NumPy's names of the element types that choose the kernel; empty if there is one kernel."""
+    """NumPy's names of the element types that choose the kernel; empty if no element types do."""
     kernel: KernelIdentity
-    """Identity of the kernel, which an exported program must find where it runs."""
+    """Identity of the kernel; where an exported program runs, the operator must have a kernel of the same identity."""
     parameters: str
-    """C++ types of the kernel's parameters, which must be the same where an exported program runs; "" for a kernel that
-    is compiled when it is loaded."""
+    """C++ types of the kernel's parameters, which must be the same where an exported program runs; empty for a kernel
+    that is compiled when it is loaded."""
     inputs: Sequence[ArrayType]
     outputs: Sequence[ArrayType]
     aliases: Sequence[tuple[int, int]]
-    """0-based indices of an input and an output that share memory."""
+    """(0-based index of an input, 0-based index of an output) for each input that the kernel changes in place: both
+    arrays have the same memory."""
     arguments: Sequence[tuple[str, Any]]
-    """The kernel's arguments: ("input", 0-based index), ("output", 0-based index), ("value", number or vector), or
-    ("bytes", hexadecimal digits)."""
+    """The kernel's arguments, in order: ("input", 0-based index), ("output", 0-based index), ("value", number or
+    vector), or ("bytes", hexadecimal digits)."""
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     settings: dict[str, Any]
-    """Other arguments of `Kernel.launch`: name -> value."""
+    """Name of a setting of `Kernel.launch` besides grid and block, such as "shared_memory" -> its value."""
     name: str = ""
-    """Name of the kernel that a function returned; "" without one."""
+    """Name that the operator's function `kernel` returned; empty if no function chooses the kernel."""
     macros: Macros = ()
-    """Macros of the module's variant that holds the kernel; empty without one."""
+    """Macros of the module's variant that has the kernel, as (name, text); empty if there is none."""
 
     @property
     def choice(self) -> KernelChoice:
-        """The kernel among those of the operator."""
+        """Which of the operator's kernels is launched."""
         return KernelChoice(self.dtypes, self.name, self.macros)
 
     def text(self) -> str:
-        """Return the launch as text, in ASCII."""
+        """Return the launch as JSON text in ASCII, which `read` reads."""
         return json.dumps(self._asdict())
 
     @classmethod
@@ -93,21 +94,23 @@ class Launch(NamedTuple):
                 outputs=[ArrayType(*each) for each in launch.outputs],
                 kernel=KernelIdentity(*launch.kernel),
             )
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ArgumentError(f"the program's text of a launch is not cuda-wheel's: {error!r}") from None
 
 
 def varying_axes(jax: Any, array: Any) -> frozenset[str]:
-    """Return the axes over which an array differs; none outside of `shard_map`, or where that does not check."""
+    """Return the names of the mesh axes along which an array differs from device to device. Empty outside of
+    `shard_map`, and in one with `check_vma=False`."""
     type_ = jax.typeof(array) if hasattr(jax, "typeof") else None
     found: Iterable[str] = getattr(getattr(type_, "mat", type_), "varying", None) or getattr(type_, "vma", None) or ()
     return frozenset(found)
 
 
 def with_equal_axes(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = frozenset()) -> list[Any]:
-    """Return the arrays as ones that all differ over the same axes: those of any of them, and `axes`.
+    """Return the arrays, all marked as differing along the same mesh axes: those of any of them, and `axes`.
 
-    None stays None. The gradient of an array that was the same on all devices is summed over them, as JAX does.
+    None stays None. JAX then sums the gradient of an array that was the same on all devices over these axes, as it does
+    for its own functions.
     """
     axes = axes.union(*(varying_axes(jax, each) for each in arrays if each is not None))
     found = []
@@ -122,18 +125,24 @@ def with_equal_axes(jax: Any, arrays: Sequence[Any], axes: frozenset[str] = froz
 
 
 def unique_name(name: str, taken: Container[str]) -> str:
-    """Return an operator's name in programs: its own, or with a number where that is taken."""
+    """Return the name for a new operator in compiled programs: `name`, or with the first free number if it is taken
+    ("demo::swish#2")."""
     names = (name if number == 1 else f"{name}#{number}" for number in count(1))
     return next(each for each in names if each not in taken)
 
 
 def base_name(unique: str) -> str:
-    """Return an operator's name without the number that makes it unique in a process."""
+    """Return the name that an operator was made with, from its name in compiled programs: "demo::swish" from
+    "demo::swish#2"."""
     return unique.partition("#")[0]
 
 
 def json_argument(value: Any) -> tuple[str, Any]:
-    """Return a number, a vector's numbers or a struct as `Launch.arguments` has it; raise ArgumentError for others."""
+    """Return a number, a vector as a sequence of numbers, or the bytes of a struct in the form of `Launch.arguments`:
+    ("value", 3), ("bytes", "0000803f").
+
+    Raises ArgumentError for anything else.
+    """
     if hasattr(value, "dtype") and getattr(value, "shape", None) == ():
         if value.dtype.kind in "biufc":
             value = value.item()
@@ -156,7 +165,11 @@ def _frozen(value: Any) -> Any:
 
 
 class TracedOperator:
-    """An operator as JAX traces it."""
+    """Runs while JAX traces a call of an operator: computes shapes, values and the launch.
+
+    `call_handler` adds the launch to the program: it takes a `Launch`, the input arrays, and the shape and element type
+    of each result, and returns the results.
+    """
 
     def __init__(self, jax: Any, declaration: Declaration, call_handler: Callable[..., Any]) -> None:
         self._jax = jax
@@ -168,15 +181,19 @@ class TracedOperator:
             raise ArgumentError(f"{self._name}: the kernel writes nothing that the operator could return")
 
     def numbers(self, static: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the operator's numbers by name. A float is a static argument as text, since JAX compares these, and
-        0.0 == -0.0."""
+        """Return the operator's numbers, name -> value, from its static arguments, which have floats as hexadecimal
+        text.
+
+        JAX compares static arguments to find a compiled program, and as numbers 0.0 == -0.0.
+        """
         return {
             each.name: float.fromhex(value) if each.type == "Real" else value
             for each, value in zip(self._numbers, static, strict=True)
         }
 
     def run(self, static: tuple[Any, ...], *arrays: Any) -> Any:
-        """Return what the operator returns for these numbers and arrays, which are of its inputs' order."""
+        """Return the operator's result, one array or a tuple of several. `static` are the static arguments for its
+        numbers, `arrays` its array arguments in order."""
         known = self.numbers(static)
         for each, array in zip(self._roles.tensors, arrays, strict=True):
             if array is None and not each.has_default:
@@ -214,10 +231,10 @@ class TracedOperator:
         return found[0] if len(found) == 1 else tuple(found)
 
     def _results(self, inputs: dict[str, Any], known: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """Return the type of each array that the call returns, by name, and the aliases that `Launch` has.
+        """Return the arrays that the call returns, name -> shape and element type, and `Launch.aliases`.
 
-        The outputs are added to `known`. One whose function returns an array, to whose content the kernel adds, is
-        added to `inputs` too.
+        `inputs` and `known` map names to arrays and values. The outputs are added to `known`. If the function of an
+        output returns an array with content, for a kernel that adds to it, the array is added to `inputs` too.
         """
         results: dict[str, Any] = {}
         aliases: list[tuple[int, int]] = []
@@ -234,7 +251,8 @@ class TracedOperator:
         return results, aliases
 
     def _dtypes(self, known: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the element types that choose the kernel; raise ArgumentError if there is none for them."""
+        """Return NumPy's names of the element types that choose the kernel; raise ArgumentError if no kernel serves
+        them."""
         selecting = [each.name for each in self._roles.selecting[: self._kernels.count]]
         dtypes = tuple(self._type(name, known[name]).dtype for name in selecting)
         if dtypes not in self._kernels.accepted:
@@ -243,7 +261,12 @@ class TracedOperator:
         return dtypes
 
     def _choice(self, dtypes: tuple[str, ...], known: Mapping[str, Any]) -> KernelChoice:
-        """Return the choice of a kernel, by what the functions for it return; it depends on no array's content."""
+        """Return which kernel is launched, for these element types and what the functions `kernel` and `variant`
+        return.
+
+        `known` maps names of arguments and values to values. Raises ArgumentError if a function returns something that
+        depends on the content of an array.
+        """
         kernels = self._kernels
         name = "" if kernels.chooser is None else self._computed("kernel", kernels.chooser, known)
         variant = kernels.variant_chooser
@@ -255,7 +278,11 @@ class TracedOperator:
         return choice
 
     def _computed(self, what: str, value: Bound, known: Mapping[str, Any]) -> Any:
-        """Return a value that a launch needs; it cannot depend on an array's content."""
+        """Return a constant, or what a function returns for the values of its parameters in `known` (name -> value).
+
+        `what` names the value in messages. Raises ArgumentError if it depends on the content of an array, or on a
+        symbolic shape.
+        """
         found = _called(value, known)
         several = found.values() if isinstance(found, Mapping) else found
         for each in several if isinstance(found, (tuple, list, Mapping)) else (found,):
@@ -269,7 +296,8 @@ class TracedOperator:
         return found
 
     def _configuration(self, grid: Any, block: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of `Launch` that say what runs; raise ArgumentError for what is no number of blocks, ..."""
+        """Return the fields `grid`, `block` and `settings` of a `Launch`, checked; raise ArgumentError for a wrong
+        value."""
         checks: dict[str, Callable[[Any], Any]] = {
             "cluster": lambda value: dimensions(value, "cluster"),
             "shared_memory": lambda value: whole_number(value, "shared_memory", 0),
@@ -287,7 +315,12 @@ class TracedOperator:
     def _argument(
         self, name: str, inputs: list[str], results: list[str], value: Any, info: KernelInfo | None
     ) -> tuple[str, Any]:
-        """Return a kernel's argument as `Launch` has it; `value` is what was given or computed for it."""
+        """Return an argument of the kernel in the form of `Launch.arguments`.
+
+        `inputs` and `results` are the names of the arrays in the call; an argument `name` of neither has this `value`.
+        `info` is None for a kernel that is compiled when it is loaded. Raises ArgumentError for a value that the kernel
+        does not take.
+        """
         if name in results:
             return "output", results.index(name)
         if name in inputs:
@@ -321,8 +354,11 @@ class TracedOperator:
         return found
 
     def _checked_type(self, name: str, array: Any, info: KernelInfo | None) -> ArrayType:
-        """Return the type of an input or output that the kernel's parameter takes. Of a kernel that is compiled when it
-        is loaded, the handler checks that."""
+        """Return the element type and shape of an input or output; raise ArgumentError if the kernel's parameter does
+        not take it.
+
+        `info` is None for a kernel that is compiled when it is loaded; the handler then checks the element type.
+        """
         found = self._type(name, array)
         if info is None:
             return found
@@ -337,9 +373,10 @@ class TracedOperator:
 
 
 def _struct_argument(parameter: Parameter, value: Any) -> tuple[str, Any]:
-    """Return an argument as `Launch` has it: that of a struct, a vector or a complex number as its bytes.
+    """Return an argument in the form of `Launch.arguments`, for this parameter of the kernel.
 
-    Raises TypeError for what `Kernel.launch` would not take for these.
+    A struct, a vector or a complex number becomes ("bytes", hexadecimal digits). Raises TypeError for what
+    `Kernel.launch` does not take as one.
     """
     if argument_type(parameter) != "Struct" or is_machine_word(parameter):
         return json_argument(value)
@@ -348,5 +385,6 @@ def _struct_argument(parameter: Parameter, value: Any) -> tuple[str, Any]:
 
 
 def _called(value: Bound, known: Mapping[str, Any]) -> Any:
-    """Return a constant, or what a function returns for the values of its parameters."""
+    """Return the constant of `value`, or what its function returns for the values of its parameters in `known` (name ->
+    value)."""
     return value.value if value.names is None else value.value(*(known[name] for name in value.names))

@@ -16,13 +16,14 @@ from cuda_wheel.runtime.errors import ArgumentError
 __all__ = ["batched", "differentiable"]
 
 Run = Callable[..., Any]
-"""Function of an operator's numbers, as `TracedOperator.numbers` takes them, and of each array."""
+"""Function that runs an operator while JAX traces: it takes a tuple of static arguments for the numbers, as
+`TracedOperator.numbers` does, and then each array, None for one that is missing."""
 
 
 def batched(jax: Any, declaration: Declaration, traced: TracedOperator, rule: Any) -> Run:
     """Return `traced.run` with a rule for `jax.vmap`; `cuda_wheel.jax` describes `rule`.
 
-    Raises ArgumentError for a parameter that is none of its names.
+    Raises ArgumentError if a parameter of `rule` is not an input, `axis_size` or `batched_x` for an array x.
     """
     operator, _, roles, _ = declaration
     arrays = [each.name for each in roles.tensors]
@@ -64,7 +65,8 @@ def batched(jax: Any, declaration: Declaration, traced: TracedOperator, rule: An
 
 
 def _shapes(types: Any) -> str:
-    """Return (shape, element type) of one array or of several for a message."""
+    """Return the types of arrays for a message: "float32[2,3], int32[4]". `types` is (shape, element type), or a tuple
+    of such pairs."""
     several = types if types and isinstance(types[0], tuple) and isinstance(types[0][0], tuple) else [types]
     return ", ".join(f"{dtype}[{','.join(map(str, shape))}]" for shape, dtype in several)
 
@@ -72,10 +74,10 @@ def _shapes(types: Any) -> str:
 def differentiable(
     jax: Any, declaration: Declaration, traced: TracedOperator, run: Run, backward: Any, jvp: Any
 ) -> Run:
-    """Return `run` with derivatives, by one of `backward` and `jvp`, or both; `cuda_wheel.jax` describes them.
+    """Return `run` with derivatives by `backward`, `jvp` or both; `cuda_wheel.jax` describes the two functions.
 
-    Raises ArgumentError for an operator that changes inputs, whose names would mean two arrays; for an output whose
-    gradient `backward` does not name; and for an input whose tangent `jvp` does not name.
+    Raises ArgumentError for an operator that changes inputs, because an input's name would mean the array before and
+    after; for an output whose gradient `backward` does not name; and for an input whose tangent `jvp` does not name.
     """
     operator, _, roles, _ = declaration
     written = [each.name for each in roles.tensors if each.written]
@@ -88,7 +90,7 @@ def differentiable(
 
 
 class _Derivatives:
-    """The derivatives of an operator."""
+    """Differentiates an operator by the functions `backward`, `jvp` or both."""
 
     def __init__(
         self, jax: Any, declaration: Declaration, traced: TracedOperator, run: Run, backward: Any, jvp: Any
@@ -117,7 +119,7 @@ class _Derivatives:
             _refuse_missing(operator, "jvp", needed, self._jvp_names, "input")
 
     def function(self) -> Run:
-        """Return the operator with its derivatives."""
+        """Return the operator as a function that JAX differentiates."""
         if self._jvp is None:
             function = self._jax.custom_vjp(self._run, nondiff_argnums=(0,))
             # Not self._run: its gradient is asked for where the gradient is differentiated.
@@ -131,13 +133,17 @@ class _Derivatives:
         return dict(zip(names, result if len(self._roles.outputs) > 1 else (result,), strict=True))
 
     def _forward(self, function: Run, numbers: tuple[Any, ...], given: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
-        """Return what the operator returns, and the arrays that `backward` names: only these are kept."""
+        """Return the operator's result, and what reverse mode needs later: name -> array, for the arrays that
+        `backward` names."""
         result = function(numbers, *given)
         known = {**dict(zip(self._arrays, given, strict=True)), **self._named_outputs(self._roles.outputs, result)}
         return result, {name: known[name] for name in self._backward_names if name in known}
 
     def _differentiate(self, numbers: tuple[Any, ...], kept: dict[str, Any], cotangent: Any) -> tuple[Any, ...]:
-        """Return the gradients of the arrays, by `backward`."""
+        """Return a gradient, or None, for each input array, computed by `backward`.
+
+        `kept` are the arrays that `_forward` kept, `cotangent` is the gradient of the result: one array or a tuple.
+        """
         gradients = [f"grad_{output}" for output in self._roles.outputs]
         known = {**kept, **self._traced.numbers(numbers), **self._named_outputs(gradients, cotangent)}
         found = self._backward(*(known[name] for name in self._backward_names))
@@ -154,7 +160,8 @@ class _Derivatives:
     def _tangents(
         self, function: Run, numbers: tuple[Any, ...], primals: Sequence[Any], tangents: Sequence[Any]
     ) -> tuple[Any, Any]:
-        """Return what the operator returns, and its tangents: the rule of `jax.custom_jvp`."""
+        """Return the operator's result and the tangent of the result, given arrays and their tangents: the rule for
+        `jax.custom_jvp`."""
         result = function(numbers, *primals)
         outputs = self._named_outputs(self._roles.outputs, result)
         known = {**dict(zip(self._arrays, primals, strict=True)), **outputs}
@@ -166,7 +173,10 @@ class _Derivatives:
         return result, tuple(found) if len(outputs) > 1 else found[0]
 
     def _tangents_by_jvp(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
-        """Return the tangents of the outputs, by `jvp`, from those of the arrays."""
+        """Return the tangent of each output, computed by `jvp`.
+
+        `known` maps the names of inputs and outputs to arrays; `tangents` maps names such as "tangent_x" to arrays.
+        """
         values = {**known, **tangents, **self._traced.numbers(numbers)}
         found = self._jvp(*(values[name] for name in self._jvp_names))
         found = found if isinstance(found, (tuple, list)) else (found,)
@@ -178,7 +188,8 @@ class _Derivatives:
         return [self._checked_tangent(name, known[name], tangent) for name, tangent in zip(outputs, found, strict=True)]
 
     def _checked_tangent(self, name: str, output: Any, tangent: Any) -> Any:
-        """Return the tangent of an output, of the type that JAX expects; raise ArgumentError for another one."""
+        """Return the tangent of an output, in the form that JAX expects; raise ArgumentError if `jvp` returned one of
+        another shape or element type."""
         jax = self._jax
         if not self._has_tangents(output):
             return self._no_tangent(output)
@@ -200,13 +211,17 @@ class _Derivatives:
         return bool(self._jax.numpy.issubdtype(array.dtype, self._jax.numpy.inexact))
 
     def _no_tangent(self, array: Any) -> Any:
-        """Return the tangent of integers: JAX's zeros without a size."""
+        """Return the tangent of an array of integers: zeros of JAX's element type float0, which take no memory."""
         import numpy  # JAX needs it
 
         return numpy.zeros(array.shape, self._jax.dtypes.float0)
 
     def _linear_tangents(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
-        """Return the tangents of the outputs as a linear function of the others, which reverse mode can transpose."""
+        """Return the tangent of each output, computed by the primitive of `_linear_primitive`.
+
+        Forward mode evaluates it by `jvp`; reverse mode transposes it, which calls `backward`. The parameters are those
+        of `_tangents_by_jvp`.
+        """
         outputs = [*self._roles.outputs]
         inexact = [name for name in outputs if self._has_tangents(known[name])]
         with_tangents = [name for name in self._arrays if known[name] is not None and self._has_tangents(known[name])]
@@ -252,9 +267,10 @@ class _Derivatives:
 
 
 class _LinearMap:
-    """A function of arrays and of tangents, in which it is linear, and its transpose in these.
+    """A function of arrays and tangents that is linear in the tangents, and its transpose.
 
-    JAX keeps it in programs, so that it is compared by identity and holds no arrays.
+    `forward(arrays, tangents)` returns the tangents of outputs; `transposed(arrays, cotangents)` returns the gradients
+    of inputs. JAX keeps the object in programs, so that it is compared by identity and refers to no arrays.
     """
 
     def __init__(
@@ -266,7 +282,7 @@ class _LinearMap:
         self.forward = forward
         self.transposed = transposed
         self.count = count
-        """Number of the arrays, which are the first operands."""
+        """Number of arrays, which are the first operands; the tangents follow."""
 
     def __call__(self, *operands: Any) -> list[Any]:
         return self.forward(operands[: self.count], operands[self.count :])
@@ -274,7 +290,8 @@ class _LinearMap:
 
 @cache
 def _linear_primitive(jax: Any) -> Any:
-    """Return the primitive that evaluates a `_LinearMap`. Its operands are the arrays and the tangents.
+    """Return the JAX primitive that evaluates a `_LinearMap`, its parameter `map`; the operands are the arrays, then
+    the tangents.
 
     Source: JAX, "JAX Internals: primitives". `jax.custom_derivatives.linear_call` cannot be mapped by `vmap`, nor
     differentiated in the arrays.
@@ -344,7 +361,8 @@ def _linear_primitive(jax: Any) -> Any:
 
 
 def _names(operator: str, what: str, function: Any, known: set[str]) -> tuple[str, ...]:
-    """Return the names of a function's parameters; raise ArgumentError for what is no function, or has other names."""
+    """Return the names of a function's parameters; raise ArgumentError if `function` is no function, or has a parameter
+    that is not in `known`."""
     found = bound(f"{operator}: {what}", function, known).names
     if found is None:
         raise ArgumentError(f"{operator}: {what} must be a function, not {function!r}")
@@ -352,14 +370,19 @@ def _names(operator: str, what: str, function: Any, known: set[str]) -> tuple[st
 
 
 def _refuse_shared(operator: str, inputs: Sequence[str], names: Sequence[str], what: str) -> None:
-    """Raise ArgumentError for an argument of the operator that has a name with another meaning to `what`."""
+    """Raise ArgumentError if an input has one of `names`, which mean something else to the function `what`, as
+    "axis_size" does to "vmap"."""
     for name in inputs:
         if name in names:
             raise ArgumentError(f"{operator}: {name} is an argument, and has another meaning to {what}: rename it")
 
 
 def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequence[str], of: str) -> None:
-    """Raise ArgumentError if a derivative that counts, an `of`'s, is not named: it would be zero."""
+    """Raise ArgumentError if `names`, the parameters of the function `what`, lack one of the derivatives `needed`,
+    which would count as zero.
+
+    `what` is "backward" or "jvp", and `of` is "output" or "input": what the derivatives belong to.
+    """
     missing = [name for name in needed if name not in names]
     if missing:
         raise ArgumentError(
@@ -369,6 +392,7 @@ def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequ
 
 
 def _has_integers(kernels: KernelInstances, place: int) -> bool:
-    """Return whether the kernels' parameter in this place points to integers, whose gradients are nothing."""
+    """Return whether the kernels' parameter at this 0-based index points to integers or bools only, which have no
+    gradient."""
     types = [kernels.element_types(info.parameters[place]) for info in kernels.described]
     return all(found and all(name.startswith(("int", "uint", "bool")) for name in found) for found in types)

@@ -1,1 +1,1 @@
-"""What PyTorch's and JAX's operators are declared with."""
+"""Declarations of operators and the kernels that serve them: what PyTorch's and JAX's operators have in common."""

@@ -36,19 +36,21 @@ __all__ = [
     "gradient_names",
     "has_blocks",
     "launch_settings",
+    "names_of",
     "operator_arguments",
+    "why_no_name",
 ]
 
 
 class InputArgument(NamedTuple):
-    """An argument of the operator."""
+    """An argument of an operator, as callers pass it."""
 
     name: str
     type: str
-    """Kind of the parameter: "Pointer" or "Accessor" for an array, "Integer", "Real" or "bool". Arguments of an
-    operator that is a Python function may also be "Pointers", a list of arrays, or "Other", which no kernel takes."""
+    """Kind of the argument: "Pointer" or "Accessor" for an array, "Integer", "Real" or "bool" for a number. An operator
+    that is a Python function may also have "Pointers", a list of arrays, and "Other", which no kernel takes."""
     written: bool
-    """Whether the kernel writes the array."""
+    """Whether the kernel changes the array."""
     has_default: bool
     default: Any
     is_optional: bool = False
@@ -66,22 +68,23 @@ class OperatorArguments(NamedTuple):
     names: tuple[str, ...]
     """Names of all arguments, in the order of the kernel's parameters."""
     accessors: tuple[str, ...]
-    """Names of the arguments that are accessors."""
+    """Names of the kernel's arguments that are packed accessors of PyTorch tensors, passed by value."""
     inputs: tuple[InputArgument, ...]
-    """Arguments of the operator, in its order: those with defaults come last."""
+    """Arguments of the operator, in the order of its signature: those with defaults come last."""
     outputs: Mapping[str, Bound]
-    """Output -> what makes it: a function, or the None with the name of the input that it is like."""
+    """Name of an output -> the function that makes it, or (None, (name,)) if it is like the input of this name."""
     values: Mapping[str, Bound]
-    """Value -> what computes it, in the order of computation."""
+    """Name of a computed value -> its constant or function, in the order of computation."""
 
     @property
     def tensors(self) -> list[InputArgument]:
-        """The arguments that are arrays."""
+        """The inputs that are arrays."""
         return [each for each in self.inputs if each.type in ARRAYS]
 
     @property
     def selecting(self) -> list[InputArgument]:
-        """The arrays without a default. The first ones choose the kernel, and the very first the GPU."""
+        """The input arrays without a default. The element types of the first ones choose the kernel; the first one
+        chooses the GPU."""
         return [each for each in self.tensors if not each.has_default]
 
 
@@ -93,7 +96,7 @@ class Declaration(NamedTuple):
     kernels: KernelInstances
     arguments: OperatorArguments
     launching: Mapping[str, Bound]
-    """Argument of `Kernel.launch`, such as "grid" -> constant or function."""
+    """Name of a setting of `Kernel.launch`, such as "grid" -> its constant or function."""
 
 
 def declared(
@@ -110,11 +113,12 @@ def declared(
     variant: Any = None,
     more_arguments: Mapping[str, type] = {},
 ) -> Declaration:
-    """Return the declaration of an operator from what `operator` of a framework takes.
+    """Return the checked declaration of an operator.
 
-    `KernelInstances` describes `kernels` and `variant`; functions among them may name what values may name, and all
-    values. Raises ArgumentError for a declaration that does not fit the kernels, and ImageError if the module or a
-    kernel is missing.
+    The parameters are those of `cuda_wheel.torch.operator` and `cuda_wheel.jax.operator`; `launching` has the settings
+    of `Kernel.launch` by name. If `kernel` or `variant` is a function, its parameters are names of inputs and values.
+    Raises ArgumentError for a declaration that does not fit the kernels, and ImageError if the module or a kernel is
+    missing.
     """
     if not isinstance(name, str):
         raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
@@ -143,8 +147,8 @@ def operator_arguments(
 
     `more_arguments` maps the names of numbers that the operator takes and the kernel does not to int, float or bool.
     """
-    names = _names(operator, "arguments", arguments)
-    read_only = _names(operator, "read_only", read_only)
+    names = names_of(operator, "arguments", arguments)
+    read_only = names_of(operator, "read_only", read_only)
     mappings = {"outputs": outputs, "values": values, "defaults": defaults, "more_arguments": more_arguments}
     for what, mapping in mappings.items():
         if not isinstance(mapping, Mapping):
@@ -174,7 +178,7 @@ def _inputs(
     defaults: Mapping[str, Any],
     read_only: Sequence[str],
 ) -> Iterator[InputArgument]:
-    """Yield the arguments of the operator that are parameters of the kernel, in its order."""
+    """Yield the arguments of the operator that are parameters of the kernel, in the kernel's order."""
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         cpp = parameter.cpp_or_ptx_type
         if name in outputs and (type_ not in ARRAYS or not written):
@@ -187,8 +191,11 @@ def _inputs(
         yield InputArgument(name, type_, is_written, name in defaults, default, is_optional)
 
 
-def _names(operator: str, what: str, given: Any) -> tuple[str, ...]:
-    """Return names that are given as one string or as several; raise ArgumentError for anything else."""
+def names_of(operator: str, what: str, given: Any) -> tuple[str, ...]:
+    """Return names given as one string ("x, y" or "x y") or as several strings; raise ArgumentError for anything else.
+
+    `what` is the setting with the names, in messages.
+    """
     if isinstance(given, str):
         return tuple(given.replace(",", " ").split())
     names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, bytes) else (given,)
@@ -199,11 +206,12 @@ def _names(operator: str, what: str, given: Any) -> tuple[str, ...]:
 
 
 _NUMBERS = {int: "Integer", float: "Real", bool: "bool"}
-"""Type of an argument that the kernel does not take -> type that stubs give a number."""
+"""Python type of a number in `more_arguments` -> its `InputArgument.type`."""
 
 
 def _more_arguments(operator: str, more: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[InputArgument]:
-    """Return the arguments of the operator that the kernel does not take."""
+    """Return the arguments of the operator that the kernel does not take; raise ArgumentError for one that is no int,
+    float or bool."""
     found = []
     for name, kind in more.items():
         type_ = _NUMBERS.get(kind) if isinstance(kind, type) else None
@@ -223,9 +231,10 @@ def _bound_values(
     inputs: Iterable[InputArgument],
     types: Mapping[str, str],
 ) -> dict[str, Bound]:
-    """Return what computes each value: a constant, or a function of inputs and of the values before it.
+    """Return the constant or function of each computed value by name, in the order of `values`.
 
-    `types` are those of the kernel's parameters by name. The constant None is a null pointer.
+    A function's parameters are names of inputs and of values before it. `types` maps the names of the kernel's
+    parameters to types such as "Pointer" and "Integer". The constant None is a null pointer.
     """
     known = {each.name for each in inputs}
     found = {}
@@ -240,7 +249,11 @@ def _bound_values(
 
 
 def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, type_: str, is_read_only: bool) -> None:
-    """Raise ArgumentError if the type of a kernel's parameter does not say what an operator's argument of it is."""
+    """Raise ArgumentError if a kernel's parameter cannot be an argument of the operator.
+
+    It must be an array or a number. If the manifest has no C++ type for it, only `read_only` says that the kernel does
+    not write the array.
+    """
     if type_ not in (*ARRAYS, "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
         raise ArgumentError(
             f"{operator}: {name} is {parameter.cpp_or_ptx_type} in {kernel}, which does not tell what to pass: compute "
@@ -255,9 +268,10 @@ def _check_names(
     given: Mapping[str, Sequence[str]],
     more: Sequence[str],
 ) -> None:
-    """Raise ArgumentError for names that cannot be those of arguments, and for others in the settings.
+    """Raise ArgumentError for a name that no argument can have, and for a setting that names no argument.
 
-    `names` are those of the kernel's parameters, `more` those of the arguments that it does not take.
+    `names` are the names of the kernel's parameters, of which there must be as many as parameters; `more` are those of
+    `more_arguments`. `given` maps settings, such as "outputs", to the names in them.
     """
     if len(names) != len(kernels.kinds):
         types = ", ".join(parameter.cpp_or_ptx_type for parameter in kernels.parameters)
@@ -273,14 +287,15 @@ def _check_names(
     outputs, values, defaults = given["outputs"], given["values"], given["defaults"]
     for place, name in enumerate((*names, *more)):
         where = "arguments" if place < len(names) else "more_arguments"
-        if wrong := _why_no_name(name, (*names, *more)):
+        if wrong := why_no_name(name, (*names, *more)):
             raise ArgumentError(f"{operator}: {name!r} in {where} {wrong}")
         if name in defaults and (name in outputs or name in values):
             raise ArgumentError(f"{operator}: defaults names {name!r}, which is no argument of the operator")
 
 
-def _why_no_name(name: Any, names: Sequence[Any]) -> str:
-    """Return why this cannot be the name of one argument among others; "" if it can."""
+def why_no_name(name: Any, names: Sequence[Any]) -> str:
+    """Return why `name` cannot be the name of one argument or output among `names`, which include it: the end of a
+    sentence such as "is a keyword of Python". Return "" if it can."""
     if isinstance(name, str) and iskeyword(name):
         return "is a keyword of Python"
     if not isinstance(name, str) or not name.isidentifier() or names.count(name) > 1:
@@ -290,9 +305,9 @@ def _why_no_name(name: Any, names: Sequence[Any]) -> str:
 
 
 def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:
-    """Return the default of an argument: None or a number of Python. Raises ArgumentError for one of another type.
+    """Return the default of an argument, checked: None for a pointer, else a Python number.
 
-    `cpp` is the argument's type in messages.
+    `cpp` is the argument's type in messages. Raises ArgumentError for a default of another type.
     """
     if type_ == "Accessor":
         raise ArgumentError(f"{operator}: {name} is an accessor, which has no default: it cannot be None")
@@ -302,7 +317,8 @@ def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:
 
 
 def _number(what: str, type_: str, value: Any) -> Any:
-    """Return a number of Python of a type such as "Real"; raise ArgumentError for anything else."""
+    """Return `value` as a Python number of the type "Integer", "Real" or "bool"; raise ArgumentError if it is none.
+    `what` is its name in the message."""
     try:
         if type_ == "Real":
             if isinstance(value, (str, bytes)):
@@ -318,10 +334,11 @@ def _number(what: str, type_: str, value: Any) -> Any:
 
 
 def launch_settings(operator: str, roles: OperatorArguments, settings: Mapping[str, Any]) -> dict[str, Bound]:
-    """Return what each launch is given besides the arguments, without what `Kernel.launch` does by itself.
+    """Return the settings of each launch, name -> constant or function, without those that equal `Kernel.launch`'s
+    defaults.
 
-    `settings` are named as by `Kernel.launch`. Raises ArgumentError for a function of what the operator does not have,
-    and for a constant that no launch takes.
+    `settings` are named as by `Kernel.launch`. Raises ArgumentError for a function with a parameter that names nothing
+    of the operator, and for a constant that `Kernel.launch` does not take.
     """
     known = {*roles.names, *(each.name for each in roles.inputs)}
     return {
@@ -332,7 +349,8 @@ def launch_settings(operator: str, roles: OperatorArguments, settings: Mapping[s
 
 
 def _constant(operator: str, name: str, value: Any) -> Any:
-    """Return a setting of launches that is no function; raise ArgumentError for what is none."""
+    """Return a launch setting that is a constant, checked; raise ArgumentError for one that `Kernel.launch` does not
+    take."""
     if name in ("grid", "block", "cluster"):
         sizes = dimensions(value, f"{operator}: {name}")
         return sizes if is_sequence(value) else sizes[0]
@@ -342,7 +360,7 @@ def _constant(operator: str, name: str, value: Any) -> Any:
 
 
 def has_blocks(operator: str, grid: Any) -> bool:
-    """Return whether there is anything to launch: no size of the grid is 0, as it may be for empty arrays.
+    """Return whether there is anything to launch: False if a size of the grid is 0, as for empty arrays.
 
     Raises ArgumentError for what is no grid, such as the None of a function without `return`, and True or False.
     """
@@ -355,7 +373,8 @@ def has_blocks(operator: str, grid: Any) -> bool:
 
 
 def gradient_names(operator: str, inputs: Iterable[InputArgument], outputs: Iterable[str]) -> list[str]:
-    """Return the names of the outputs' gradients; raise ArgumentError for an input that has such a name."""
+    """Return the names of the outputs' gradients, such as "grad_y"; raise ArgumentError for an input that has one of
+    these names."""
     names = [f"grad_{output}" for output in outputs]
     for each in inputs:
         if each.name in names:
@@ -368,7 +387,11 @@ def gradient_names(operator: str, inputs: Iterable[InputArgument], outputs: Iter
 def _output(
     operator: str, name: str, output: str | Callable[..., Any], known: set[str], arrays: Sequence[str]
 ) -> Bound:
-    """Return how an output is made: like one of the arrays, or by a function of known names."""
+    """Return how an output is made: like an input array, or by a function.
+
+    `known` are the names that the function's parameters may have, `arrays` the input arrays that are always passed.
+    Raises ArgumentError for anything else.
+    """
     if not isinstance(output, str):
         made = bound(f"{operator}: the output {name}", output, known)
         if made.names is not None:

@@ -25,7 +25,6 @@ from cuda_wheel.runtime.manifest import (
     without_spaces,
 )
 from cuda_wheel.runtime.module import ByName, Kernel, Module
-from cuda_wheel.runtime.parts.source_hook import source_hook
 
 __all__ = [
     "ARRAYS",
@@ -37,19 +36,19 @@ __all__ = [
     "accessor_of",
     "bound",
     "pointer_of",
+    "read_manifest",
 ]
 
-
 DIGEST = 32
-"""Number of hexadecimal digits of `KernelIdentity.digest`."""
+"""Number of hexadecimal digits in `KernelIdentity.digest`."""
 
 ParameterKind = tuple[str, bool]
-"""Type that stubs give a kernel's parameter, such as "Pointer" or "Integer", or "Accessor"; and whether the kernel may
-write through it."""
+"""(type, may be written) of a kernel's parameter: the type is the one in stubs, such as "Pointer" or "Integer", or
+"Accessor" for a packed accessor of PyTorch; the bool is True if the kernel may write to the array."""
 
 
 ARRAYS = ("Pointer", "Accessor")
-"""The types of `ParameterKind` whose arguments are arrays: a pointer to one, or an accessor of one by value."""
+"""Types in `ParameterKind` of parameters that take an array: by its address, or as an accessor passed by value."""
 
 
 class Bound(NamedTuple):
@@ -64,8 +63,8 @@ class Bound(NamedTuple):
 def bound(what: str, value: Any, known: Iterable[str] | None) -> Bound:
     """Return a function with the names of its parameters, which say what it takes, or any other value as a constant.
 
-    Raises ArgumentError for a parameter that is not in `known` (None: any name), and for one without a place, such as
-    `*x`.
+    `what` is the subject of messages. Raises ArgumentError for a parameter that is not in `known` (None: any name), and
+    for one that is not passed by position, such as `*x`.
     """
     if not callable(value):
         return Bound(value, None)
@@ -87,49 +86,50 @@ def bound(what: str, value: Any, known: Iterable[str] | None) -> Bound:
 
 
 class KernelIdentity(NamedTuple):
-    """Identity of a kernel across processes."""
+    """Identity of a kernel that is the same in all processes, by which exported programs find it."""
 
     module: str
-    """Name of the module, with its variant."""
+    """Name of the module with the macros of its variant: "demo.update[NUM_MODES=4]"."""
     symbol: str
-    """Lowered name of the kernel; the name expression of an instance that is compiled when it is loaded."""
+    """Mangled name of the kernel; of a template instance that is compiled when it is loaded, its C++ name:
+    "scale<3>"."""
     digest: str
-    """First digits of the SHA-256 of the fatbin; of the loaded image for a module that was linked here or is of no
-    wheel; of the sources, for what is compiled from them when it is loaded."""
+    """First digits of a SHA-256: of the module's fatbin; of the loaded image, if the module was linked on this machine
+    or comes from no wheel; of the sources in the wheel, for a kernel that is compiled from them when it is loaded."""
 
 
 class KernelChoice(NamedTuple):
-    """Which of an operator's kernels a call runs; `KernelInstances.choice` returns it. Equal choices run one kernel."""
+    """Which of an operator's kernels a call runs; made by `KernelInstances.choice`. Equal choices run the same
+    kernel."""
 
     dtypes: tuple[Any, ...] = ()
-    """Element types of the arrays that choose; empty if none do."""
+    """Element types of the arrays that choose the kernel; empty if no element types do."""
     name: str = ""
-    """Name that the function `kernel` returned; "" without one."""
+    """Name that the function `kernel` returned; empty if no function chooses the kernel."""
     macros: Macros = ()
-    """Macros of the module's variant; empty without one."""
+    """Macros of the module's variant, as (name, text); empty if there is none."""
 
 
 class _Found(NamedTuple):
     """What is known about a chosen kernel before it is loaded."""
 
     name: str
-    """Name by which it is loaded."""
+    """Name by which the kernel is looked up in its module."""
     info: KernelInfo | None
-    """None if it is compiled when it is loaded."""
+    """Entry of the kernel in the manifest; None if it is compiled when it is loaded."""
     identity: KernelIdentity
     kernel: Kernel | None
-    """The kernel, if the declaration has it and not its name."""
+    """The kernel, if the declaration was given a loaded one; None if it was given a name."""
 
 
 class KernelInstances:
-    """The kernels of an operator.
+    """The kernels of an operator, and the choice of the one that a call runs.
 
-    `kernel` is what `operator` takes: a kernel or its name in `module`, or a mapping from element types to such; or a
-    function of the operator's inputs and values, which returns the name of one of `kernels`. `kernels` is a list of
-    names, patterns and kernels, or one pattern. `variant` are the macros of a variant of the module, or a function that
-    returns them.
+    `kernel` is a kernel or its name in `module`; a mapping from element types to such; or a function of the operator's
+    inputs and values that returns the name of one of `kernels`. `kernels` is a list of names, patterns and kernels, or
+    one pattern. `variant` are the macros of a variant of the module, or a function that returns them.
 
-    Whoever runs an operator asks in each call, or for each new combination of these values:
+    An operator asks in each call, or once for each combination of element types, name and macros:
 
         choice = kernels.choice(dtypes, name, macros)   # what chooser and variant_chooser returned, if there are such
         info = kernels.chosen(choice)                   # to check the arrays' element types; it needs no GPU
@@ -139,45 +139,48 @@ class KernelInstances:
     """
 
     chooser: Bound | None
-    """Function that returns the name of the kernel, with the names of its parameters; None if there is none."""
+    """Function `kernel` that returns the name of the kernel, with the names of its parameters; None if `kernel` is not
+    a function."""
     variant_chooser: Bound | None
-    """Function that returns the macros of the module's variant, with the names of its parameters; None if there is
-    none."""
+    """Function `variant` that returns the macros of the module's variant, with the names of its parameters; None if
+    `variant` is not a function."""
 
     def __init__(
         self, operator: str, kernel: Any, module: str | None, kernels: Any = None, variant: Any = None
     ) -> None:
-        """Raises ArgumentError for what is no kernel, or if the kernels' parameters differ in kind; ImageError if the
-        module or a kernel of it is missing."""
+        """Raise ArgumentError for what is no kernel, or if the kernels' parameters differ in kind; ImageError if the
+        module or one of the kernels is missing."""
         self._operator = operator
         self._module = module
         self.chooser = bound(f"{operator}: kernel", kernel, None) if callable(kernel) else None
         self.variant_chooser = bound(f"{operator}: variant", variant, None) if callable(variant) else None
-        self._macros = () if variant is None or self.variant_chooser else self._checked_macros(variant)
+        self._macros = () if variant is None or self.variant_chooser else self.checked_macros(variant)
         given = kernel if isinstance(kernel, Mapping) and not isinstance(kernel, Kernel) else {(): kernel}
         self._given = {key if isinstance(key, tuple) else (key,): value for key, value in given.items()}
         counts = {len(dtypes) for dtypes in self._given}
         if len(counts) != 1:
             raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
         self.count = counts.pop()
-        """Number of arrays whose element types choose the kernel; 0 if there is one kernel, or a function."""
+        """Number of arrays whose element types choose the kernel; 0 for a single kernel, or if a function chooses."""
         self._list = self._checked_list(kernels)
         self._check_given(variant)
         self._manifests: dict[Macros, Manifest | None] = {}
         self._choices: dict[KernelChoice, _Found] = {}
         self._base = None if module is None else self._base_manifest()
-        """Manifest of the module, or of one of its variants, from which the parameters are read."""
+        """Manifest from which the kernels' parameters are read, of the module or one of its variants; None without a
+        module."""
         manifests = [each.module.manifest for each in (*self._given.values(), *self._list) if isinstance(each, Kernel)]
         manifests += [self._base] if self._base else []
         self.long_size = long_size(manifests[0])
         """Size of a `long` in the kernels' code, in bytes; None if it is not known."""
         self.infos = {} if self.chooser else {key: self._described(each) for key, each in self._given.items()}
-        """Element types -> the kernel's entry in the manifest; empty if a function names the kernel."""
+        """Tuple of element types -> manifest entry of their kernel; () for a single kernel. Empty if a function names
+        the kernel."""
         self.described = self._listed(self._base, needs_all=True) if self.chooser else list(self.infos.values())
-        """Entries of all kernels that the declaration names, in one variant."""
+        """Manifest entries of all kernels that the declaration lists, in one variant of the module."""
         first = self.described[0]
         self.kinds = [_kind(parameter) for parameter in first.parameters]
-        """Kinds of the parameters, which all kernels have in common."""
+        """Kind of each parameter, in order; the same for all kernels."""
         self.parameters = first.parameters
         self.name = first.name
         self._parameter_list = first.parameter_list
@@ -186,30 +189,31 @@ class KernelInstances:
 
     @property
     def accepted(self) -> list[tuple[Any, ...]]:
-        """The element types that have a kernel."""
+        """The tuples of element types that have a kernel."""
         return list(self._given)
 
     def element_types(self, parameter: Parameter) -> set[str] | None:
-        """Return the element types, by NumPy's names, of the arrays that a pointer may point to; None for all."""
+        """Return NumPy's names of the element types of arrays that a parameter takes; None if it takes any array."""
         pointer = pointer_of(parameter)
         return element_types(pointee(pointer)[0], self.long_size) if pointer else None
 
     def choice(self, dtypes: tuple[Any, ...] = (), name: Any = "", macros: Any = None) -> KernelChoice:
-        """Return the choice of a kernel for arrays of these element types.
+        """Return which kernel runs for arrays of these element types.
 
-        `name` is what the function `chooser` returned, `macros` what `variant_chooser` returned; leave out what has no
-        function. Raises ArgumentError for what is no name, or no macros.
+        `name` is what the function `chooser` returned, `macros` what `variant_chooser` returned; leave out the result
+        of a chooser that is None. Raises ArgumentError for a result that is no name, or no mapping of macros.
         """
         if self.chooser is not None and not (isinstance(name, str) and name):
             raise ArgumentError(f"{self._operator}: kernel must return the name of a kernel, not {name!r}")
-        chosen = self._macros if self.variant_chooser is None else self._checked_macros(macros)
+        chosen = self._macros if self.variant_chooser is None else self.checked_macros(macros)
         return KernelChoice(dtypes, name, chosen)
 
     def chosen(self, choice: KernelChoice) -> KernelInfo | None:
-        """Return the entry of the chosen kernel in the manifest; None if it is compiled when it is loaded.
+        """Return the manifest entry of the chosen kernel; None if it is compiled when it is loaded.
 
-        That happens only in modules with `specialize = true`. Raises ArgumentError for a name that `kernels` does not
-        list, for a variant that the module does not have, and for a kernel with parameters of other kinds.
+        Only modules with `specialize = true` have kernels that are compiled then. Raises ArgumentError for a name that
+        `kernels` does not list, for a variant that the module does not have, and for a kernel with parameters of other
+        kinds.
         """
         return self._found(choice).info
 
@@ -282,8 +286,11 @@ class KernelInstances:
             raise ArgumentError(f"{operator}: kernels lists no kernel")
         return found
 
-    def _checked_macros(self, macros: Any) -> Macros:
-        """Return macros as their names and texts; raise ArgumentError for what is no mapping to numbers and strings."""
+    def checked_macros(self, macros: Any) -> Macros:
+        """Return a mapping of macros as sorted pairs (name, text): (("NUM_MODES", "4"),) for {"NUM_MODES": 4}.
+
+        Raises ArgumentError for what is no mapping, and for a value that is neither a number nor a string.
+        """
         if not isinstance(macros, Mapping):
             raise ArgumentError(f"{self._operator}: variant must be a mapping of macros, not {macros!r}")
         found = {}
@@ -308,23 +315,16 @@ class KernelInstances:
     # --- manifests -------------------------------------------------------------------------------------
 
     def _read(self, macros: Macros) -> Manifest:
-        """Return the manifest of a variant, from a wheel or compiled now. It may be for other GPUs than this
-        machine's."""
-        module = self._module
-        assert module is not None
-        try:
-            return files_and_manifest(module, None, dict(macros), needs_gpu=False)[1]
-        except CudaWheelError as error:
-            hook = source_hook()
-            if hook is None or not isinstance(error, hook.ToolchainError):
-                raise
-            raise type(error)(
-                f"{self._operator}: {module} lies in a source tree and has no images, so it must be compiled to know "
-                f"the parameters of its kernels: {error}"
-            ) from error
+        """Return the manifest of the variant with these macros; see `read_manifest`."""
+        assert self._module is not None
+        return read_manifest(self._module, dict(macros), f"{self._operator}: ")
 
     def _base_manifest(self) -> Manifest:
-        """Return the manifest with the parameters: of the variant, or if that is chosen or compiled later, of any."""
+        """Return the manifest from which the kernels' parameters are read.
+
+        It is that of the declared variant. If a function chooses the variant, or the declared one is compiled when it
+        is loaded, it is that of the module's first variant.
+        """
         if self.variant_chooser is None:
             return self._manifest(self._macros) or self._any_variant()
         manifest = self._any_variant()
@@ -333,7 +333,7 @@ class KernelInstances:
         return manifest
 
     def _any_variant(self) -> Manifest:
-        """Return the manifest of the first variant; that of the module, if it has no variants."""
+        """Return the manifest of the module's first variant, or that of the module if it has no variants."""
         try:
             return self._read(())
         except UnknownVariantError as error:
@@ -360,7 +360,7 @@ class KernelInstances:
     # --- finding a kernel ------------------------------------------------------------------------------
 
     def _described(self, kernel: Any) -> KernelInfo:
-        """Return the entry of a kernel, or of a name in the module."""
+        """Return the manifest entry of a kernel, which is given itself or by its name in the module."""
         if isinstance(kernel, Kernel):
             return kernel.info
         assert self._base is not None, "the constructor checked it"
@@ -370,9 +370,10 @@ class KernelInstances:
         return ByName(self._module or self._operator, "kernel", infos, lambda info: info, UnknownKernelError)
 
     def _listed(self, manifest: Manifest | None, needs_all: bool = False) -> list[KernelInfo]:
-        """Return the entries of the kernels that `kernels` lists, in a variant.
+        """Return the manifest entries of the kernels that `kernels` lists, in the variant with this manifest.
 
-        Raises UnknownKernelError or ArgumentError for what lists nothing, if the declaration `needs_all`.
+        With `needs_all`, raises UnknownKernelError for a name that the variant does not have, and ArgumentError for a
+        pattern that matches no kernel.
         """
         found: dict[str, KernelInfo] = {}
         for each in self._list:
@@ -393,7 +394,8 @@ class KernelInstances:
         return list(found.values())
 
     def _matching(self, text: str, manifest: Manifest) -> Sequence[KernelInfo]:
-        """Return the entries of the kernels that have a name, or else match a pattern in any spacing."""
+        """Return the entries of the kernels with a name; if there are none, of those whose names match it as a pattern,
+        spaces aside."""
         found = self._named(manifest.kernels).matches(text)
         if found or not set(text) & set("*?["):
             return found
@@ -430,7 +432,12 @@ class KernelInstances:
         return self._find_listed(given, manifest, choice.macros)
 
     def _find_listed(self, name: str, manifest: Manifest | None, macros: Macros) -> _Found:
-        """Return what is known about the kernel of this name, which `kernels` lists or which is compiled later."""
+        """Return what is known about the kernel of this name, which `kernels` lists or which is compiled when it is
+        loaded.
+
+        `manifest` is None for a variant that is compiled when it is loaded. Raises ArgumentError for any other name,
+        and for a name of several kernels.
+        """
         listed = self._listed(manifest or self._base)
         infos = self._named(listed).matches(name)
         if len(infos) > 1:
@@ -448,7 +455,8 @@ class KernelInstances:
         raise ArgumentError(self._unlisted(name, manifest, listed, is_template))
 
     def _unlisted(self, name: str, manifest: Manifest | None, listed: Sequence[KernelInfo], is_template: bool) -> str:
-        """Return the message for a name that `kernels` does not list."""
+        """Return the message for a name that `kernels` does not list; `listed` are the entries of those that it
+        does."""
         nearest = get_close_matches(name, [info.name for info in listed], n=3, cutoff=0)
         help = ""
         if manifest is not None and self._named(manifest.kernels).matches(name):
@@ -461,8 +469,10 @@ class KernelInstances:
         )
 
     def _of_module(self, name: str, info: KernelInfo | None, manifest: Manifest | None, macros: Macros) -> _Found:
-        """Return what is known about a kernel of the module; `manifest` is None for a variant that is compiled when it
-        is loaded, and `info` for an instance that is."""
+        """Return what is known about a kernel of the module.
+
+        `manifest` is None for a variant that is compiled when it is loaded, `info` for a template instance that is.
+        """
         assert self._base is not None and self._module is not None
         if manifest is not None and info is not None:
             identity = KernelIdentity(manifest.full_name, info.symbol, manifest.fatbin_sha256[:DIGEST])
@@ -472,6 +482,26 @@ class KernelInstances:
         digest = carried.sha256 if carried is not None and carried.size else self._base.fatbin_sha256
         identity = KernelIdentity(full_name(self._module, macros), name, digest[:DIGEST])
         return _Found(name, None, identity, None)
+
+
+def read_manifest(module: str, macros: Mapping[str, Any], prefix: str = "") -> Manifest:
+    """Return the manifest of a module's variant with these macros, from a wheel or compiled now.
+
+    It may be for other GPUs than this machine's. Raises what `files_and_manifest` raises; the error for a source tree
+    without a toolchain begins with `prefix`, and says why the module must be compiled.
+    """
+    try:
+        return files_and_manifest(module, None, macros, needs_gpu=False)[1]
+    except CudaWheelError as error:
+        from cuda_wheel.runtime.parts.source_hook import source_hook  # only for an error
+
+        hook = source_hook()
+        if hook is None or not isinstance(error, hook.ToolchainError):
+            raise
+        raise type(error)(
+            f"{prefix}{module} lies in a source tree and has no images, so it must be compiled to know the parameters "
+            f"of its kernels: {error}"
+        ) from error
 
 
 def _keywords(macros: Macros) -> dict[str, Any]:
@@ -485,7 +515,8 @@ def _of_kernel(kernel: Kernel) -> _Found:
 
 
 def _digest(module: Module) -> str:
-    """Return the SHA-256 of a loaded module's fatbin; of its image if it was linked here or is of no wheel."""
+    """Return the SHA-256 of a loaded module's fatbin; of its image, if it was linked on this machine or comes from no
+    wheel."""
     is_of_wheel = module.link is None and module.manifest.fatbin_sha256
     return module.manifest.fatbin_sha256 if is_of_wheel else module.image.sha256
 
@@ -498,7 +529,8 @@ def _kind(parameter: Parameter) -> ParameterKind:
 
 
 def accessor_of(parameter: Parameter) -> Any:
-    """Return what the type of a parameter says if it is a packed accessor of PyTorch; else None. See `by_value`."""
+    """Return the element type and dimensions of a parameter that is a packed accessor of PyTorch; None for any other
+    parameter. See `by_value.accessor_of`."""
     if not is_by_value(parameter):
         return None
     from cuda_wheel.runtime.parts import by_value  # few kernels have such parameters
@@ -507,6 +539,6 @@ def accessor_of(parameter: Parameter) -> Any:
 
 
 def pointer_of(parameter: Parameter) -> str:
-    """Return the C++ type of a pointer, or that of the pointer in an accessor; "" if it is not known."""
+    """Return the C++ type of a pointer, or of the pointer inside an accessor; empty if the manifest has no C++ type."""
     accessor = accessor_of(parameter)
     return str(accessor.pointer) if accessor else parameter.cpp

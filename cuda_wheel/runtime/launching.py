@@ -77,7 +77,16 @@ if TYPE_CHECKING:
         def launch(self) -> Callable[..., None]: ...
 
 
-__all__ = ["Configuration", "Launcher", "Slot", "allow_block", "converter_for", "launcher_of"]
+__all__ = [
+    "Configuration",
+    "Launcher",
+    "Slot",
+    "allow_block",
+    "converter_for",
+    "launcher_of",
+    "wrong_argument_text",
+    "wrong_count_text",
+]
 
 
 class Configuration(NamedTuple):
@@ -318,19 +327,32 @@ class Launcher:
         """Return the error that says which argument is wrong, and why; None if these converters accept all."""
         info = self._kernel.info
         if len(args) != len(info.parameters):
-            takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
-            return ArgumentError(f"{info.name} takes {takes}, ({info.parameter_list}), but got {len(args)}")
+            return ArgumentError(wrong_count_text(info, len(args)))
         device = current_device() if self._several else None
-        for index, (parameter, converter, value) in enumerate(zip(info.parameters, converters, args, strict=True)):
+        for index, (converter, value) in enumerate(zip(converters, args, strict=True)):
             try:
                 converted(converter, value, device)
             except DriverError as reason:
                 return reason
             except Exception as reason:
-                out_of_range = isinstance(reason, (struct.error, OverflowError))
-                text = f"{value_text(value)} is out of range" if out_of_range else str(reason) or repr(reason)
-                return ArgumentError(f"{info.name}, argument {index + 1} ({parameter.cpp_or_ptx_type}): {text}")
+                return ArgumentError(wrong_argument_text(info, index, value, reason))
         return None
+
+
+def wrong_count_text(info: "KernelInfo", given: int) -> str:
+    """Return the message for a launch with another number of arguments, `given`, than the kernel has parameters."""
+    takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
+    return f"{info.name} takes {takes}, ({info.parameter_list}), but got {given}"
+
+
+def wrong_argument_text(info: "KernelInfo", index: int, value: Any, reason: Exception) -> str:
+    """Return the message for an argument that a kernel does not take: "scale, argument 2 (int): 1e9 is out of range".
+
+    `index` counts the kernel's parameters from 0, `reason` is the error that converting `value` raised.
+    """
+    out_of_range = isinstance(reason, (struct.error, OverflowError))
+    text = f"{value_text(value)} is out of range" if out_of_range else str(reason) or repr(reason)
+    return f"{info.name}, argument {index + 1} ({info.parameters[index].cpp_or_ptx_type}): {text}"
 
 
 def converter_for(parameter: Parameter, check: bool, long_size: int | None = None) -> Converter:

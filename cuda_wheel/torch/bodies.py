@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from cuda_wheel.operators.declarations import InputArgument
+from cuda_wheel.operators.declarations import InputArgument, names_of, why_no_name
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch.functions import OperatorFunctions, fits_schema
 from cuda_wheel.torch.launch_checks import Call, checking, checks_running
@@ -13,22 +13,22 @@ __all__ = ["Body", "BodyFunctions", "body_of"]
 
 
 class Body(NamedTuple):
-    """The Python function of an operator, and what its signature says."""
+    """The Python function of an operator, and what its signature says about the operator."""
 
     function: Callable[..., Any]
     schema: str
     """The operator's schema, without its namespace: "swish(Tensor x, float beta=1.0) -> Tensor"."""
     inputs: tuple[InputArgument, ...]
     outputs: tuple[str, ...]
-    """Names of the outputs, for the gradient; empty if some are no tensors."""
+    """Names of the outputs, which `backward` may have as parameters; empty if a result is not a tensor."""
     results: tuple[str, ...]
-    """Types of the results: "Tensor", "List[Tensor]", "int", ..."""
+    """Types of the results in the schema: "Tensor", "List[Tensor]", "int", ..."""
     read_only: frozenset[str]
     """Inputs that kernels do not write, though their pointers are not `const`."""
     is_random: bool
     """Whether the function draws random numbers."""
     shapes: Callable[..., Any]
-    """Function that makes the outputs of fake tensors."""
+    """Function that is called with fake tensors and makes the outputs: `fake`, or else the operator's own."""
 
 
 def body_of(
@@ -41,14 +41,14 @@ def body_of(
     is_random: bool,
     fake: Callable[..., Any] | None,
 ) -> Body:
-    """Return what the signature of an operator's Python function says.
+    """Return what the signature of an operator's Python function says about the operator.
 
-    Raises ArgumentError for a function whose parameters or results cannot be those of an operator.
+    Raises ArgumentError for a function whose parameters or results an operator cannot have.
     """
     if not callable(function):
         raise ArgumentError(f"{name}: operator without kernel decorates a function, not {function!r}")
     signature = inspect.signature(function)
-    written, unchanged = _names(name, "writes", writes, signature), _names(name, "read_only", read_only, signature)
+    written, unchanged = _inputs(name, "writes", writes, signature), _inputs(name, "read_only", read_only, signature)
     if both := written & unchanged:
         raise ArgumentError(f"{name}: {' and '.join(sorted(both))} is in writes and in read_only")
     _check_parameters(name, signature)
@@ -66,7 +66,8 @@ def body_of(
 
 
 def _check_parameters(name: str, signature: inspect.Signature) -> None:
-    """Raise ArgumentError for a parameter that the generated functions cannot have."""
+    """Raise ArgumentError for a parameter that cannot be passed by position and by name, or that begins with an
+    underscore."""
     for parameter in signature.parameters.values():
         if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
             raise ArgumentError(f"{name}: {parameter.name} must be a parameter that is passed by position and by name")
@@ -74,9 +75,9 @@ def _check_parameters(name: str, signature: inspect.Signature) -> None:
             raise ArgumentError(f"{name}: the parameter {parameter.name} begins with an underscore")
 
 
-def _names(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
-    """Return names of parameters; raise ArgumentError for others."""
-    names = tuple(given.replace(",", " ").split() if isinstance(given, str) else given)
+def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
+    """Return the parameters that the setting `what` names; raise ArgumentError for a name that is no parameter."""
+    names = names_of(name, what, given)
     for each in names:
         if each not in signature.parameters:
             raise ArgumentError(f"{name}: {what} names {each!r}, which is not one of {', '.join(signature.parameters)}")
@@ -86,16 +87,17 @@ def _names(name: str, what: str, given: Iterable[str], signature: inspect.Signat
 def _output_names(
     name: str, outputs: str | Sequence[str], results: Sequence[str], inputs: Sequence[InputArgument]
 ) -> tuple[str, ...]:
-    """Return the names of the outputs, none if not all are tensors; raise ArgumentError for names that cannot be."""
+    """Return the names of the outputs; empty if a result is not a tensor. Raise ArgumentError for a name that no output
+    can have, and for a wrong number of names."""
     count = len(results)
-    named = tuple(outputs.replace(",", " ").split() if isinstance(outputs, str) else outputs)
+    named = names_of(name, "outputs", outputs)
     if not named:
         named = ("output",) if count == 1 else tuple(f"output{number}" for number in range(count))
     if len(named) != count:
         raise ArgumentError(f"{name} returns {count} results, but outputs names {len(named)}: {', '.join(named)}")
     for each in named:
-        if not each.isidentifier() or each.startswith("_") or named.count(each) > 1:
-            raise ArgumentError(f"{name}: {each!r} in outputs is no name of its own")
+        if wrong := why_no_name(each, named):
+            raise ArgumentError(f"{name}: {each!r} in outputs {wrong}")
         if any(each == argument.name for argument in inputs):
             raise ArgumentError(f"{name}: {each} is a parameter and in outputs: rename one")
     return named if {*results} == {"Tensor"} else ()
@@ -104,7 +106,8 @@ def _output_names(
 def _schema(
     torch: Any, name: str, function: Callable[..., Any], signature: inspect.Signature, written: frozenset[str]
 ) -> str:
-    """Return the schema that PyTorch reads from a function's annotations."""
+    """Return the schema that PyTorch reads from a function's annotations, without the namespace; raise ArgumentError
+    for annotations that no operator can have."""
     if not hasattr(torch.library, "infer_schema"):
         raise ArgumentError(f"{name}: operators that are Python functions need PyTorch 2.5 or newer")
 
@@ -135,11 +138,11 @@ _KINDS = {
     "Tensor": "Pointer", "List[Tensor]": "Pointers", "List[Optional[Tensor]]": "Pointers",
     "bool": "bool", "int": "Integer", "SymInt": "Integer", "float": "Real",
 }  # fmt: skip
-"""Type in PyTorch's schema -> type of an `InputArgument`; all others are "Other"."""
+"""Type in PyTorch's schema -> `InputArgument.type`; all other types are "Other"."""
 
 
 def _input(argument: Any, signature: inspect.Signature, written: frozenset[str]) -> InputArgument:
-    """Return an argument of the operator from that of its schema."""
+    """Return the operator's argument for an argument of its parsed schema."""
     type_, default = str(argument.type), signature.parameters[argument.name].default
     has_default = default is not inspect.Parameter.empty
     is_optional = type_.startswith("Optional[")
@@ -156,8 +159,8 @@ def _input(argument: Any, signature: inspect.Signature, written: frozenset[str])
 class BodyFunctions(OperatorFunctions):
     """Generates the functions of an operator that is a Python function.
 
-    Its function runs as it is. When it is called with tensors of some types for the first time, its launches are
-    checked; with fake tensors, they are only checked.
+    The Python function itself runs in each call. Its launches are checked in the first call with tensors of some types;
+    with fake tensors, they are checked and not run.
     """
 
     def __init__(self, torch: Any, name: str, body: Body, non_contiguous: str) -> None:
@@ -191,7 +194,8 @@ class BodyFunctions(OperatorFunctions):
         yield f"return _shape(({self._passed}, ))"
 
     def _versions(self) -> Iterator[str]:
-        """Yield the lines that tell autograd which inputs change."""
+        """Yield the lines that increase the version counters of the tensors that the operator writes, by which autograd
+        notices a change."""
         for each in self._inputs:
             if each.written and each.type == "Pointers":
                 yield f"_increment_versions({each.name})"
@@ -200,8 +204,10 @@ class BodyFunctions(OperatorFunctions):
                 yield f"{there}_increment_version({each.name})"
 
     def _key(self) -> str:
-        """Return the expression of a tuple with the GPU, the element types and the flags, and which tensors are
-        missing."""
+        """Return the expression of the tuple for which a call is checked once.
+
+        It has the number of the GPU, each tensor's element type (None for a missing tensor), and each bool argument.
+        """
         parts = ["_device"]
         for each in self._inputs:
             if each.type == "Pointer":
@@ -212,14 +218,15 @@ class BodyFunctions(OperatorFunctions):
         return f"({', '.join(parts)}, )"
 
     def _first(self, key: Any, values: tuple[Any, ...]) -> Any:
-        """Call the function with tensors of types that are new, and check its launches and results."""
+        """Call the function with tensors of types that are new, check its launches and results, and add `key` to the
+        known ones."""
         self._note_gpus()
         results = self._checked_call(self._body.function, values, launches=True)
         self._namespace["_known"].add(key)
         return results
 
     def _shape(self, values: tuple[Any, ...]) -> Any:
-        """Call the function with fake tensors."""
+        """Call the function that makes the outputs of fake tensors, and check its launches, which do not run."""
         return self._checked_call(self._body.shapes, values, launches=False)
 
     def _checked_call(self, function: Callable[..., Any], values: tuple[Any, ...], launches: bool) -> Any:
@@ -232,7 +239,7 @@ class BodyFunctions(OperatorFunctions):
         return results
 
     def _check_kinds(self, results: Any) -> None:
-        """Raise ArgumentError for results of other kinds, or of another number, than the annotation says."""
+        """Raise ArgumentError for results of other types, or of another number, than the function's annotation says."""
         kinds = self._body.results
         if not kinds and results is None:
             return
@@ -250,7 +257,7 @@ class BodyFunctions(OperatorFunctions):
 
 
 def _increment_versions(torch: Any) -> Callable[[Sequence[Any]], None]:
-    """Return a function that tells autograd that the tensors of a list change."""
+    """Return a function that increases the version counter of each tensor in a list, and skips None."""
     increment = torch.autograd.graph.increment_version
 
     def at_once(tensors: Sequence[Any]) -> None:

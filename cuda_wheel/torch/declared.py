@@ -6,7 +6,6 @@ from typing import Any
 
 from cuda_wheel.operators.declarations import Bound, Declaration, KernelChoice, has_blocks
 from cuda_wheel.runtime.errors import ArgumentError
-from cuda_wheel.runtime.manifest import Macros
 from cuda_wheel.runtime.module import Kernel
 from cuda_wheel.runtime.parts.bind import launch_by_address
 from cuda_wheel.torch.functions import OperatorFunctions
@@ -15,7 +14,7 @@ __all__ = ["DeclaredFunctions"]
 
 
 class DeclaredFunctions(OperatorFunctions):
-    """Generates the functions of a declared operator."""
+    """Generates the functions of an operator that is declared as one launch of a kernel."""
 
     def __init__(self, torch: Any, declaration: Declaration, non_contiguous: str) -> None:
         self._kernels, self._arguments, self._launching = declaration[1:]
@@ -23,7 +22,7 @@ class DeclaredFunctions(OperatorFunctions):
         self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
         self._checks: dict[str, Any] = {}
         self._choosers = {"kernel": self._kernels.chooser, "variant": self._kernels.variant_chooser}
-        """Functions that choose the kernel and the module's variant by value; None where there is no such function."""
+        """"kernel" and "variant" -> the function that chooses it by value; None if no function does."""
         self._namespace |= {
             "_type": type,
             "_int": int,
@@ -37,7 +36,7 @@ class DeclaredFunctions(OperatorFunctions):
             "_refuse_output": self._refuse_output,
             "_check_tensors": self._check_tensors,
             "_has_symbols": _has_symbols,
-            "_macros_of": self._macros_of,
+            "_macros_of": self._kernels.checked_macros,
         }
         choosers = {name: each for name, each in self._choosers.items() if each is not None}
         bounds = {"value": self._arguments.values, "output": self._arguments.outputs, "setting": self._launching}
@@ -48,8 +47,8 @@ class DeclaredFunctions(OperatorFunctions):
     def _first_call(self) -> Iterator[str]:
         """Yield the lines of the first launch with tensors of some GPUs and element types.
 
-        It gets the tensors, so that `Kernel.launch` checks them. Later ones with the same get their addresses, which
-        takes less time.
+        The launch is given the tensors, so that `Kernel.launch` checks them. Later launches with tensors of the same
+        GPUs and element types are given addresses, which takes less time.
         """
         launches: dict[tuple[Any, ...], Any] = {}
         self._namespace |= {
@@ -73,7 +72,8 @@ class DeclaredFunctions(OperatorFunctions):
         yield from self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _launch_of(_kernel)")
 
     def _choosing(self) -> Iterator[str]:
-        """Yield the lines that call the functions which choose the kernel."""
+        """Yield the lines that assign `_chosen_kernel` and `_chosen_variant`, by calling the functions that choose
+        them."""
         if self._chooses:
             yield from self._computations([*self._arguments.values], [])
         for name, each in self._choosers.items():
@@ -87,11 +87,14 @@ class DeclaredFunctions(OperatorFunctions):
 
     @property
     def _chooses(self) -> bool:
-        """Whether a function chooses the kernel by value."""
+        """Whether a function chooses the kernel or the variant by value."""
         return any(self._choosers.values())
 
     def _choice(self, dtypes: tuple[Any, ...], name: Any, macros: Any) -> KernelChoice:
-        """Return which kernel a call runs; raise ArgumentError for element types and names without a kernel."""
+        """Return which kernel a call runs. `name` and `macros` are what the functions that choose them returned.
+
+        Raises ArgumentError for element types and names without a kernel.
+        """
         if self._kernels.chooser is None:
             self._check_dtypes(dtypes)
         elif isinstance(name, tuple):
@@ -99,10 +102,6 @@ class DeclaredFunctions(OperatorFunctions):
 
             name = instance_name(name)
         return self._kernels.choice(dtypes, name, macros if self._kernels.variant_chooser else None)
-
-    def _macros_of(self, variant: Any) -> Macros:
-        """Return the macros that a function chose, as a part of a key; raise ArgumentError for what is no mapping."""
-        return self._kernels.choice(macros=variant, name="any").macros
 
     def _before_key(self) -> Iterator[str]:
         if self._chooses:
@@ -134,7 +133,8 @@ class DeclaredFunctions(OperatorFunctions):
         yield self._return()
 
     def _needed_values(self) -> set[str]:
-        """Return the names of the values that the outputs need."""
+        """Return the names of the computed values that the functions of outputs take, directly or through other
+        values."""
         needed: set[str] = set()
         waiting = [name for each in self._arguments.outputs.values() for name in each.names or ()]
         while waiting:
@@ -149,9 +149,9 @@ class DeclaredFunctions(OperatorFunctions):
         return f"{{{', '.join(f'{name!r}: {name}' for name in arrays)}}}"
 
     def _check_tensors(self, dtypes: Any, name: Any, macros: Any, arrays: Mapping[str, Any]) -> None:
-        """Raise ArgumentError for element types that no kernel serves, or an array that the kernel does not take.
+        """Raise ArgumentError for element types that no kernel serves, or a tensor that the kernel does not take.
 
-        `dtypes`, `name` and `macros` choose the kernel.
+        `dtypes`, `name` and `macros` choose the kernel; `arrays` maps names of tensors to fake tensors.
         """
         info = self._kernels.chosen(self._choice(tuple(dtypes), name, dict(macros)))
         if info is None:  # it is compiled when it is launched
@@ -168,7 +168,8 @@ class DeclaredFunctions(OperatorFunctions):
 
     @property
     def _by_address(self) -> bool:
-        """Whether later launches pass addresses only, and no more settings than grid and block."""
+        """Whether later launches get the addresses of tensors: if they have no settings but grid and block, and each
+        output is like an input."""
         outputs = self._arguments.outputs.values()
         return self._launching.keys() == {"grid", "block"} and all(each.value is None for each in outputs)
 
@@ -177,7 +178,7 @@ class DeclaredFunctions(OperatorFunctions):
         return launch_by_address(kernel) if self._by_address else kernel.launch
 
     def _computations(self, values: list[str], outputs: list[str]) -> Iterator[str]:
-        """Yield the lines that compute values and make outputs."""
+        """Yield the lines that compute these values and make these outputs."""
         for name in values:
             yield f"{name} = {self._expression(f'_value_{name}', self._arguments.values[name])}"
         for name in outputs:
@@ -209,7 +210,8 @@ class DeclaredFunctions(OperatorFunctions):
         yield self._return()
 
     def _key(self) -> str:
-        """Return the expression of a tuple with the GPU and the element type of each tensor."""
+        """Return the expression of a tuple with the GPU and element type of each tensor, and the chosen kernel and
+        variant if functions choose them."""
         key, known = "", self._arguments.selecting[0]
         for tensor in self._arguments.tensors:
             device = "_device" if tensor is known else f"{tensor.name}.get_device()"
@@ -219,8 +221,11 @@ class DeclaredFunctions(OperatorFunctions):
         return f"({key})"
 
     def _address(self, name: str) -> str:
-        """Return the expression of a kernel's argument, the address if it is an input or an output like one, and the
-        kernel does not take its accessor."""
+        """Return the expression of an argument of the kernel.
+
+        It is the tensor's address for an input, or for an output that is like an input; the name itself for all others,
+        and for a tensor that the kernel takes as an accessor.
+        """
         tensors = {each.name: each.is_optional for each in self._arguments.tensors}
         output = self._arguments.outputs.get(name)
         is_like_an_input = output is not None and output.value is None
@@ -230,7 +235,8 @@ class DeclaredFunctions(OperatorFunctions):
 
     @staticmethod
     def _expression(name: str, each: Bound) -> str:
-        """Return the expression of a constant or of a function's call; `name` is that in the namespace."""
+        """Return the expression of a constant, or of a function's call; `name` is that of the constant or function in
+        the namespace."""
         return name if each.names is None else f"{name}({', '.join(each.names)})"
 
     def _return(self) -> str:
@@ -246,8 +252,11 @@ class DeclaredFunctions(OperatorFunctions):
         raise ArgumentError(f"{self._operator} takes {', '.join(self._selecting)} of {alternatives}, not of {found}")
 
     def _output_check(self, name: str) -> str:
-        """Return the generated line that raises ArgumentError unless an output's function returned a new tensor, which
-        shares no memory with an argument or an earlier output, and is contiguous unless strides are passed on."""
+        """Return the generated line that raises ArgumentError unless an output's function returned a new tensor.
+
+        The tensor must share no memory with an argument or an earlier output. It must be contiguous, unless
+        `non_contiguous` is "pass".
+        """
         outputs = [*self._arguments.outputs]
         optional = {each.name: each.is_optional for each in self._arguments.tensors}
         others = [*optional, *outputs[: outputs.index(name)]]
@@ -261,7 +270,8 @@ class DeclaredFunctions(OperatorFunctions):
         return f"if {' or '.join(wrong)}: _refuse_output({name!r}, {name}, {{{given}}})"
 
     def _refuse_output(self, name: str, made: Any, others: Mapping[str, Any]) -> None:
-        """Raise ArgumentError: an output's function made no new, contiguous tensor. `others`: name -> older tensor."""
+        """Raise ArgumentError for `made`, which the function of an output returned: it is no new, contiguous tensor.
+        `others` maps the names of older tensors to these."""
         if not isinstance(made, self._torch.Tensor):
             raise ArgumentError(
                 f"{self._operator}: the function of the output {name} must return a tensor, not {made!r}"
@@ -279,7 +289,8 @@ class DeclaredFunctions(OperatorFunctions):
 
 
 def _has_symbols(values: Iterable[Any]) -> bool:
-    """Return whether a number, or a size of a tensor, is not known while PyTorch compiles."""
+    """Return whether one of the values, or a size of a tensor among them, is a number that PyTorch does not know while
+    it compiles."""
     from cuda_wheel.torch.launch_checks import is_symbol  # only for fake tensors
 
     return any(is_symbol(each) or any(map(is_symbol, getattr(each, "shape", ()))) for each in values)

@@ -37,8 +37,8 @@ TRANSFORM_KEY = "FuncTorchDynamicLayerFrontMode"
 
 
 _TYPES = {"Pointer": "Tensor", "Accessor": "Tensor", "Integer": "SymInt", "Real": "float", "bool": "bool"}
-"""Kind of a parameter -> type in PyTorch's schema. A SymInt is an integer that may be unknown while
-PyTorch compiles; the kernel gets an int."""
+"""`InputArgument.type` -> type in PyTorch's schema. A SymInt is an integer that may be unknown while PyTorch compiles;
+the kernel gets an int."""
 
 
 def schema(name: str, arguments: OperatorArguments) -> str:
@@ -64,14 +64,15 @@ def _argument(operator: str, argument: InputArgument) -> str:
 
 
 def fits_schema(default: object) -> bool:
-    """Return whether a schema can have this default; in place of inf, nan and denormal numbers, it has None."""
+    """Return whether a schema can state this default. It cannot state inf, nan and denormal numbers, and has None in
+    their place."""
     if not isinstance(default, float) or default == 0:
         return True
     return math.isfinite(default) and abs(default) >= sys.float_info.min
 
 
 def setting_defaults(inputs: Iterable[InputArgument]) -> Iterator[str]:
-    """Yield the lines that set the defaults which no schema can have: PyTorch passes None in their place."""
+    """Yield the lines that replace None by the default, for each argument whose default no schema can state."""
     for each in inputs:
         if not fits_schema(each.default):
             yield f"if {each.name} is None: {each.name} = _default_{each.name}"
@@ -80,7 +81,8 @@ def setting_defaults(inputs: Iterable[InputArgument]) -> Iterator[str]:
 def define_function(
     name: str, parameters: str, lines: Sequence[str], namespace: dict[str, Any], operator: str
 ) -> Callable[..., Any]:
-    """Return a function of an operator with these parameters and lines, which use the names of the namespace."""
+    """Return the generated function with this name, these parameters and these lines. The lines use the names of the
+    namespace; `operator` is the origin in tracebacks."""
     body = "".join(f"    {line}\n" for line in lines)
     return define(name, f"def {name}({parameters}):\n{body}", namespace, operator)
 
@@ -88,8 +90,9 @@ def define_function(
 class OperatorFunctions:
     """Generates the functions of an operator, whether it is declared as one launch or is a Python function.
 
-    A subclass says what a call does when its tensors are prepared: `_first_call`, with tensors of some GPUs and element
-    types for the first time; `_later_call`, with others like them; and `_shapes`, without a launch.
+    A subclass yields the lines that follow the preparation of the tensors: `_first_call` for the first call with
+    tensors of some GPUs and element types, `_later_call` for later ones with the same, and `_shapes` for fake tensors,
+    without a launch.
     """
 
     def __init__(
@@ -100,15 +103,15 @@ class OperatorFunctions:
         non_contiguous: str,
         is_differentiable: bool = True,
     ) -> None:
-        """`is_differentiable` is False for an operator whose results are not all tensors, so that PyTorch has no
-        gradient for it."""
+        """`is_differentiable` is False for an operator with a result that is not a tensor, for which PyTorch computes
+        no gradient."""
         self._torch = torch
         self._operator = operator
         self._inputs = inputs
         self._non_contiguous = non_contiguous
         self._tensors = [each for each in inputs if each.is_array]
         self._passed = ", ".join(each.name for each in inputs)
-        """The operator's arguments, as the generated functions pass them to each other."""
+        """Names of the operator's arguments as generated functions pass them on: "x, w, beta"."""
         self._has_jvp = False
         self._refuses_gradients = not is_differentiable or any(each.written for each in self._tensors)
         """Whether a tensor that requires a gradient is refused, because the gradient would be lost."""
@@ -126,11 +129,13 @@ class OperatorFunctions:
         """Global names of the generated functions: name -> value."""
 
     def _first_call(self) -> Iterator[str]:
-        """Yield the lines of a call with tensors that were not checked before."""
+        """Yield the lines of the first call with tensors of some GPUs and element types, in which all arguments are
+        checked."""
         raise NotImplementedError
 
     def _later_call(self) -> Iterator[str]:
-        """Yield the lines of a call; it calls `_checked` if the key `_key` of its tensors is new."""
+        """Yield the lines of any call. They call `_checked`, the function of `_first_call`, if there was no call with
+        the key `_key` before."""
         raise NotImplementedError
 
     def _shapes(self) -> Iterator[str]:
@@ -141,7 +146,8 @@ class OperatorFunctions:
         """Return the function that makes the outputs, launches and returns the outputs.
 
         The first call with tensors of some GPUs and element types checks all arguments of its launches. Later ones with
-        the same are quicker. An operator that `has_jvp` gets tensors with tangents from `transformed_function` only.
+        the same are quicker. Unless the operator `has_jvp`, the function refuses tensors with a forward-mode
+        derivative.
         """
         self._has_jvp = has_jvp
         self._namespace |= {
@@ -164,17 +170,18 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _before_key(self) -> Iterator[str]:
-        """Yield the lines that compute what the key contains besides the tensors' GPUs and element types."""
+        """Yield the lines that compute the parts of the key besides the tensors' GPUs and element types."""
         yield from ()
 
     def _note_gpus(self) -> None:
-        """Let calls find out on which GPU their tensors are, if this machine has several."""
+        """If this machine has several GPUs, make later calls switch to the one of their tensors."""
         self._namespace["_several_gpus"] = self._torch.cuda.device_count() > 1
 
     def _on_its_gpu(self) -> list[str]:
         """Return the lines that make the GPU of the first tensor current.
 
-        In a thread of its own, such as one of autograd's, PyTorch calls a GPU current before it has a context there.
+        In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a context
+        there. So the first call in a thread makes one.
         """
         return [
             # -1: in host memory
@@ -187,12 +194,12 @@ class OperatorFunctions:
     def differentiable_function(
         self, differentiable: Callable[..., Any], general: Any, with_tangents: Callable[..., Any] | None
     ) -> Callable[..., Any]:
-        """Return the function that serves plain tensors on a GPU where PyTorch looks for a gradient.
+        """Return the operator's implementation at the dispatch key of autograd for GPUs.
 
-        It does what the launching function does, or if a gradient is asked for, calls `differentiable`, or where
-        forward-mode derivatives are computed, `with_tangents`. PyTorch's own kernel `general` serves all others:
-        tensors that only look like ones on a GPU (fake, functional, wrapped ones), and the modes that trace and
-        transform. These differ in the dispatch keys that are left.
+        For plain tensors on a GPU it does what the launching function does; or it calls `differentiable` if a gradient
+        is asked for, or `with_tangents` where forward-mode derivatives are computed. All others it passes to `general`,
+        PyTorch's own kernel: tensors that only look like ones on a GPU (fake, functional, wrapped ones), and the modes
+        that trace and transform. These have other dispatch keys left than plain tensors.
         """
         keys = self._torch._C.DispatchKey
         plain = self._torch._C.DispatchKeySet(getattr(keys, GPU_KEY)).add(getattr(keys, AUTOGRAD_KEY))
@@ -219,9 +226,9 @@ class OperatorFunctions:
         """Return the method by which Python calls the operator.
 
         It runs plain tensors on a GPU as the launching function does, without PyTorch's dispatcher, which takes as long
-        as the launch. What only the dispatcher does, it leaves to `dispatched`, PyTorch's own function: tensors of
-        other kinds, modes, transforms, profiles, traces, autocast, forward-mode derivatives, and arguments of types
-        that are converted.
+        as the launch. `dispatched`, PyTorch's own function, gets all that only the dispatcher does: tensors of other
+        kinds, modes, transforms, profiles, traces, autocast, forward-mode derivatives, and arguments of types that are
+        converted.
         """
         torch = self._torch
         watching = ["_dispatch_modes()", "_function_modes()", "_transforms()", "_tracing() is not None"]
@@ -268,7 +275,8 @@ class OperatorFunctions:
         return self._compiled([*lines, *self._call_on_gpu()], self._namespace, "_direct", first="_self, ")
 
     def _is_plain(self, argument: InputArgument) -> str:
-        """Return the expression of whether an argument is one that the dispatcher passes on as it is."""
+        """Return the Python expression that is true for an argument that PyTorch's dispatcher would pass on as it
+        is."""
         name = argument.name
         conditions = {
             "Pointers": f"_all_plain({name})",
@@ -297,12 +305,13 @@ class OperatorFunctions:
         return self._compiled(lines, {**self._namespace})
 
     def transformed_function(
-        self, has_backward: bool, has_jvp: bool, differentiate: Callable[..., Any] | None, autocast: Any
+        self, reverse: Callable[..., Any] | None, forward: Callable[..., Any] | None, autocast: Any
     ) -> Callable[..., Any]:
         """Return the function that serves calls inside transforms of `torch.func`.
 
-        `differentiate` computes derivatives of the operator, after the inputs are converted for `autocast`. Those that
-        the operator does not have are refused, because they would be zero. All else is left to PyTorch's own kernel.
+        `reverse` and `forward` are called with the operator's inputs, converted for `autocast`, where the transform
+        computes a derivative in reverse or in forward mode. One that is None is refused there, because the derivative
+        would be zero. All else is left to PyTorch's own kernel.
         """
         torch, functorch = self._torch, self._torch._C._functorch
         general = torch.library.get_kernel(self._operator, TRANSFORM_KEY).call_boxed
@@ -317,22 +326,22 @@ class OperatorFunctions:
             transform = functorch.peek_interpreter_stack()
             inputs = [each for each in _tensors_in(args) if functorch.maybe_get_level(each) == transform.level()]
             wants_tangents = transform.key() == functorch.TransformType.Jvp and inputs
-            if wants_tangents and (not has_jvp or differentiate is None):
+            if wants_tangents and forward is None:
                 self._refuse_tangents()
-            elif wants_tangents and differentiate is not None:
+            if wants_tangents and forward is not None:
                 levels = [each.key() for each in functorch.get_interpreter_stack()]
                 if levels.count(functorch.TransformType.Jvp) > 1:
                     raise ArgumentError(
                         f"{self._operator}: forward mode inside forward mode is not computed, but would be zero: use "
                         "reverse mode for one of them, as torch.func.hessian does"
                     )
-                return differentiate(*converted(args))
+                return forward(*converted(args))
             if transform.key() == functorch.TransformType.Grad and torch.is_grad_enabled():
-                wanted = [each for each in inputs if each.requires_grad]
-                if wanted and (not has_backward or differentiate is None):
+                wants_gradient = any(each.requires_grad for each in inputs)
+                if wants_gradient and reverse is None:
                     self._refuse_gradient()
-                elif wanted and differentiate is not None:
-                    return differentiate(*converted(args))
+                if wants_gradient and reverse is not None:
+                    return reverse(*converted(args))
             return general(keys, *args)
 
         lines = [*setting_defaults(self._inputs), f"return _transformed_call(_keys, {self._passed})"]
@@ -341,15 +350,19 @@ class OperatorFunctions:
     def _compiled(
         self, lines: list[str], namespace: dict[str, Any], function: str = "_function", first: str = ""
     ) -> Callable[..., Any]:
-        """Add a function with the operator's inputs, after `first`, and these lines to the namespace, whose names they
-        use, and return it."""
+        """Return a generated function with the operator's inputs as parameters and these lines, added to the namespace
+        as `function`.
+
+        The lines use the names of the namespace. `first` has parameters before the inputs: "_keys, ".
+        """
         # PyTorch leaves arguments out that have their default values.
         namespace.update({f"_default_{each.name}": each.default for each in self._inputs if each.has_default})
         parameters = [f"{each.name}=_default_{each.name}" if each.has_default else each.name for each in self._inputs]
         return define_function(function, f"{first}{', '.join(parameters)}", lines, namespace, self._operator)
 
     def _refusals(self) -> Iterator[str]:
-        """Yield the lines that set defaults which no schema can have, and refuse derivatives that would be lost."""
+        """Yield the lines that set defaults which no schema can state, and those that raise ArgumentError where a
+        derivative would be lost."""
         yield from setting_defaults(self._inputs)
         if not self._has_jvp:
             yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})"
@@ -357,11 +370,11 @@ class OperatorFunctions:
             yield f"if _grad_enabled() and ({self._require_gradients()}): _refuse_gradient()"
 
     def _tensor_names(self) -> list[str]:
-        """Return the expressions that pass all tensors, those of lists one by one."""
+        """Return the expressions that pass all tensors as arguments: "x", or "*(xs)" for a list of tensors."""
         return [f"*({each.name})" if each.type == "Pointers" else each.name for each in self._tensors]
 
     def _require_gradients(self) -> str:
-        """Return the expression of whether any tensor requires a gradient."""
+        """Return the Python expression that is true if any tensor requires a gradient."""
         conditions = []
         for each in self._tensors:
             if each.type == "Pointers":
@@ -387,7 +400,7 @@ class OperatorFunctions:
         yield f"_device = {self._device()}"
 
     def _device(self) -> str:
-        """Return the expression of the number of the first tensor's GPU."""
+        """Return the expression of the number of the first tensor's GPU; -1 in host memory."""
         first = next((each for each in self._tensors if each.type in ARRAYS and not each.is_optional), None)
         if first is not None:
             return f"{first.name}.get_device()"
@@ -398,7 +411,7 @@ class OperatorFunctions:
         raise NotImplementedError
 
     def _refuse_gradient(self) -> None:
-        """Raise ArgumentError: a tensor requires a gradient, which the operator does not have."""
+        """Raise ArgumentError: a tensor requires a gradient, but the operator has none."""
         written = " and ".join(each.name for each in self._tensors if each.written)
         raise ArgumentError(
             f"{self._operator} {f'writes {written}, so it ' if written else ''}has no gradient, but a tensor requires "
@@ -406,7 +419,7 @@ class OperatorFunctions:
         )
 
     def _refuse_tangents(self, *tensors: Any) -> None:
-        """Raise ArgumentError if one of the tensors has a forward-mode derivative, or if none is given."""
+        """Raise ArgumentError if one of the tensors has a forward-mode derivative; always, if no tensors are given."""
         unpack = self._torch.autograd.forward_ad.unpack_dual
         # Before PyTorch 2.9, tensors of torch.func come here without their tangents.
         exact = hasattr(self._torch.library, "get_kernel")
@@ -421,7 +434,7 @@ class OperatorFunctions:
         )
 
     def _refuse_strides(self, name: str) -> None:
-        """Raise ArgumentError: a tensor is not contiguous."""
+        """Raise ArgumentError: the tensor of this name is not contiguous."""
         written = any(each.name == name and each.written for each in self._inputs)
         why = ", because the operator writes it" if written and self._non_contiguous == "copy" else ""
         raise ArgumentError(f"{self._operator}: {name} must be contiguous{why}: pass {name}.contiguous()")
@@ -453,7 +466,11 @@ def one_after_the_other(
     operator: str, inputs: Sequence[InputArgument], outputs: int, call: Callable[..., Any], is_random: bool
 ) -> Callable[..., Any]:
     """Return a rule for `torch.library.register_vmap` that calls an operator by `call` for each element of a batch, and
-    stacks its results. It refuses what the loop would do otherwise than PyTorch's own operators."""
+    stacks its results.
+
+    `outputs` is the number of results. The rule raises ArgumentError where such a loop would not do what PyTorch's own
+    operators do.
+    """
 
     def rule(info: Any, in_dims: Sequence[Any], *args: Any) -> tuple[Any, Any]:
         import torch
@@ -490,7 +507,8 @@ def one_after_the_other(
 
 
 def _part(value: Any, dim: Any, index: int) -> Any:
-    """Return an argument for one element of a batch, whose dimension in the argument is `dim`, None if it has none."""
+    """Return the part of an argument for one element of a batch. `dim` is the batch's dimension in the argument; None
+    if the argument is the same for all elements."""
     if isinstance(value, (list, tuple)):
         dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)
         return [_part(each, of, index) for each, of in zip(value, dims, strict=True)]

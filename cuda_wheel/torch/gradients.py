@@ -29,7 +29,8 @@ class Gradients:
         backward: Callable[..., Any] | None,
         jvp: Callable[..., Any] | None = None,
     ) -> None:
-        """Raises ArgumentError for an operator that PyTorch cannot differentiate, and for names it does not have."""
+        """Raise ArgumentError for an operator that PyTorch cannot differentiate, and for a parameter of `backward` or
+        `jvp` that names nothing of the operator."""
         _check_differentiable(operator, inputs, outputs, [each for each in (backward, jvp) if each])
         self._operator = operator
         self._arguments = inputs
@@ -51,7 +52,8 @@ class Gradients:
         unpacked = f"{', '.join(outputs)}{',' * (len(outputs) > 1)} = _output"
         lines = [f"{', '.join(self._inputs)}, = _inputs", unpacked, *self._keeping]
         self.keep = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
-        """Keeps what the gradient needs, given ctx, the inputs, and one tensor or a tuple of tensors as the output."""
+        """Function of ctx, the inputs and the output (a tensor, or a tuple of several) that keeps in ctx what the
+        gradient needs."""
         if jvp:
             # Where forward mode computes the tangent of an output, its gradient counts as zero and is not refused.
             for_both = self._lines_that_keep(kept, numbers, [])
@@ -61,11 +63,15 @@ class Gradients:
         self.differentiate = (
             self._reverse_derivative(backward, wanted, kept, of_numbers) if backward else _refuse_backward(operator)
         )
-        """Returns a gradient or None for each input, given ctx and the gradients of the outputs."""
+        """Function of ctx and the gradients of the outputs that returns a gradient or None for each input."""
         self._jvp = self._forward_derivative(jvp, tangents, kept_forward, of_numbers) if jvp else None
 
     def _lines_that_keep(self, kept: Sequence[str], numbers: Sequence[str], constant: Sequence[str]) -> list[str]:
-        """Return the lines of Python that keep in `ctx` what the gradient needs, and mark outputs that have none."""
+        """Return the lines that keep tensors and numbers in `_ctx` for the gradient, and mark outputs without a
+        gradient.
+
+        `kept`, `numbers` and `constant` are the names of these three.
+        """
         return [
             *setting_defaults(self._arguments),
             f"_ctx.save_for_backward({', '.join(kept)})",
@@ -76,7 +82,11 @@ class Gradients:
     def _reverse_derivative(
         self, backward: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
     ) -> Callable[..., Any]:
-        """Return a function of ctx and the outputs' gradients, which returns a gradient or None for each input."""
+        """Return a function of ctx and the outputs' gradients that returns a gradient or None for each input.
+
+        `wanted` are the names of the parameters of `backward`, `kept` those of the tensors in ctx; `of_numbers` has the
+        line that reads the numbers from ctx, if there are any.
+        """
         lines = [
             *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
             *of_numbers,
@@ -94,8 +104,12 @@ class Gradients:
     def _forward_derivative(
         self, jvp: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
     ) -> Callable[..., Any]:
-        """Return a function of ctx and a tangent for each input, None for a number, which returns the tangents of the
-        outputs. PyTorch passes zeros for a tensor without a tangent."""
+        """Return a function of ctx and a tangent for each input, None for a number, that returns the tangents of the
+        outputs.
+
+        The parameters are as for `_reverse_derivative`, with `jvp` in place of `backward`. PyTorch passes zeros for a
+        tensor without a tangent.
+        """
         known = ", ".join(kept)
         lines = [
             *([f"{known}, = _ctx.saved_tensors"] if kept else []),
@@ -135,10 +149,10 @@ class Gradients:
             raise ArgumentError(f"{self._operator}: jvp must return a tensor for each output, not {tangent!r}")
 
     def differentiable(self, torch: Any, launch: Callable[..., Any]) -> Callable[..., Any] | None:
-        """Return `launch` as a function of plain tensors, whose gradients are known to autograd; None for an operator
-        of lists of tensors, which autograd's functions do not see.
+        """Return a function that launches with plain tensors by `launch` and records the gradient for autograd.
 
-        It does what `register_autograd` does for them, without passing PyTorch's dispatcher a second time.
+        It does what `register_autograd` does for them, without passing PyTorch's dispatcher a second time. Returns None
+        for an operator that takes lists of tensors, in which autograd's functions do not look for tensors.
         """
         if any(each.type == "Pointers" for each in self._arguments):
             return None
@@ -159,8 +173,11 @@ class Gradients:
     def transformable(
         self, torch: Any, forward: Callable[..., Any], batched: Callable[..., Any]
     ) -> Callable[..., Any] | None:
-        """Return `forward`, a function of the operator's inputs, as one that `torch.func` and forward-mode autograd
-        differentiate; None for an operator of lists of tensors. `batched` is its rule for `torch.vmap`."""
+        """Return a function that calls `forward` with the operator's inputs, and that `torch.func` and forward-mode
+        autograd differentiate.
+
+        `batched` is its rule for `torch.vmap`. Returns None for an operator that takes lists of tensors.
+        """
         if any(each.type == "Pointers" for each in self._arguments):
             return None
         members = {
@@ -177,12 +194,13 @@ class Gradients:
 
     @property
     def _name(self) -> str:
-        """Name that the `grad_fn` of tensors shows, such as "<swishBackward object at ...>"."""
+        """Name that the `grad_fn` of tensors shows: "swish" in "<swishBackward object at ...>"."""
         return self._operator.partition("::")[2]
 
 
 def _refuse_backward(operator: str) -> Callable[..., Any]:
-    """Return the gradient of an operator that has none, which raises ArgumentError when PyTorch asks for it."""
+    """Return the function in place of a gradient that was not declared: it raises ArgumentError when PyTorch asks for
+    the gradient."""
 
     def refuse(ctx: Any, *gradients: Any) -> Any:
         raise ArgumentError(
@@ -233,8 +251,7 @@ def _backward_parameters(
 def _jvp_parameters(
     operator: str, inputs: Sequence[InputArgument], outputs: Sequence[str], jvp: Callable[..., Any]
 ) -> Sequence[str]:
-    """Return the names that `jvp` takes: inputs, outputs, and tangents such as "tangent_x", and for each tangent its
-    input, whose shape it has.
+    """Return the names that `jvp` takes: inputs, outputs, and the tangent of each input tensor, such as "tangent_x".
 
     Raises ArgumentError for names that the operator does not have, and if a tangent is missing, which would count as
     zero.

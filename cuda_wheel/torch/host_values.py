@@ -10,10 +10,11 @@ __all__ = ["PhiloxState", "packed", "philox", "read_size"]
 
 
 def read_size(tensor: Any, most: int | None = None) -> int:
-    """Return the whole number of at least 0 in a tensor of one element, which a kernel computed: a size of an output.
+    """Return the integer in a tensor of one element, which a kernel computed and which is at least 0: a size of an
+    output.
 
-    The host waits for the GPU. With fake tensors it is a size that is not known, at most `most`. Raises ArgumentError
-    for another number, and for a tensor with several elements.
+    The host waits for the GPU. With fake tensors, the result is a size that PyTorch does not know, at most `most`.
+    Raises ArgumentError for a number below 0 or above `most`, and for a tensor that is not one integer.
     """
     call = current_call() if checks_running else None
     if call is not None and (tensor.numel() != 1 or tensor.is_floating_point() or tensor.is_complex()):
@@ -36,16 +37,16 @@ def read_size(tensor: Any, most: int | None = None) -> int:
 
 
 def _no_size(tensor: Any) -> str:
-    """Return the message for a tensor that holds no size."""
+    """Return the message for a tensor that is not one integer."""
     return f"read_size takes a tensor with one whole number, not one of {tuple(tensor.shape)} of {tensor.dtype}"
 
 
 class PhiloxState(ctypes.Structure):
     """The state of a counter-based random generator, which a kernel takes by value as `at::PhiloxCudaState`.
 
-    `seed` and `offset` are numbers for kernels that take them so. Source: PyTorch, ATen/cuda/PhiloxCudaState.h.
-    PyTorch 2.10 made `offset_intragraph` 64 bits wide, so that a kernel takes 24 or 32 bytes by the headers that it was
-    compiled with.
+    Its fields `seed` and `offset` are for kernels that take the two numbers instead. Source: PyTorch,
+    ATen/cuda/PhiloxCudaState.h. PyTorch 2.10 made `offset_intragraph` 64 bits wide, so that a kernel takes 24 or 32
+    bytes by the headers that it was compiled with.
     """
 
     _fields_ = [
@@ -56,7 +57,10 @@ class PhiloxState(ctypes.Structure):
     ]
 
     def struct_of_size(self, size: int) -> "ctypes.Structure | bytes":
-        """Return the state for a kernel that takes this many bytes. Outside graphs both layouts end in zeros."""
+        """Return the state for a kernel that takes a struct of `size` bytes.
+
+        24 bytes are the first ones of the 32: outside graphs, all bytes after `offset` are zeros in both layouts.
+        """
         is_earlier = size == 24 and not self.captured and not self.offset_intragraph
         return bytes(self)[:size] if is_earlier else self
 
@@ -92,9 +96,9 @@ def packed(structure: type[ctypes.Structure] | ctypes.Structure, **fields: Any) 
     """Return a ctypes structure, filled from these values, as the argument of a kernel that takes the struct by value.
 
     A field of type `c_void_p` takes a tensor, None or an address; an array takes a sequence of at most as many values,
-    also nested. What is not given is zero; or that of `structure` if this is a structure with values, which saves the
-    time to fill in those that every launch has in common. Raises ArgumentError for a field that the structure does not
-    have, and for a value that does not fit.
+    also nested. Other fields are zero. If `structure` is a structure with values and not a type, they are as in there,
+    which saves the time to fill in what all launches have in common. Raises ArgumentError for a field that the
+    structure does not have, and for a value that does not fit.
 
         class Lists(ctypes.Structure):
             _fields_ = [("addresses", ctypes.c_void_p * 110 * 2), ("sizes", ctypes.c_int64 * 110)]
@@ -124,7 +128,8 @@ _holders: dict[type[ctypes.Structure], Any] = {}
 
 
 def _holding(structure: type[ctypes.Structure]) -> Any:
-    """Return a structure of the same layout whose values have attributes, such as the tensors that they point to."""
+    """Return a subclass of a ctypes structure, of the same layout, with the attributes `types` (field -> ctypes type)
+    and `tensors`, those whose addresses a value contains."""
     if structure not in _holders:
         types = {each[0]: each[1] for base in reversed(structure.__mro__) for each in vars(base).get("_fields_", ())}
         made = type(structure.__name__, (structure,), {"tensors": (), "types": types})
@@ -133,7 +138,11 @@ def _holding(structure: type[ctypes.Structure]) -> Any:
 
 
 def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool, tensors: list[Any]) -> None:
-    """Write a value into the field or element `key` of a ctypes structure or array. Tensors are added to `tensors`."""
+    """Write a value into the field or element `key` of the ctypes structure or array `owner`, of the ctypes type
+    `kind`.
+
+    A tensor's address is written (null if `are_fake`), and the tensor added to `tensors`.
+    """
     if isinstance(kind, type) and issubclass(kind, ctypes.Array):
         target = owner[key] if isinstance(key, int) else getattr(owner, key)
         length, element = len(target), kind._type_
@@ -163,7 +172,8 @@ def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool, tensors: 
 
 
 def _fill_at_once(target: Any, kind: Any, values: Any, are_fake: bool, tensors: list[Any]) -> bool:
-    """Write the first elements of an array and return True, if all values are tensors on GPUs, or integers that fit."""
+    """Write all values into the first elements of an array, if all are tensors on GPUs, or all are integers that fit;
+    return whether they were written."""
     if kind in _LIMITS:
         least, most = _LIMITS[kind]
         if not values or {*map(type, values)} != {int} or min(values) < least or max(values) > most:
@@ -187,4 +197,5 @@ _LIMITS: dict[Any, tuple[int, int]] = {
     **{getattr(ctypes, f"c_int{bits}"): (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in _SIZES},
     **{getattr(ctypes, f"c_uint{bits}"): (0, (1 << bits) - 1) for bits in _SIZES},
 }
-"""Type of integers -> its least and greatest value. ctypes cuts larger numbers."""
+"""ctypes type of an integer -> (least value, greatest value). ctypes itself truncates larger numbers without an
+error."""

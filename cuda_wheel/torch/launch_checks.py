@@ -11,11 +11,11 @@ from typing import Any
 
 from cuda_wheel.operators.declarations import has_blocks
 from cuda_wheel.operators.kernels import accessor_of, pointer_of
-from cuda_wheel.runtime.arguments import dimensions, value_text
+from cuda_wheel.runtime.arguments import dimensions
 from cuda_wheel.runtime.arrays import PointerConverter, argument_type, pointee
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import converted
-from cuda_wheel.runtime.launching import converter_for
+from cuda_wheel.runtime.launching import converter_for, wrong_argument_text, wrong_count_text
 from cuda_wheel.runtime.manifest import KernelInfo
 
 __all__ = ["Call", "KernelCheck", "checking", "checks_running", "current_call", "is_symbol"]
@@ -32,17 +32,17 @@ class KernelCheck:
         self._converters = [converter_for(parameter, True, long_size) for parameter in info.parameters]
 
     def writes(self, place: int) -> bool:
-        """Return whether the kernel may write to the memory of the array that it gets in this place."""
+        """Return whether the kernel may write to the array that is its argument number `place`, counted from 0."""
         pointer = pointer_of(self.info.parameters[place])
         return not (pointer.endswith("*") and pointee(pointer)[1])
 
     def array(self, operator: str, place: int, array: Any, device: Any) -> None:
-        """Raise ArgumentError if the kernel takes no array of this element type in this place, or if the array is not
-        on this device."""
+        """Raise ArgumentError if the kernel does not take this tensor as argument number `place`, counted from 0, or if
+        the tensor is not on this device."""
         converter = self._converters[place]
-        if array.device != device:
-            self._refuse(operator, place, f"is a tensor on {array.device}, but the operator's first one is on {device}")
         try:
+            if array.device != device:
+                raise TypeError(f"is a tensor on {array.device}, but the operator's first one is on {device}")
             if isinstance(converter, PointerConverter):
                 converter.check_dtype(str(array.dtype).removeprefix("torch."))
                 accessor = accessor_of(self.info.parameters[place])
@@ -51,26 +51,24 @@ class KernelCheck:
             elif argument_type(self.info.parameters[place]) != "Struct":
                 raise TypeError("takes a number, not a tensor: tensor.item() is one")
         except TypeError as error:
-            self._refuse(operator, place, str(error))
+            raise ArgumentError(f"{operator}: {wrong_argument_text(self.info, place, array, error)}") from None
 
     def value(self, operator: str, place: int, value: Any) -> None:
-        """Raise ArgumentError if the kernel does not take this number, struct or address in this place. A number that
-        PyTorch does not know while it compiles is of the right type at least."""
+        """Raise ArgumentError if the kernel does not take this number, struct or address as argument number `place`,
+        from 0.
+
+        Of a number that PyTorch does not know while it compiles, only the type is checked.
+        """
         if is_symbol(value):
             value = _SYMBOLS[type(value).__name__]
         try:
             converted(self._converters[place], value, None)
         except Exception as error:
-            out_of_range = isinstance(error, OverflowError) or type(error).__name__ == "error"
-            self._refuse(operator, place, f"{value_text(value)} is out of range" if out_of_range else str(error))
-
-    def _refuse(self, operator: str, place: int, why: str) -> None:
-        type_ = self.info.parameters[place].cpp_or_ptx_type
-        raise ArgumentError(f"{operator}: {self.info.name}, argument {place + 1} ({type_}): {why}")
+            raise ArgumentError(f"{operator}: {wrong_argument_text(self.info, place, value, error)}") from None
 
 
 class Call:
-    """One call of an operator that is a Python function, whose launches are checked."""
+    """One call of an operator that is a Python function, while its launches are checked."""
 
     def __init__(
         self,
@@ -88,7 +86,7 @@ class Call:
             for array in (value if isinstance(value, (list, tuple)) else [value])
             if hasattr(array, "untyped_storage")
         ]
-        """Name of an input -> array, for each array; a list of arrays has one name."""
+        """(name of an input, tensor) for each input tensor; those of a list of tensors have one name."""
         self.written = written
         """Names of the inputs that the operator writes."""
         self.read_only = read_only
@@ -96,22 +94,20 @@ class Call:
         self.is_random = is_random
         """Whether the operator draws random numbers."""
         self.launches = launches
-        """Whether kernels are launched after the check; not with fake tensors."""
+        """True if kernels are launched after the check, False with fake tensors."""
 
     @property
     def device(self) -> Any:
-        """The device of the operator's first tensor that is not on the CPU; of the first if all are."""
+        """Device of the first input tensor that is not on the CPU; the CPU if all are there."""
         devices = [array.device for _, array in self.arrays]
         return next((each for each in devices if each.type != "cpu"), devices[0])
 
     def check_launch(self, kernel: KernelCheck, grid: Any, block: Any, args: Sequence[Any]) -> bool:
-        """Raise ArgumentError for a launch with wrong arguments; return whether there is anything to launch."""
+        """Raise ArgumentError for a launch with wrong arguments, block or grid; return whether there is anything to
+        launch."""
         info = kernel.info
         if len(args) != len(info.parameters):
-            raise ArgumentError(
-                f"{self.operator}: {info.name} takes {len(info.parameters)} arguments, ({info.parameter_list}), but "
-                f"got {len(args)}"
-            )
+            raise ArgumentError(f"{self.operator}: {wrong_count_text(info, len(args))}")
         for place, value in enumerate(args):
             if hasattr(value, "untyped_storage"):
                 kernel.array(self.operator, place, value, self.device)
@@ -145,7 +141,10 @@ class Call:
                 before.append((f"output {number + 1}", array))
 
     def _check_written(self, value: Any, what: str) -> None:
-        """Raise ArgumentError if a tensor shares memory with an input that the operator does not say it writes."""
+        """Raise ArgumentError if a tensor shares memory with an input that is in neither `writes` nor `read_only`.
+
+        `what` begins the message, such as "add may write to its argument 3".
+        """
         import torch
 
         for name, array in self.arrays:
@@ -158,34 +157,35 @@ class Call:
 
 
 def is_symbol(value: Any) -> bool:
-    """Return whether a number is not known while PyTorch compiles."""
+    """Return whether a value is a number that PyTorch does not know while it compiles, such as a SymInt."""
     return type(value).__name__ in _SYMBOLS
 
 
 _SYMBOLS = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}
-"""Type of a number that is not known while PyTorch compiles -> a number of that kind."""
+"""Name of PyTorch's type of numbers that it does not know while it compiles -> a known number of that kind."""
 
 
 def _is_known(size: Any) -> bool:
-    """Return whether all numbers of a grid or block are known."""
+    """Return whether all sizes of a grid or block are known; while PyTorch compiles, some may not be."""
     return not any(map(is_symbol, size if isinstance(size, (tuple, list)) else [size]))
 
 
 _thread = threading.local()
 
 checks_running: list[bool] = []
-"""Not empty while any thread checks a call: a look at it takes less time than one at the thread's own state."""
+"""One element for each call that any thread checks. Looking here takes less time than looking at the thread's own
+state."""
 
 
 def current_call() -> Call | None:
-    """Return the call that is checked in this thread, the innermost one; None if none is."""
+    """Return the innermost call that this thread is checking; None if it checks none."""
     calls: list[Call] = getattr(_thread, "calls", None) or []
     return calls[-1] if calls else None
 
 
 @contextmanager
 def checking(call: Call) -> Iterator[None]:
-    """Check the launches in a `with` block as those of this call."""
+    """Within a `with` block, check this thread's launches as those of `call`."""
     if not hasattr(_thread, "calls"):
         _thread.calls = []
     _thread.calls.append(call)

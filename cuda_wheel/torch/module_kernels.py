@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from cuda_wheel.operators.declarations import has_blocks
+from cuda_wheel.operators.kernels import read_manifest
 from cuda_wheel.runtime.arrays import long_size
 from cuda_wheel.runtime.driver import current_device, device_count
 from cuda_wheel.runtime.errors import ArgumentError, CudaWheelError, UnknownKernelError
-from cuda_wheel.runtime.files import files_and_manifest
 from cuda_wheel.runtime.loading import load
 from cuda_wheel.runtime.manifest import KernelInfo, Manifest
 from cuda_wheel.runtime.module import ByName, Kernel, Module
@@ -48,9 +48,9 @@ class ModuleKernels:
         self._variants: dict[tuple[Any, ...], ModuleKernels] = {}
         self._launches: dict[int, dict[Any, KernelLaunch]] = {}
         self._of_only_gpu: dict[Any, KernelLaunch] | None = None
-        """Element of `_launches` for GPU 0 if there is no other; None until that is known."""
+        """`_launches[0]`, if this machine has only one GPU; None otherwise, and until that is known."""
         self._modules: dict[int, Module] = {}
-        """Number of a GPU -> the module, loaded for it."""
+        """Number of a GPU -> the module, loaded for that GPU."""
         self._checks: dict[str, KernelCheck] = {}
         self._found: Manifest | None = None
 
@@ -64,8 +64,8 @@ class ModuleKernels:
     def __getitem__(self, name: Any) -> "KernelLaunch | CheckedLaunch":
         """Return a kernel by its C++ name, or by its name and template arguments.
 
-        Raises UnknownKernelError if the module has none of the name and cannot compile one, ArgumentError for what is
-        no name, and what `load` raises.
+        Raises UnknownKernelError if the module has no kernel of this name and cannot compile one, ArgumentError for a
+        key that is no name, and what `load` raises.
         """
         if not checks_running and self._of_only_gpu is not None:
             try:  # takes less time than suppress
@@ -76,7 +76,7 @@ class ModuleKernels:
         return self.launch_of(name) if call is None else CheckedLaunch(self, name, call)
 
     def launch_of(self, name: Any) -> "KernelLaunch":
-        """Return a kernel, loaded for the current GPU."""
+        """Return the kernel of this name, loaded for the current GPU."""
         loaded = self._of_only_gpu
         if loaded is None:
             loaded = self._of_current_gpu()
@@ -113,15 +113,15 @@ class ModuleKernels:
     @property
     def _manifest(self) -> Manifest:
         if self._found is None:
-            self._found = files_and_manifest(self.module, None, self._macros, needs_gpu=False)[1]
+            self._found = read_manifest(self.module, self._macros)
         return self._found
 
     def check_of(self, name: Any) -> KernelCheck | None:
-        """Return what checks the launches of a kernel, from the manifest; None for an instance that is compiled when it
-        is launched.
+        """Return the check of a kernel's launches, from the manifest; None for an instance that is compiled when it is
+        launched.
 
-        With unknown numbers among the template arguments, it is that of the first instance with the known ones. Raises
-        UnknownKernelError if the module has no such kernel.
+        If PyTorch does not know some of the template arguments while it compiles, it is the check of the first instance
+        that has the other ones. Raises UnknownKernelError if the module has no such kernel.
         """
         is_known = not isinstance(name, tuple) or not any(map(is_symbol, name))
         text = instance_name(name) if is_known else repr(name)
@@ -143,7 +143,11 @@ class ModuleKernels:
         return found
 
     def _like(self, name: tuple[Any, ...]) -> KernelInfo | None:
-        """Return the first kernel with the known template arguments of a name."""
+        """Return the manifest entry of the first instance of a template that has the known template arguments in
+        `name`.
+
+        Returns None if there is none and the module can compile one; raises UnknownKernelError if it cannot.
+        """
         from cuda_wheel.runtime.parts.by_value import template_of  # only for sizes that are not known
 
         wanted = [None if is_symbol(each) else canonical(_argument(each), same_layout=True) for each in name[1:]]
@@ -169,16 +173,17 @@ class KernelLaunch:
         import torch
 
         self.kernel = kernel
-        """The kernel, such as for its handle."""
+        """The loaded kernel, for its attributes and handle."""
         current_stream = CurrentStreams()[(torch.Tensor,)]
         assert current_stream is not None, "PyTorch has current streams"
         self.launch = launch_on_streams_of(kernel, current_stream, partial(has_blocks, kernel.name))
-        """Launches the kernel: a function of grid, block, the kernel's arguments, and what else `Kernel.launch` takes
-        by name. With a 0 in the grid, nothing is launched."""
+        """Function that launches the kernel, given grid, block, the kernel's arguments, and by name what else
+        `Kernel.launch` takes. With a 0 in the grid, nothing is launched."""
 
 
 class CheckedLaunch:
-    """A kernel whose launches belong to a call that is checked, and so are checked first."""
+    """A kernel that the Python function of an operator launches while the operator's call is checked: each launch is
+    checked first."""
 
     def __init__(self, owner: ModuleKernels, name: Any, call: Call) -> None:
         self._owner = owner
@@ -226,7 +231,7 @@ def instance_name(name: Any) -> str:
 
 
 def _argument(value: Any) -> str:
-    """Return a template argument in C++."""
+    """Return the C++ text of a template argument; raise ArgumentError for a value that is none."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):

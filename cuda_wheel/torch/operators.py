@@ -13,7 +13,8 @@ from cuda_wheel.torch.gradients import Gradients
 __all__ = ["operator"]
 
 _registrations: dict[str, tuple[Any, Any]] = {}
-"""Name -> PyTorch's library with an operator's registrations, which end when the library is freed; the operator."""
+"""Name of an operator -> (PyTorch's library with the operator's registrations, which end when the library is destroyed;
+the operator)."""
 
 
 def operator(
@@ -46,11 +47,13 @@ def operator(
 ) -> Any:
     """Return a new PyTorch operator, such as `torch.ops.demo.swish.default`. `name` is "namespace::operator".
 
-    With `kernel`, the operator is one launch: `kernel` is a kernel or its name in `module`, or maps the element type of
-    the first tensor to one, or the element types of the first few tensors (a tuple), or is a function that returns the
-    name of one of `kernels`; `variant` chooses the module's variant. `arguments` names the kernel's parameters in their
-    order; `outputs`, `values` and `defaults` say what they are, and `more_arguments` what else the operator takes.
-    `grid`, `block`, `shared_memory`, `cluster` and `cooperative` are what `Kernel.launch` takes, or functions.
+    With `kernel`, the operator is one launch: `kernel` is a kernel or its name in `module`; or a mapping to such from
+    the element type of the first tensor, or from a tuple of the element types of the first few tensors; or a function
+    that returns the name of one of `kernels`. `variant` are the macros of a variant of the module, or a function that
+    returns them. `arguments` names the kernel's parameters in their order; `outputs`, `values` and `defaults` say which
+    of them are outputs, computed values, and arguments with a default. `more_arguments` maps the names of numbers that
+    the operator takes and the kernel does not to int, float or bool. `grid`, `block`, `shared_memory`, `cluster` and
+    `cooperative` are what `Kernel.launch` takes, or functions that return it.
 
     Without `kernel`, it is the decorator of a Python function that makes the outputs, launches kernels of `kernels` and
     calls PyTorch. `writes` names the inputs that it changes, `outputs` its results for `backward`. `random` says that
@@ -110,7 +113,7 @@ def operator(
 
 
 class Settings(NamedTuple):
-    """What an operator is declared with besides its kernel or function."""
+    """Settings of an operator's declaration that concern PyTorch and not the kernel."""
 
     backward: Callable[..., Any] | None
     jvp: Callable[..., Any] | None
@@ -120,7 +123,11 @@ class Settings(NamedTuple):
 
 
 def _check_common(name: Any, non_contiguous: Any, functions: Mapping[str, Any]) -> None:
-    """Raise ArgumentError for what is wrong in any declaration: a name, a setting, or what should be a function."""
+    """Raise ArgumentError for a wrong `name` or `non_contiguous`, and for a value in `functions` that is neither
+    callable nor None.
+
+    `functions` maps names of settings, such as "backward", to their values.
+    """
     namespace, _, short = name.partition("::") if isinstance(name, str) else ("", "", "")
     if not (namespace.isidentifier() and short.isidentifier()):
         raise ArgumentError(f"{name!r} is not an operator's name, such as 'demo::swish'")
@@ -134,7 +141,8 @@ def _check_common(name: Any, non_contiguous: Any, functions: Mapping[str, Any]) 
 def _check_declared(
     name: str, function: Any, arguments: Any, outputs: Any, grid: Any, block: Any, writes: Any, random: Any, fake: Any
 ) -> None:
-    """Raise ArgumentError if a declaration with `kernel` has what belongs to a Python function, or lacks something."""
+    """Raise ArgumentError if a declaration with `kernel` has settings that belong to an operator without, or lacks
+    settings that it needs."""
     others = {"a function": function, "writes": writes, "random": random, "fake": fake}
     if extra := [what for what, value in others.items() if value]:
         raise ArgumentError(f"{name}: {' and '.join(extra)} belong to an operator without kernel, but kernel is given")
@@ -155,9 +163,10 @@ def _registered(
     outputs: Sequence[str],
     settings: Settings,
 ) -> Any:
-    """Return an operator that is registered with PyTorch, in place of an earlier one of the name that was made here.
+    """Register an operator with PyTorch by its schema `written`, and return it.
 
-    `written` is its schema.
+    It replaces an earlier operator of the name that was made here. Raises ArgumentError if PyTorch cannot read the
+    schema, or has another operator of the name.
     """
     gradients = _gradients(name, inputs, outputs, settings)
     namespace, _, short = name.partition("::")
@@ -179,7 +188,7 @@ def _registered(
         library._destroy()
         raise
     _registrations[name] = library, made
-    if earlier is not None and type(earlier) is not type(torch.ops.aten.relu.default):
+    if earlier is not None and type(earlier) is not torch._ops.OpOverload:
         type(earlier).__call__ = lambda earlier, *args, **more: made(*args, **more)  # who holds it gets the new one
     return made
 
@@ -205,7 +214,8 @@ def _register(
     gradients: Gradients | None,
     settings: Settings,
 ) -> Any:
-    """Register all of an operator in a library of PyTorch, and return it; `returns` is the number of its results."""
+    """Register the schema and all implementations of an operator in a library of PyTorch; return the operator.
+    `returns` is the number of its results."""
     short = name.partition("::")[2]
     tags = [torch.Tag.pt2_compliant_tag, *([torch.Tag.nondeterministic_seeded] if settings.is_random else [])]
     library.define(written, tags=tuple(tags))
@@ -228,13 +238,7 @@ def _register(
     if settings.autocast is not None:
         torch.library.register_autocast(name, "cuda", settings.autocast, lib=library)
     if hasattr(torch.library, "get_kernel"):  # PyTorch 2.9; before, each call takes longer
-        differentiable = None if gradients is None else gradients.differentiable(torch, launch)
-        _register_transforms(torch, library, name, functions, launch, gradients, settings, batched, differentiable)
-        if gradients is None or differentiable is not None:
-            direct = functions.direct_function(made._op, differentiable, settings.autocast is not None)
-            direct.__name__ = direct.__qualname__ = short  # in Python's message for missing arguments
-            # Of one kind with PyTorch's own, which it stays in all else.
-            made.__class__ = type("OpOverload", (type(made),), {"__call__": direct, "__module__": __name__})
+        _register_transforms(torch, library, name, made, functions, launch, gradients, settings, batched)
     return made
 
 
@@ -242,33 +246,43 @@ def _register_transforms(
     torch: Any,
     library: Any,
     name: str,
+    made: Any,
     functions: OperatorFunctions,
     launch: Callable[..., Any],
     gradients: Gradients | None,
     settings: Settings,
     batched: Callable[..., Any],
-    differentiable: Callable[..., Any] | None,
 ) -> None:
-    """Register an operator's implementation for transforms of `torch.func`, and a quicker one for plain tensors at the
-    dispatch key of autograd, which leaves other calls to the one registered before."""
-    namespace, _, short = name.partition("::")
-    made = getattr(getattr(torch.ops, namespace), short).default
-    differentiate = None if gradients is None else gradients.transformable(torch, made, batched)
-    transformed = functions.transformed_function(
-        settings.backward is not None, gradients is not None and gradients.has_jvp, differentiate, settings.autocast
-    )
+    """Register the implementation of the operator `made` for transforms of `torch.func`, and quicker ones for plain
+    tensors.
+
+    These serve calls at the dispatch key of autograd, and Python's calls in place of the dispatcher; both leave all
+    other calls to PyTorch.
+    """
+    short = name.partition("::")[2]
+    derivative = None if gradients is None else gradients.transformable(torch, made, batched)
+    reverse = None if settings.backward is None else derivative
+    forward = None if settings.jvp is None else derivative
+    transformed = functions.transformed_function(reverse, forward, settings.autocast)
     library.impl(short, transformed, operator_functions.TRANSFORM_KEY, with_keyset=True)
-    if gradients is None or differentiable is None:
-        return
-    key = operator_functions.AUTOGRAD_KEY
-    general = torch.library.get_kernel(name, key)
-    with_tangents = gradients.transformable(torch, launch, batched) if gradients.has_jvp else None
-    function = functions.differentiable_function(differentiable, general, with_tangents)
-    library.impl(short, function, key, with_keyset=True)
+    differentiable = None
+    if gradients is not None:
+        differentiable = gradients.differentiable(torch, launch)
+        if differentiable is None:
+            return
+        key = operator_functions.AUTOGRAD_KEY
+        general = torch.library.get_kernel(name, key)
+        with_tangents = gradients.transformable(torch, launch, batched) if gradients.has_jvp else None
+        function = functions.differentiable_function(differentiable, general, with_tangents)
+        library.impl(short, function, key, with_keyset=True)
+    direct = functions.direct_function(made._op, differentiable, settings.autocast is not None)
+    direct.__name__ = direct.__qualname__ = short  # in Python's message for missing arguments
+    # A subclass of PyTorch's class, so that all else of the operator stays as PyTorch made it.
+    made.__class__ = type("OpOverload", (type(made),), {"__call__": direct, "__module__": __name__})
 
 
 def _elsewhere(name: str) -> Callable[..., Any]:
-    """Return the implementation for tensors that are not on a GPU, sparse or quantized, which raises ArgumentError."""
+    """Return the implementation for tensors that are not on a GPU, sparse or quantized: it raises ArgumentError."""
 
     def refuse(*arguments: Any, **more: Any) -> Any:
         given = [

@@ -6,7 +6,9 @@ import random
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +63,18 @@ def value(result: tuple[Any, ...]) -> Any:
     """Return the value of a call of the driver, which must have succeeded."""
     assert int(result[0]) == 0, result[0].name
     return result[1] if len(result) > 1 else None
+
+
+def in_threads(work: Callable[[int], None], count: int = 6) -> None:
+    """Call a function in `count` threads at once, with the number of the thread from 0; raise the first error."""
+    start = threading.Barrier(count)
+
+    def one(number: int) -> None:
+        start.wait(60)
+        work(number)
+
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(one, range(count)))
 
 
 def check_saxpy(module: cuda_wheel.Module, stream: int = 0) -> None:

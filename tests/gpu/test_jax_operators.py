@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import threading
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import cuda_wheel
+from tests.gpu.support import in_threads
 from tests.support.processes import run
 from tests.support.projects import ROOT
 
@@ -194,25 +194,15 @@ def test_outputs_with_an_initial_content(kernels: Any) -> None:
 
 
 def test_in_threads(swish: Any) -> None:
-    failures: list[BaseException] = []
-
     def work(number: int) -> None:
-        try:
-            device = jax.devices("cuda")[number % jax.device_count("cuda")]
-            x = jax.device_put(data(1000 + number, seed=number), device)
-            for _ in range(50):
-                y = swish(swish(x, 0.5))
-                assert y.devices() == {device}
-            assert_close(y, expected(expected(x, 0.5)))
-        except BaseException as error:
-            failures.append(error)
+        device = jax.devices("cuda")[number % jax.device_count("cuda")]
+        x = jax.device_put(data(1000 + number, seed=number), device)
+        for _ in range(50):
+            y = swish(swish(x, 0.5))
+            assert y.devices() == {device}
+        assert_close(y, expected(expected(x, 0.5)))
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(work)
 
 
 def test_on_two_gpus(swish: Any) -> None:

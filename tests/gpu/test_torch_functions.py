@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 
 import cuda_wheel
 import cuda_wheel.torch
+from tests.gpu.support import in_threads
 from tests.gpu.test_torch_operators import BACKENDS, PYTORCHS_OWN_WARNINGS
 from tests.support.processes import pip_wheel, run
 from tests.support.projects import ROOT
@@ -239,26 +239,16 @@ def test_on_the_current_stream(demo: Any) -> None:
 
 
 def test_in_threads(demo: Any) -> None:
-    failures: list[BaseException] = []
+    def work(number: int) -> None:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(50):
+                x = rand(64).requires_grad_()
+                y = demo.normalise(x)
+                (found,) = torch.autograd.grad(y[0], x)
+                torch.testing.assert_close(found, torch.autograd.grad((x / x.norm())[0], x)[0])
+                assert demo.above(x.detach(), 0.0).equal(x[x > 0])
 
-    def work() -> None:
-        try:
-            with torch.cuda.stream(torch.cuda.Stream()):
-                for _ in range(50):
-                    x = rand(64).requires_grad_()
-                    y = demo.normalise(x)
-                    (found,) = torch.autograd.grad(y[0], x)
-                    torch.testing.assert_close(found, torch.autograd.grad((x / x.norm())[0], x)[0])
-                    assert demo.above(x.detach(), 0.0).equal(x[x > 0])
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(work)
 
 
 def test_derivatives_are_pytorchs(demo: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 import cuda_wheel
 from tests.gpu.conftest import prebuilt_sets
+from tests.gpu.support import in_threads
 from tests.support.processes import run
 from tests.support.projects import ROOT
 from tests.support.toolchains import installed_extra
@@ -237,25 +237,15 @@ def test_on_the_current_stream(demo: Any) -> None:
 
 
 def test_in_threads(demo: Any) -> None:
-    failures: list[BaseException] = []
+    def work(number: int) -> None:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(50):
+                x, bias = data(64, 32, grad=True)
+                y = demo.gated(x, bias)
+                y.sum().backward()
+                torch.testing.assert_close(y, expected(x, bias))
 
-    def work() -> None:
-        try:
-            with torch.cuda.stream(torch.cuda.Stream()):
-                for _ in range(50):
-                    x, bias = data(64, 32, grad=True)
-                    y = demo.gated(x, bias)
-                    y.sum().backward()
-                    torch.testing.assert_close(y, expected(x, bias))
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(work)
 
 
 def test_on_the_gpu_of_the_tensors(demo: Any) -> None:

@@ -1,4 +1,4 @@
-"""Call frames as XLA lays them out, and functions of its API in Python."""
+"""Call frames as XLA lays them out, functions of its API in Python, and a launch."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cuda_wheel.jax.call_frames import DATA_TYPES
+from cuda_wheel.jax.tracing import ArrayType, Launch
+from cuda_wheel.operators.declarations import KernelIdentity
 
 HEAD = [("struct_size", c_uint64), ("extension_start", c_void_p)]
 
@@ -130,3 +132,19 @@ def aligned(*shape: int, dtype: Any = np.float32, offset: int = 0) -> Any:
     memory = np.zeros(size + 128, np.uint8)
     start = -memory.ctypes.data % 64 + offset
     return memory[start : start + size].view(dtype).reshape(shape)
+
+
+LAUNCH = Launch(
+    operator="demo::axpy",
+    dtypes=(),
+    kernel=KernelIdentity("a.b", "_Zaxpy", ""),
+    parameters="float, const float*, float*, int",
+    inputs=[ArrayType("float32", (2, 3)), ArrayType("float32", (2, 3))],
+    outputs=[ArrayType("float32", (2, 3))],
+    aliases=[(1, 0)],
+    arguments=[("value", 0.1), ("input", 0), ("output", 0), ("value", 6)],
+    grid=(2, 1, 1),
+    block=(32, 1, 1),
+    settings={"shared_memory": 64},
+)
+"""A launch of axpy(a, x, y, n), which changes y in place."""

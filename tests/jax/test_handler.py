@@ -9,36 +9,20 @@ from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from cuda_wheel.jax import handler as ffi_handler
 from cuda_wheel.jax import handler as program_launches
-from cuda_wheel.jax.call_frames import header_version
 from cuda_wheel.jax.handler import ProgramLaunches, guarded
-from cuda_wheel.jax.tracing import ArrayType, Launch, json_argument
-from cuda_wheel.operators.declarations import KernelIdentity, KernelInstances
+from cuda_wheel.jax.tracing import ArrayType
+from cuda_wheel.operators.declarations import KernelInstances
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
-from tests.jax.frames import Xla, aligned
+from tests.jax.frames import LAUNCH, Xla, aligned
 from tests.jax.host_kernels import HostKernel
 from tests.support.processes import run
 from tests.support.projects import ROOT
 
 pytestmark = pytest.mark.one_toolchain
-
-LAUNCH = Launch(
-    operator="demo::axpy",
-    dtypes=(),
-    kernel=KernelIdentity("a.b", "_Zaxpy", ""),
-    parameters="float, const float*, float*, int",
-    inputs=[ArrayType("float32", (2, 3)), ArrayType("float32", (2, 3))],
-    outputs=[ArrayType("float32", (2, 3))],
-    aliases=[(1, 0)],
-    arguments=[("value", 0.1), ("input", 0), ("output", 0), ("value", 6)],
-    grid=(2, 1, 1),
-    block=(32, 1, 1),
-    settings={"shared_memory": 64},
-)
 
 
 @pytest.fixture
@@ -311,34 +295,6 @@ def test_an_exception_at_the_first_instruction_is_caught(guard: bool, monkeypatc
         assert not lost
     elif sys.version_info >= (3, 11):
         assert lost, "Python covers the first instruction itself: guarded_code is no longer needed"
-
-
-def test_numbers_vectors_and_structs_as_text() -> None:
-    for value, expected in (
-        (None, ("value", None)),
-        (True, ("value", True)),
-        (np.float32(0.1), ("value", float(np.float32(0.1)))),
-        (np.int64(-(2**63)), ("value", -(2**63))),
-        (np.array(7), ("value", 7)),
-        (2**64 - 1, ("value", 2**64 - 1)),
-        ((1, np.float32(2)), ("value", [1, 2.0])),
-        (1 + 2j, ("value", [1.0, 2.0])),
-        (b"\x01\xff", ("bytes", "01ff")),
-        (np.array([1, 2], np.int16), ("bytes", "01000200")),
-    ):
-        assert json_argument(value) == expected
-        launch = LAUNCH._replace(arguments=[json_argument(value)])
-        read = Launch.read(launch.text().encode())
-        found = read.arguments[0][1]
-        assert found == (tuple(expected[1]) if isinstance(expected[1], list) else expected[1])
-        assert read._replace(arguments=()) == launch._replace(arguments=(), inputs=[*launch.inputs], aliases=((1, 0),))
-    with pytest.raises(ArgumentError, match="object is not a buffer in host memory"):
-        json_argument(object())
-
-
-def test_the_version_in_a_header() -> None:
-    assert header_version("#define XLA_FFI_API_MAJOR 0\n\n#define XLA_FFI_API_MINOR 12\n") == (0, 12)
-    assert header_version("nothing") == (0, 0)
 
 
 def test_without_jax_the_error_says_so() -> None:

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,28 +15,12 @@ import pytest
 
 import cuda_wheel
 from cuda_wheel.jax import handler as registration
-from cuda_wheel.runtime.errors import ArgumentError
-from tests.jax.host_kernels import HostKernel, launch_on_cpu, memory
+from cuda_wheel.runtime.errors import ArgumentError, ImageError
+from tests.jax.host_kernels import ONE, HostKernel, cube, memory
+from tests.jax.jax_on_cpu import MARKS, assert_close, jax, jnp
 from tests.support.processes import run
 
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")  # for shard_map
-
-jax = pytest.importorskip("jax", reason="JAX is not installed")
-
-import jax.numpy as jnp  # noqa: E402
-
-pytestmark = [
-    pytest.mark.one_toolchain,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # JAX's own
-]
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let programs run on the CPU, and launch kernels there."""
-    monkeypatch.setitem(registration.PLATFORMS, "cpu", launch_on_cpu)
-    with jax.default_device(jax.devices("cpu")[0]):
-        yield
+pytestmark = MARKS
 
 
 def swish_kernel(element: Any = np.float32, name: str = "float") -> HostKernel:
@@ -59,11 +42,6 @@ SWISH: dict[str, Any] = {"arguments": "x, y, n, beta", "outputs": {"y": "x"}, "d
 def swish(**more: Any) -> tuple[Callable[..., Any], HostKernel]:
     kernel = swish_kernel()
     return cuda_wheel.jax.operator("demo::swish", **{**SWISH, "kernel": kernel, **more}), kernel
-
-
-def assert_close(found: Any, wanted: Any) -> None:
-    assert found.dtype == wanted.dtype and found.shape == wanted.shape
-    np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), 1e-5, 1e-6)
 
 
 X = np.linspace(-2, 2, 300, dtype=np.float32)
@@ -477,3 +455,45 @@ def test_a_daemon_thread_that_runs_programs_at_exit() -> None:
     for _ in range(3):  # without the hold, three of four end by SIGABRT
         result = run(sys.executable, "-c", EXIT, JAX_PLATFORMS="cpu")
         assert result.returncode == 0 and result.stdout.endswith("the end\n"), result.stdout
+
+
+WRONG: list[dict[str, Any]] = [
+    {"name": 5}, {"name": ""}, {"name": "a#2"},
+    {"kernel": None}, {"kernel": {}}, {"kernel": {"float32": cube(), ("float32", "float64"): cube()}},
+    {"kernel": {"float32": cube(), jnp.float32: cube()}}, {"kernel": {object(): cube()}}, {"kernel": "k"},
+    {"kernel": {"float32": lambda x: "k"}}, {"kernel": {"float32": cube(), "float64": HostKernel("o", "float*, int")}},
+    {"kernel": lambda x: "k"}, {"kernels": "k*"}, {"kernel": lambda x: "k", "kernels": 5},
+    {"kernel": lambda x: "k", "kernels": []}, {"kernel": lambda x: "k", "kernels": "k*"},
+    {"kernel": lambda x: "k", "kernels": [None]}, {"kernel": lambda x: "k", "kernels": [cube(), cube()]},
+    {"kernel": lambda x: "k", "kernels": [cube(), HostKernel("o", "float*, int")]},
+    {"kernel": lambda q: "k", "kernels": [cube()]}, {"kernel": lambda y: "k", "kernels": [cube()]},
+    {"kernel": lambda *x: "k", "kernels": [cube()]}, {"kernel": int, "kernels": [cube()]},
+    {"variant": {"A": 1}}, {"variant": 5, "module": "a.b"}, {"variant": {"A": None}, "module": "a.b"},
+    {"variant": {"A": 1}, "module": "a.b"}, {"variant": lambda q: {}}, {"module": 5}, {"module": "no.such"},
+    {"arguments": 5}, {"arguments": [1, 2, 3]}, {"arguments": "x"}, {"arguments": "x, y, y"},
+    {"arguments": "x, y, class"}, {"arguments": "x, y, _n"},
+    {"outputs": "y"}, {"outputs": ["y"]}, {"outputs": None}, {"outputs": {"n": "x"}}, {"outputs": {"y": 5}},
+    {"outputs": {5: "x"}}, {"outputs": {"y": lambda *x: x}},
+    {"values": ["n"]}, {"values": {"n": None}}, {"values": {"n": 2.5}}, {"values": {"n": object()}},
+    {"values": {"n": lambda *, x: 3}}, {"values": {"x": None, "n": 3}},
+    {"defaults": 3}, {"defaults": {"n": 3}}, {"defaults": {"x": 3}}, {"read_only": 5}, {"read_only": "q"},
+    {"grid": None}, {"grid": "a"}, {"grid": (1, 2, 3, 4)}, {"grid": lambda q: 1}, {"block": 0}, {"block": None},
+    {"shared_memory": "x"}, {"shared_memory": np.zeros(3)}, {"cluster": 5.5}, {"cooperative": "no"},
+    {"more_arguments": ["K"]}, {"more_arguments": {"K": "int"}}, {"more_arguments": {"K": complex}},
+    {"more_arguments": {"K": []}}, {"more_arguments": {"x": int}}, {"more_arguments": {"_k": int}},
+    {"more_arguments": {"class": int}}, {"more_arguments": {5: int}},
+    {"more_arguments": {"K": int}, "defaults": {"K": 2.5}}, {"more_arguments": {"K": int}, "defaults": {"K": None}},
+    {"backward": 5}, {"backward": lambda x: x}, {"jvp": 5}, {"jvp": lambda x: x}, {"jvp": lambda tangent_x, z: z},
+    {"jvp": lambda *, tangent_x: 1}, {"vmap": "loop"}, {"vmap": lambda x, q: x},
+    {"more_arguments": {"axis_size": int}, "vmap": lambda x: x},
+    {"more_arguments": {"tangent_x": int}, "jvp": lambda tangent_x: tangent_x},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=[str([*each])[1:-1] for each in WRONG])
+def test_a_wrong_declaration_is_refused_in_words(wrong: dict[str, Any]) -> None:
+    given = {**ONE, "kernel": cube(), **wrong}
+    name = given.pop("name", "demo::wrong")
+    with pytest.raises((ArgumentError, ImageError)) as found:
+        cuda_wheel.jax.operator(name, **given)
+    assert len(str(found.value)) > 25

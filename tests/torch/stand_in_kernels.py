@@ -12,7 +12,10 @@ from cuda_wheel.runtime.manifest import KernelInfo, Parameter
 from cuda_wheel.runtime.module import Kernel
 from tests.support.launches import module_of
 
-__all__ = ["STREAM", "Address", "StandIn"]
+__all__ = ["ADD", "SCALE", "STREAM", "Address", "Loaded", "Make", "StandIn", "add", "scale"]
+
+Make = Callable[..., Any]
+"""Type of the fixture `module`."""
 
 STREAM = 0x57EA
 """PyTorch's current stream, in tests without a GPU."""
@@ -74,3 +77,25 @@ class StandIn(Kernel):
 
         with torch.no_grad():  # autograd does not see what a kernel does
             self._compute(*args)
+
+
+class Loaded(dict[str, StandIn]):
+    """A loaded module with stand-ins."""
+
+    is_loaded = True
+    globals = {"count": 7}  # noqa: RUF012
+
+
+def add(x: Any, y: Any, out: Any, n: int) -> None:
+    out.copy_(x + y)
+
+
+def scale(x: Any, out: Any, factor: float, n: int) -> None:
+    out.copy_(x * factor)
+
+
+ADD = "const float*, const float*, float*, int"
+"""Types of the parameters of `add`."""
+
+SCALE = "const float*, float*, float, int"
+"""Types of the parameters of `scale`."""

@@ -10,6 +10,8 @@ import pytest
 import cuda_wheel.torch
 from cuda_wheel.runtime.errors import ArgumentError
 from tests.torch.quiet_pytorch import MARKS, FlopCounterMode, Tensor, torch
+from tests.torch.stand_in_kernels import StandIn
+from tests.torch.swish import differentiable, swish
 
 pytestmark = MARKS
 forward_ad = torch.autograd.forward_ad
@@ -141,46 +143,112 @@ def test_tangents_that_are_no_tensors(name: str, on_cpu: None) -> None:
         torch.func.jvp(both, (X + 1,), (T,))
 
 
-def test_a_default_that_no_schema_can_have_reaches_fake_tensors(name: str, on_cpu: None) -> None:
-    @cuda_wheel.torch.operator(name, backward=lambda grad_output: grad_output, jvp=lambda tangent_x: tangent_x)
-    def limited(x: Tensor, limit: float = float("inf")) -> Tensor:
-        return x.clamp(max=limit) + (0 if limit > 0 else 1)
-
-    with torch._subclasses.FakeTensorMode():
-        assert limited(torch.empty(3)).shape == (3,)
-
-
-def test_random_numbers_of_batches(name: str, on_cpu: None) -> None:
-    @cuda_wheel.torch.operator(name, random=True)
-    def noise(x: Tensor) -> Tensor:
-        return torch.rand_like(x)
-
-    found = torch.func.vmap(noise, randomness="different")(torch.zeros(2, 3))
-    assert not found[0].equal(found[1])
-    for randomness in ("error", "same"):
-        with pytest.raises(ArgumentError, match=f'^{name} draws random numbers .* needs randomness="different", not'):
-            torch.func.vmap(noise, randomness=randomness)(torch.zeros(2, 3))
+def test_gradients_by_a_backward_kernel(name: str, on_cpu: None) -> None:
+    operator = differentiable(name)
+    x = torch.linspace(-2, 2, 64, requires_grad=True)
+    operator(x, 0.5).square().sum().backward()
+    found, x.grad = x.grad, None
+    (x * torch.sigmoid(0.5 * x)).square().sum().backward()
+    assert torch.allclose(found, x.grad, atol=1e-6)
+    torch.library.opcheck(operator, (torch.linspace(-2, 2, 64, requires_grad=True), 0.5))
+    torch.library.opcheck(operator, (torch.linspace(-2, 2, 64),))
+    torch.library.opcheck(operator, (torch.empty(0, 4),))
+    torch.library.opcheck(operator, (torch.ones(6, 4).t().requires_grad_(),))
 
 
-def test_batches_of_results_that_cannot_be_stacked(name: str, on_cpu: None) -> None:
-    @cuda_wheel.torch.operator(name)
-    def some(x: Tensor) -> Tensor:
-        return x[: int(x[0])] + 0
+def test_gradients_by_an_operator_that_names_what_it_needs(name: str, on_cpu: None) -> None:
+    def compute(y: Any, grad_y: Any, factor: float, out: Any) -> None:
+        out.copy_(grad_y * y * factor)
 
+    gradient = cuda_wheel.torch.operator(
+        f"{name}_gradient",
+        kernel=StandIn("b", "const float*, const float*, float, float*", compute),
+        arguments="y, grad_y, factor, out",
+        outputs={"out": "y"},
+        defaults={"factor": 1.0},
+        grid=1,
+        block=1,
+    )
+    declaration: dict[str, Any] = {
+        "kernel": StandIn("k", "const float*, float*, float", lambda x, y, factor: y.copy_((factor * x).exp())),
+        "arguments": "x, y, factor",
+        "outputs": {"y": "x"},
+        "grid": 1,
+        "block": 1,
+    }
+    operator = cuda_wheel.torch.operator(name, **declaration, backward=gradient)
+    x = torch.rand(5, requires_grad=True)
+    (found,) = torch.autograd.grad(operator(x, 2.0).sum(), x)
+    assert torch.allclose(found, 2 * (2 * x).exp())
+    torch.library.opcheck(operator, (x, 2.0))
+    with pytest.raises(ArgumentError, match="backward is a function of y, grad_y, factor: its parameters must be"):
+        declaration["arguments"] = "x, y, scale"
+        cuda_wheel.torch.operator(f"{name}b", **declaration, backward=gradient)
+
+
+def test_gradients_by_a_formula_of_inputs_and_outputs(name: str, on_cpu: None) -> None:
+    def compute(x: Any, w: Any, y: Any, z: Any) -> None:
+        y.copy_(x * w)
+        z.copy_(x.exp())
+
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=StandIn("k", "const float*, const float*, float*, float*", compute),
+        arguments="x, w, y, z",
+        outputs={"y": "x", "z": "x"},
+        grid=1,
+        block=1,
+        backward=lambda grad_y, grad_z, x, w, z: (grad_y * w + grad_z * z, grad_y * x),
+    )
+    x, w = (torch.rand(5, requires_grad=True) for _ in "xw")
+    y, z = operator(x, w)
+    (y + 2 * z).sum().backward()
+    assert torch.allclose(x.grad, w + 2 * x.exp()) and torch.allclose(w.grad, x)
+    wrong, _ = swish(f"{name}wrong", backward=lambda grad_y: (grad_y, grad_y))
+    with pytest.raises(ArgumentError, match=r"backward returned 2 gradients for 1 tensors: x$"):
+        wrong(x, 1.0).sum().backward()
+
+
+def test_an_output_whose_gradient_backward_does_not_take_has_none(name: str, on_cpu: None) -> None:
+    operator = cuda_wheel.torch.operator(
+        name,
+        kernel=StandIn("k", "const float*, float*, float*", lambda x, y, z: (y.copy_(x * 2), z.copy_(x.exp()))),
+        arguments="x, y, z",
+        outputs={"y": "x", "z": "x"},
+        grid=1,
+        block=1,
+        backward=lambda grad_y: 2 * grad_y,
+    )
+    x = torch.rand(5, requires_grad=True)
+    compiled = torch.compile(lambda x: operator(x), fullgraph=True, backend="aot_eager")
+    for function in (operator, compiled):
+        y, z = function(x)
+        assert y.requires_grad and not z.requires_grad
+        assert torch.autograd.grad((y * z.sum()).sum(), x)[0].allclose(2 * z.sum())
+    torch.library.opcheck(operator, (x,))
+
+
+def test_plain_tensors_take_the_short_way_to_their_gradient(name: str, on_cpu: None) -> None:
+    operator = differentiable(name)
+    x = torch.ones(3, requires_grad=True)
+    y = operator(x)
+    assert type(y.grad_fn).__name__ == f"{name.partition('::')[2]}Backward"
+    y.sum().backward()
+    assert x.grad is not None
+    with torch.no_grad():
+        assert operator(x).grad_fn is None
+    assert not operator(x.detach()).requires_grad
+
+
+def test_without_gradients_backward_says_so(name: str, on_cpu: None) -> None:
+    operator, _ = swish(name)
+    y = operator(torch.ones(3, requires_grad=True), 1.0)
     with pytest.raises(
-        ArgumentError, match=f"^{name}: torch.vmap cannot stack results of 2 shapes: declare it with vmap"
+        ArgumentError, match=f"^{name} has no gradient, but one is asked for, which would count as zero"
     ):
-        torch.func.vmap(some)(torch.tensor([[1.0, 0], [2.0, 0]]))
-
-
-@pytest.mark.parametrize("result", [lambda x: None, lambda x: 3.0, lambda x: (x + 1, x + 2), lambda x: [x + 1]])
-def test_results_of_other_kinds_than_the_annotation_says(name: str, on_cpu: None, result: Callable[[Any], Any]) -> None:
-    @cuda_wheel.torch.operator(name)
-    def wrong(x: Tensor) -> Tensor:
-        return result(x)
-
-    for _ in range(2):
-        with pytest.raises(
-            ArgumentError, match=rf"^{name}: its function returned \(.*\), but its annotation says \(Tensor"
-        ):
-            wrong(X)
+        y.sum().backward()
+    # Of gradients of gradients, too: that of the gradient's operator is not zero.
+    x = torch.ones(3, requires_grad=True)
+    (gradient,) = torch.autograd.grad(differentiable(f"{name}d")(x, 0.5).sum(), x, create_graph=True)
+    with pytest.raises(ArgumentError, match=f"^{name}d_backward has no gradient"):
+        gradient.sum().backward()
