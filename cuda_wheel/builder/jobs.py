@@ -64,7 +64,8 @@ class Job:
     ptx_version: str
     """PTX ISA version: "auto", "as-compiled" or MAJOR.MINOR."""
     host_code: str = "whole"
-    """Treatment of host code: "whole", "leave-out" or "reject"."""
+    """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host functions
+    that do not compile, "reject" makes host code an error."""
     kind: str = "cuda"
     """Language of the source: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"

@@ -245,9 +245,11 @@ class Recorded(Generic[Files]):
 
 
 class DependencyCache(Generic[Files]):
-    """Results of requests whose runs read files. A result is found only while these files are unchanged.
+    """A cache of the results of work that reads files, such as compiling a job.
 
-    `parse_files` converts the JSON value of a request's files to `Files`, or raises an exception if it is invalid.
+    A request is the cache key of all inputs of the work except the content of files. It finds a result only while the
+    files that the latest run read are unchanged. `parse_files` converts the JSON value of these files to `Files`, or
+    raises an exception if the value is invalid.
     """
 
     def __init__(self, cache: Cache, parse_files: Callable[[Any], Files]) -> None:
