@@ -58,7 +58,7 @@ class Job:
     ptx: bool
     options: tuple[str, ...]
     include_dirs: tuple[str, ...]
-    """Include folders: project-relative ones first, then absolute ones."""
+    """Include folders in search order: the project's as project-relative paths, all others as absolute paths."""
     instantiate: tuple[str, ...]
     lineinfo: bool
     ptx_version: str

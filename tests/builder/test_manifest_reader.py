@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -61,6 +62,13 @@ def test_a_manifest_that_was_changed_is_damaged() -> None:
     for damaged in (text + " ", text[:-1], text.replace("\n", "\r\n"), text.replace("\n]}", ",\n[]\n]}")):
         with pytest.raises(ImageError):
             manifest_of(damaged, "k")
+
+
+def test_the_sha256_of_each_part_is_one_even_if_none_is_compared() -> None:
+    text = manifest_text(MANIFEST)
+    (digest,) = re.findall(r'"blocks": *\[\[\d+, *"(\w+)"\]\]', text)
+    with pytest.raises(ImageError, match=f"'{'x' * 64}' is not a SHA-256"):
+        manifest_of(text.replace(digest, "x" * 64), "k", check=False)
 
 
 def test_more_than_a_manifest_may_have_is_not_read() -> None:
