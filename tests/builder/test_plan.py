@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,8 @@ def test_modules_share_the_jobs_that_are_the_same(root: Path) -> None:
 def test_a_link_job_has_the_code_of_its_jobs_and_the_other_sources_as_they_are(
     link: str, kind: str, lto: bool, root: Path
 ) -> None:
-    table = {"link": link, "architectures": "80-real", "lineinfo": True, "system_include_dirs": ["/usr"]}
+    table = {"link": link, "architectures": "80-real", "lineinfo": True, "system_include_dirs": [str(root / "other")]}
+    (root / "other").mkdir()
     plan = plan_of(root, "a.cu b.cu d.ptx", **table)
     (module,) = plan.modules
     results = {
@@ -249,8 +251,17 @@ def test_a_link_job_has_the_code_of_its_jobs_and_the_other_sources_as_they_are(
         ("demo/d.ptx", "ptx", FILES["demo/d.ptx"].encode(), ()),
     ]
     assert (job.module, job.arch, job.real, job.lto, job.lineinfo) == ("demo.k", "80", True, lto, True)
-    assert (job.options, job.ptx_version, job.include_dirs) == (
-        module.links[0].options,
-        "auto",
-        TOOLCHAIN.header_folders,
-    )
+    assert (job.options, job.ptx_version) == (module.links[0].options, "auto")
+    assert (job.include_dirs, job.system_dirs) == (TOOLCHAIN.header_folders, module.system_dirs)
+    assert module.system_dirs == (str(root / "other"),)
+
+
+def test_a_link_job_identifies_the_device_runtime_library(root: Path) -> None:
+    plan = plan_of(root, "a.cu", link="lto", architectures="80-real")
+    (module,) = plan.modules
+    results = dict.fromkeys(module.jobs, EMPTY)
+    assert make_link_job(plan, module, module.links[0], results).device_runtime == ""
+    write_files(root, **{"cuda/include/cuda_device_runtime_api.h": "", "cuda/lib/libcudadevrt.a": "code"})
+    installed = replace(plan, toolchain=replace(TOOLCHAIN, include_dirs=(str(root / "cuda/include"),)))
+    job = make_link_job(installed, module, module.links[0], results)
+    assert job.device_runtime == sha256(b"code").hexdigest()
