@@ -62,10 +62,10 @@ class Job:
     instantiate: tuple[str, ...]
     lineinfo: bool
     ptx_version: str
-    """PTX ISA version: "auto", "as-compiled" or MAJOR.MINOR."""
+    """Wanted PTX ISA version: MAJOR.MINOR, "as-compiled", or "auto" for the lowest one that is proven equal."""
     host_code: str = "whole"
-    """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host functions
-    that do not compile, "reject" makes host code an error."""
+    """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host
+    functions that do not compile, "reject" makes host code an error."""
     kind: str = "cuda"
     """Language of the source: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"

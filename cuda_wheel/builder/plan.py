@@ -50,7 +50,7 @@ class ModulePlan:
     jobs: tuple[Job, ...]
     """All jobs that compile something for the module."""
     system_dirs: tuple[str, ...] = ()
-    """Absolute paths of the include folders outside the project."""
+    """Absolute paths of the folders that the setting `system-include-dirs` names."""
     links: tuple[Link, ...] = ()
     """Links that make the loadable images; () for a module with `link = "none"`, whose jobs make them."""
     relocatable: tuple[Job, ...] = ()

@@ -21,7 +21,8 @@ _PREFIX = "cuda-wheel-"
 
 
 def new_folder() -> TemporaryDirectory[str]:
-    """Create and return a temporary directory. It is removed by its `cleanup`, else when the process ends.
+    """Create and return a temporary directory. Its `cleanup` removes it; without that call, it is removed when
+    the process ends.
 
     Raises ConfigError if it cannot be created.
     """

@@ -70,6 +70,15 @@ def test_a_link_is_cached_or_not_once_its_sources_are(tmp_path: Path) -> None:
     assert tasks() == expected(True, True, True)
 
 
+def test_a_source_that_is_linked_as_it_is_needs_no_job(tmp_path: Path) -> None:
+    write_files(tmp_path, **{"demo/c.ptx": ".version 7.0\n.target sm_75\n.address_size 64\n"})
+    plan = plan_of(tmp_path, {"name": "demo.mixed", "sources": ["demo/a.cu", "demo/c.ptx"], "link": "ptx"})
+    cache = CompileCache(Cache(), TOOLCHAIN)
+    assert [task.cached for task in preview(plan, cache, 1).tasks] == [False, None]
+    assert cache.store_job(plan.modules[0].jobs[0], replace(EMPTY, ptx=b"ptx"))
+    assert [task.cached for task in preview(plan, cache, 1).tasks] == [True, False]
+
+
 def test_a_job_of_several_modules_is_in_each_but_counts_once(tmp_path: Path) -> None:
     cache = CompileCache(Cache(), TOOLCHAIN)
     plan = plan_of(tmp_path, PLAIN, {**PLAIN, "name": "demo.again"})

@@ -424,8 +424,10 @@ class CompileCache:
     # --- modules: one entry to read for each module, instead of one for each of its jobs ---------------
 
     def load_module(self, plan: Plan, module: ModulePlan) -> tuple[BuiltModule, list[str]] | None:
-        """Return a built module and its warnings from the cache; None if a file that it depends on has changed, or if
-        there is none."""
+        """Return a built module and its warnings from the cache.
+
+        Return None if the cache has no such module, or if a file that it depends on has changed.
+        """
         request = self._module_request(plan, module)
         for recorded in self._results.recorded(request, lambda places: self._module_state(places, module)):
             built = self._results.read(recorded, lambda entry: _unpack_module(entry, module, self._files))

@@ -211,7 +211,7 @@ class DaskCluster(Executor):
         self._threads = ThreadPoolExecutor(self._most_tasks, "cuda-wheel-dask")
 
     def _give_up(self, reason: str) -> None:
-        """Stop using the cluster, and warn once of the `reason`; without `fallback`, raise ToolchainError instead.
+        """Stop using the cluster, and warn once with the `reason`. Without `fallback`, raise ToolchainError instead.
 
         `reason` is worded like the message of a `_ClusterError`.
         """
