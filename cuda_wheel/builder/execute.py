@@ -43,7 +43,7 @@ __all__ = ["PlanRunner"]
 R = TypeVar("R")
 
 NewStep = Callable[[How, Times], Step]
-"""Function of how a job, link or bundle was done, and its times, that returns the `Step`."""
+"""Function `(how, times)` that returns the `Step` to report for a certain job, link or bundle."""
 
 
 def _job_step(module: ModulePlan, job: Job) -> NewStep:
@@ -59,7 +59,7 @@ def _bundle_step(module: ModulePlan) -> NewStep:
 
 
 def _cached(step: NewStep, began: float) -> Step:
-    """Return the step for a cache read that started at `began` (seconds since 1970)."""
+    """Return the `Step` for a result that was read from the cache; the read started at `began` (seconds since 1970)."""
     return step("from the cache", Times("", began, now(), (), None))
 
 
@@ -68,12 +68,12 @@ LINK_JOB: WorkerFunction[Compiled] = WorkerFunction("cuda_wheel.builder.link:lin
 BUNDLE: WorkerFunction[Fatbin] = WorkerFunction("cuda_wheel.builder.images.bundling:bundle")
 
 PACKED_IN_WORKERS = 50
-"""Number of modules from which workers also write the manifests. For fewer modules, this process does so while they
-compile, and no worker has to import the modules for it. With a hundred short jobs per second, this process would be the
-bottleneck."""
+"""Minimum number of modules to build for which workers also write the manifests. In a smaller build, the build's own
+process writes them while the workers compile, so that no worker has to import the code for it. In a larger build, with
+a hundred short jobs per second, the build's own process would be the bottleneck."""
 
 TIME_LEFT_INTERVAL = 0.1
-"""Minimum time in seconds between two reports of the time left, whose computation examines every pending call."""
+"""Minimum number of seconds between two estimates of the time left. Each estimate examines every pending call."""
 
 
 class PlanRunner:
@@ -91,37 +91,38 @@ class PlanRunner:
         self._cache = cache
         self._durations = cache.durations if cache else Durations(None)
         self._states: dict[str, ModuleBuild] = {}
-        """Full module name -> state, for each module that is not in the cache."""
+        """Full module name -> state of the module's build. Modules from the cache are not included."""
         self._modules: dict[Job, list[ModulePlan]] = {}
-        """Job -> the modules to build that need its result."""
+        """Job -> the modules that need its result. Modules from the cache are not included."""
         self._users_left: dict[Job, int] = {}
         """Job -> number of modules that still need its result."""
         self._shared: Counter[str] = Counter()
-        """Project-relative path of a source -> number of modules to build that contain it."""
+        """Project-relative path of a source -> number of modules that contain it. Modules from the cache do not
+        count."""
         self._packs_in_workers = False
         self._groups: dict[Job, HeaderGroup] = {}
         self._tasks = TaskQueue()
         self._compiling: dict[Job, Future[Timed[Any]]] = {}
         self._results = JobResults()
         self._built: deque[BuiltModule] = deque()
-        """Built modules that have not been yielded yet."""
+        """Built modules that `run` has not yielded yet."""
         self._kernels: set[Names] = set()
-        """Names of each kernel in all modules so far."""
+        """(C++ name, symbol) of each kernel in the modules built or reused so far."""
         self._failures: dict[str, Failure] = {}
-        """Full module name -> why the module cannot be built."""
+        """Full module name -> the reason why the module cannot be built. Modules without an error are not included."""
         self._common_errors = CommonErrors()
         self._ended_early = ""
-        """Why the build ended before all modules were compiled; "" if it did not."""
+        """Error message if the build ended before all modules were compiled; else ""."""
         self._lacking: list[LackingKernelsError] = []
-        """Errors of the modules whose images do not all have the same kernels."""
+        """One error for each module whose images do not all have the same kernels."""
         self._next_report = 0.0
-        """Time at which to compute the time left again, in seconds since 1970."""
+        """Earliest time of the next estimate of the time left, in seconds since 1970."""
 
     def run(self) -> Generator[BuiltModule, None, None]:
-        """Yield each of the plan's modules as soon as it is built, with the only reference to its images.
+        """Yield each module of the plan as soon as it is built or read from the cache.
 
-        All modules together may be larger than memory. What the cache has is not built again. Raises CompileError with
-        the errors of all modules that cannot be built.
+        This object keeps no reference to the images of a yielded module: all modules together may be larger than
+        memory. Raises CompileError with the errors of all modules that cannot be built.
         """
         self._reporter.build_started(self._plan)
         try:
@@ -178,7 +179,7 @@ class PlanRunner:
     # --- stage 1: reuse -----------------------------------------------------------------------------
 
     def _reuse_modules(self) -> Iterator[BuiltModule]:
-        """Yield the modules that are in the cache, and set the others as the modules to build."""
+        """Yield the modules that are in the cache, then call `_set_missing` with the others."""
         steps: dict[Job, Step] = {}
         missing = []
         for module in self._plan.modules:
@@ -206,7 +207,7 @@ class PlanRunner:
                 self._reporter.step_finished(step)
 
     def _set_missing(self, missing: Sequence[ModulePlan]) -> None:
-        """Set the modules to build."""
+        """Initialise the state of the build for the modules that are not in the cache."""
         plan = self._plan
         self._states = {
             module.module.full_name: ModuleBuild(module, plan.toolchain, plan.compression(module), len(module.jobs))
@@ -225,8 +226,10 @@ class PlanRunner:
         return self._cache.find_job(job) if self._cache else None
 
     def _check_headers(self, jobs: Sequence[Job]) -> None:
-        """Fail at once the modules that include a missing header, because compiling the text before the include may
-        take long."""
+        """Mark modules that include a missing header as failed, before anything is compiled.
+
+        A compiler reports the missing header only when it reaches the include, which may take long.
+        """
         errors: dict[tuple[object, ...], str] = {}
         for job in jobs:
             same = job.source, job.options, job.include_dirs, job.missing_headers
@@ -239,11 +242,10 @@ class PlanRunner:
             self._ended_early = f"{not_compiled(left)}: a header is missing."
 
     def _longest_first(self, jobs: Sequence[Job]) -> list[tuple[Job, float, float]]:
-        """Return each job to compile with its expected seconds and the expected seconds of the links that wait for it,
-        longest first.
+        """Return each job with its expected seconds and those of the longest link that needs it, by falling sum.
 
-        Idle workers take the first job that they see. This also sets the expected seconds of links, and the header
-        groups.
+        An idle worker takes a job as soon as one is submitted, so the longest job is submitted first. Also compute the
+        expected link time of each module and find the jobs that can share precompiled headers.
         """
         waiting = {module.module.full_name: module for job in jobs for module in self._modules[job]}
         for name, module in waiting.items():
@@ -254,15 +256,17 @@ class PlanRunner:
         return [(job, *seconds) for job, seconds in sorted(expected.items(), key=lambda item: -sum(item[1]))]
 
     def _expected(self, job: Job) -> tuple[float, float]:
-        """Return the expected seconds of a job, and of the longest link that waits for it."""
+        """Return the expected seconds of a job, and of the longest link that needs its result (0.0 without a link)."""
         modules = self._modules[job]
         seconds, _ = self._durations.expected(modules[0].module.name, job)
         links = (self._durations.expected(module.module.name, link)[0] for module in modules for link in module.links)
         return seconds, max(links, default=0.0)
 
     def _compile(self, job: Job, seconds: float, following: float) -> None:
-        """Submit a job to a worker; `seconds` is its expected duration, and `following` the expected duration of what
-        waits for it."""
+        """Submit a job to a worker.
+
+        `seconds` is the expected duration of the job, `following` that of the longest link that needs its result.
+        """
         options, group = shared_options(job.options, job.lineinfo), self._groups.get(job)
         future = self._workers.enqueue(Call(COMPILE_JOB, job, options, seconds + following, group, timed=True))
         guessed = self._durations.guessed(self._modules[job][0].module.name, job)
@@ -309,7 +313,7 @@ class PlanRunner:
                 self._link(module)
 
     def _fail_job(self, job: Job, error: CompileError) -> None:
-        """Fail the modules that need a job, and cancel their other jobs unless another module needs them."""
+        """Mark all modules that need a job as failed, and cancel their other jobs unless another module needs these."""
         modules = self._modules[job]
         self._fail_modules(job, error)
         self._common_errors.job_failed(str(error), job.source)
@@ -322,7 +326,7 @@ class PlanRunner:
             self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
 
     def _cancel_needless_jobs(self, failed: Sequence[ModulePlan]) -> None:
-        """Cancel the jobs of failed modules that no other module needs."""
+        """Cancel each job of the failed modules whose result no other module needs."""
         for other in dict.fromkeys(other for module in failed for other in module.jobs):
             if other in self._compiling and not self._users_left[other]:
                 self._workers.stop(self._compiling.pop(other))
@@ -366,7 +370,8 @@ class PlanRunner:
     # --- stage 4: bundle ----------------------------------------------------------------------------
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
-        """Bundle a module whose links are all done, unless the module has failed."""
+        """Once all links of a module are done, merge and check its results; bundle its images if no module has
+        failed."""
         build = self._states[module.module.full_name]
         if len(build.linked) < len(module.links):
             return
@@ -400,7 +405,7 @@ class PlanRunner:
         self._tasks.add(future, handler, BUNDLING_SECONDS[compress])
 
     def _accepts(self, build: ModuleBuild, error: CompileError | None) -> bool:
-        """Report a module's warnings; return whether the module has no error."""
+        """Report the warnings of a module and its error, if it has one; return True if `error` is None."""
         for text in build.warnings:
             self._reporter.warning(text)
         if isinstance(error, LackingKernelsError):
@@ -440,7 +445,7 @@ class PlanRunner:
         self._finish(build, built)
 
     def _bundling_result(self, module: ModulePlan, future: Future[Timed[R]]) -> Timed[R] | None:
-        """Return the result of bundling a module; None if bundling failed, which fails the module."""
+        """Return the result of bundling a module. If bundling failed, mark the module as failed and return None."""
         try:
             return self._result(future, _bundle_step(module))
         except CompileError as error:
@@ -456,7 +461,7 @@ class PlanRunner:
     # --- all stages ---------------------------------------------------------------------------------
 
     def _result(self, future: Future[Timed[Any]], step: NewStep) -> Timed[Any]:
-        """Return the result of a call. If the call failed, report its time and raise its error as a CudaWheelError."""
+        """Return the result of a finished call. If the call failed, report its times and raise a CudaWheelError."""
         try:
             return future.result()
         except TimedError as failed:
@@ -478,7 +483,10 @@ class PlanRunner:
         self._release_results(module)
 
     def _release_results(self, module: ModulePlan) -> None:
-        """Discard the results of a module's jobs and links, except those that another module needs."""
+        """Mark a module as ended, and discard the results of its jobs that no unfinished module needs.
+
+        A second call for the same module does nothing.
+        """
         state = self._states[module.module.full_name]
         if state.is_ended:
             return

@@ -34,19 +34,21 @@ __all__ = [
 
 
 _ENOUGH = 3
-"""Number of sources with the same error in a header after which the build ends, if none has compiled."""
+"""Number of sources that must fail with the same error in a header for the build to end early. It does not end early
+once a job has compiled."""
 
 _SHOWN = 4
-"""Maximum number of modules that a shared diagnostic lists."""
+"""Maximum number of module names above a diagnostic that several modules have in common."""
 
 _ERROR = re.compile(r"(\S.*?)(?::\d+)?(?::\d+)?: error: ")
 
 
 class Failure(NamedTuple):
-    """Why a module cannot be built.
+    """The reason why a module cannot be built.
 
-    `heading` says what does not compile, and `by` for which target and with which compiler; both are empty if `text`
-    says so itself. `unnamed_instances` are those of the CompileError.
+    `heading` is the first line of the message, such as "k.cu does not compile for sm_90 with NVRTC 13.0:", and `by` the
+    part of it from "for" on, without the colon. Both are "" if `text` is the whole message. `unnamed_instances` has the
+    meaning that it has in CompileError.
     """
 
     heading: str
@@ -59,9 +61,10 @@ class Failure(NamedTuple):
 
 
 def merged(failures: Mapping[str, Failure]) -> list[str]:
-    """Return the texts of the failures of modules, by name, with each diagnostic and each hint once.
+    """Return the error texts of a build, with each diagnostic and each hint once. `failures` is module name -> failure.
 
-    What is in one module only stands below the module's heading, what several share below a list of them.
+    A diagnostic that only one module has is below the heading of that module. A diagnostic that several modules have is
+    below a line that names these modules.
     """
     modules: dict[str, dict[str, None]] = {}
     for name, failure in sorted(failures.items()):
@@ -74,7 +77,7 @@ def merged(failures: Mapping[str, Failure]) -> list[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the diagnostics in a failure's text, each with the notes and hints that follow it."""
+    """Return the parts of a failure's text in order: each diagnostic, and each "note: " or "help: " line after it."""
     parts: list[str] = []
     for block in filter(None, text.split("\n\n")):
         lines = block.split("\n")
@@ -101,11 +104,14 @@ def _modules(names: Sequence[str]) -> str:
 
 
 class CommonErrors:
-    """Counts the errors in headers, to end a build early that fails in a header which all modules include."""
+    """Counts the sources that fail with the same error in a header.
+
+    A build ends early if all modules include a faulty header: compiling the others would only repeat its error.
+    """
 
     def __init__(self) -> None:
         self._sources: dict[str, set[str]] = {}
-        """Error -> names of the sources that fail with it."""
+        """Text of an error in a header -> project-relative paths of the sources that fail with it."""
         self._has_compiled = False
 
     def job_compiled(self) -> None:
@@ -117,7 +123,7 @@ class CommonErrors:
             self._sources.setdefault(part, set()).add(source)
 
     def reason_to_end(self, left: int) -> str:
-        """Return why a build ends before `left` more modules are compiled; "" if it goes on."""
+        """Return the message with which the build ends although `left` modules are not compiled; "" to continue it."""
         common = max(map(len, self._sources.values()), default=0)
         if self._has_compiled or common < _ENOUGH or not left:
             return ""
@@ -125,12 +131,15 @@ class CommonErrors:
 
 
 def not_compiled(left: int) -> str:
-    """Return the beginning of the reason why a build ends before `left` more modules are compiled."""
+    """Return how many modules a build that ends early leaves: "2 more modules were not compiled"."""
     return "1 more module was not compiled" if left == 1 else f"{left} more modules were not compiled"
 
 
 def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module: ModulePlan | None = None) -> Failure:
-    """Return the failure of a job, for one of several modules that have its source, which the heading then names."""
+    """Return the failure of a module whose job raised `error`.
+
+    The heading names `module` and its macros; None to name only the source, if a single module has it.
+    """
     by = f"for {job.target_name} with {toolchain.name}"
     subject = job.source
     if module is not None:
@@ -142,11 +151,12 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TYPES = frozenset("void bool char short int long float double unsigned signed const true false".split())  # noqa: SIM905
-"""Words in `instantiate` that a source does not have to declare."""
+"""C++ keywords that name expressions in `instantiate` may contain, and that no source declares."""
 
 
 def _with_suspects(job: Job, text: str) -> str:
-    """Return an error's text, extended by the names in `instantiate` that may make the compiler crash."""
+    """Return an error's text. If the compiler crashed, add a hint with the names in `instantiate` that may be the
+    cause."""
     if "the compiler process died" not in text or not job.instantiate:
         return text
     declared = {*_WORD.findall(job.text.decode(errors="replace")), *_TYPES}
@@ -162,7 +172,7 @@ def _with_suspects(job: Job, text: str) -> str:
 _SYMBOL = re.compile(r"'([A-Za-z_$][\w$]*)'")
 
 _OTHER_GPU = "is machine code for"
-"""Part of this package's own message for a cubin that is for another GPU, which it gives before the linker reads it."""
+"""Part of the message that `builder.link` raises, before nvJitLink is called, for a cubin of another GPU."""
 
 _LINK_HELP = {
     Cause.UNDEFINED: (
@@ -185,12 +195,14 @@ _LINK_HELP = {
         "LTO-IR links with an nvJitLink of the same major version that is not older than the compiler of the LTO-IR"
     ),
 }
-"""Cause -> what helps, in order of precedence: only the first cause's text is shown."""
+"""Cause of a link error -> hint. For a log with several causes, only the hint that is first in this order is shown."""
 
 
 def link_failure(module: SourceModule, target: Target, nvjitlink: str, error: Exception) -> str:
-    """Return the message for a module that does not link for a target; `error` has the log of nvJitLink's version
-    `nvjitlink`."""
+    """Return the message for a module that does not link for a target.
+
+    `nvjitlink` is the version of nvJitLink; the text of `error` is nvJitLink's log.
+    """
     lines = [line for line in locate_link_errors(str(error)).splitlines() if line.strip()]
     names = dict.fromkeys(name for line in lines for name in map(_as_written, _SYMBOL.findall(line)))
     readable = [_SYMBOL.sub(lambda match: f"'{_as_written(match[1])}'", line) for line in lines]
@@ -209,18 +221,22 @@ def _link_help(log: str) -> list[str]:
 
 
 def _as_written(symbol: str) -> str:
-    """Return a symbol as C++: "user_transform(float)"."""
+    """Return a symbol as C++ text: "_Z14user_transformf" -> "user_transform(float)"."""
     name, parameters = signature(symbol)
     return name if parameters is None else f"{name}({', '.join(parameters)})"
 
 
 def bundle_failure(module: ModulePlan, toolchain: Toolchain, error: CompileError) -> str:
-    """Return the error for a module whose images could not be bundled."""
+    """Return the message for a module whose images could not be bundled into a fatbin."""
     return f"{module.module.label} cannot be bundled with nvFatbin {toolchain.nvfatbin}:\n{error}"
 
 
 def as_build_error(error: Exception) -> CudaWheelError:
-    """Return a worker's exception as an error that a build reports: an OSError is the machine's, any other is a bug."""
+    """Return the error that a build reports for an exception from a worker.
+
+    A CudaWheelError is returned unchanged. An OSError, such as a full disk, becomes a CompileError with the same text;
+    any other exception is a bug, and becomes a CompileError that says so.
+    """
     if isinstance(error, CudaWheelError):
         return error
     if isinstance(error, OSError):
@@ -229,7 +245,7 @@ def as_build_error(error: Exception) -> CudaWheelError:
 
 
 def job_warnings(job: Job, result: Compiled) -> list[str]:
-    """Return the warnings about a job whose result differs from build to build."""
+    """Return a warning for each reason why another build may get another result: the time, or the project's folder."""
     warnings = []
     if result.uses_build_time:
         warnings.append(f"{job.source} uses the time of the build (__DATE__ or __TIME__), so every build differs.")

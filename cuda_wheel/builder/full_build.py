@@ -81,19 +81,19 @@ class Task:
     sources: tuple[str, ...]
     target: str
     form: str
-    """"whole", or the relocatable form to compile or link: "ptx" or "lto"."""
+    """"whole" for a job that compiles to loadable images; "ptx" or "lto" for relocatable code to compile or to link."""
     cached: bool | None
-    """Whether the result is in the cache; None for a link of sources that are compiled first, which is cached if they
-    compile to the same code as before."""
+    """Whether the result is in the cache; None for a link whose sources are not all cached: only compiling them shows
+    whether their code, and so the link, is the same as before."""
     seconds: float
-    """Expected duration in seconds without the cache."""
+    """Expected duration in seconds if the result is not cached."""
     known: bool
-    """Whether `seconds` was measured in the last run; else it is an estimate."""
+    """True if `seconds` is the measured duration of the latest run, False if it is an estimate."""
 
 
 @dataclass(frozen=True)
 class PreviewedModule:
-    """A module and its tasks. A job that several modules need is in each of them."""
+    """A module (or one variant of it) and its tasks. A job that several modules need is among the tasks of each."""
 
     name: str
     tasks: tuple[Task, ...]
@@ -106,15 +106,15 @@ class Preview:
     toolchain: str
     modules: tuple[PreviewedModule, ...]
     tasks: tuple[Task, ...]
-    """The tasks of the build, without duplicates."""
+    """All tasks of the build. A job that several modules need is listed once."""
     cores: int
     """Number of tasks that run at once."""
     seconds: float
-    """Expected duration of the build on these cores, in seconds, after the search for the toolchain."""
+    """Expected duration of the build in seconds, without the search for the toolchain."""
 
 
 def preview(plan: Plan, cache: CompileCache, cores: int) -> Preview:
-    """Return what a build would do with this cache on so many cores. Nothing is compiled."""
+    """Return what a build of `plan` would do with this cache if `cores` tasks run at once. Nothing is compiled."""
     results: dict[Job, Compiled] = {}
     jobs: dict[Job, Task] = {}
     for job, modules in modules_by_job(plan.modules).items():
@@ -153,13 +153,14 @@ def write_outputs(
     workers: Workers,
     builds: WholeBuilds,
 ) -> list[str]:
-    """Build the modules of a project and write what its wheel gets below `folder`; return the paths in the wheel.
+    """Build the modules of a project, write the files for its wheel below `folder`, and return their paths in the
+    wheel.
 
-    `builds` keeps the outputs for later builds, and knows the toolchain of this environment if an earlier build found
-    it; else it is the one that `workers` find. See `project.build_files`.
+    `builds` stores the outputs for later builds. `builds.toolchain` is used if it is not None; else the workers search
+    for the toolchain. For the other parameters and the errors see `project.build_files`.
 
-    Each module's files are written as soon as it is built: all together may be larger than memory. A build that fails
-    may leave files there.
+    The files of a module are written as soon as the module is built, because all together may be larger than memory. A
+    build that fails may leave files below `folder`.
     """
     looked_for: set[str] = set()
     modules = select(config, root, files, reporter.warning, looked_for.add)
@@ -199,12 +200,12 @@ def write_outputs(
 def build_module(
     root: Path, table: Mapping[str, Any], environ: Mapping[str, str], reporter: Reporter
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Return the files of one module by path, with its part of the SBOM, and the absolute paths of all files that they
-    depend on.
+    """Return the files of one module, and the absolute paths of all files that these depend on.
 
-    `table` is a `[[tool.cuda-wheel.module]]` that names its sources. Beside the first one there may be a table of tuned
-    choices, which is checked and returned too. The project's `[tool.cuda-wheel]`, if there is one, provides all other
-    settings. Nothing is written. Raises like `project.build_files`.
+    The files are path in the wheel -> content, and include the module's part of the SBOM. `table` is a
+    `[[tool.cuda-wheel.module]]` that names its sources. A table of tuned choices beside the first source, if there is
+    one, is checked and returned too. The project's `[tool.cuda-wheel]`, if there is one, provides all other settings.
+    Nothing is written. Raises the errors of `project.build_files`.
     """
     config, module = one_module(root, table, environ)
     tuned = tuned_file(root / module.paths[0], module.name)
@@ -228,8 +229,10 @@ def build_module(
 
 
 def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Preview:
-    """Return what `project.build_files` would do. Nothing is compiled or written; cache entries that a build would use
-    count as used. Raises ConfigError or ToolchainError."""
+    """Return what `project.build_files` would do, without compiling or writing anything.
+
+    Cache entries that the build would use are marked as used now. Raises ConfigError or ToolchainError.
+    """
     modules = select(config, root, files)
     with exit_on_signals(), Workers(config.timeout, config.memory_limit) as workers:
         cache = Cache()
@@ -239,9 +242,9 @@ def preview_files(root: Path, config: Config, files: Iterable[WheelFile]) -> Pre
 
 
 class _Assembly:
-    """Puts the variants of a build's modules together, and says at the end what is wrong with the modules.
+    """Joins the built variants of each module, and reports what is wrong with the modules and their settings.
 
-    Warns at the beginning of what the settings of the modules do not do.
+    The constructor reports what can be known before the build, such as settings without effect; `check` the rest.
     """
 
     def __init__(
@@ -255,13 +258,14 @@ class _Assembly:
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
         self._materials = Materials(root, config, plan.toolchain, plan.nvvm)
         self._variants: dict[str, list[BuiltModule]] = {}
-        """Module name -> its built variants, while some are still missing."""
+        """Module name -> the variants built so far, for modules of which other variants are not built yet."""
         self._manifests: dict[str, list[Manifest]] = {}
-        """Module name -> the part of each variant's manifest that decides the coverage."""
+        """Module name -> for each variant, the part of its manifest that decides which GPUs and drivers it supports."""
         self._outside: dict[str, str] = {}
-        """Module name -> a header of the module that no sdist would contain."""
+        """Module name -> absolute path of a header outside the project, which no sdist would contain. Modules without
+        such a header are not included."""
         self._absent: set[str] = set()
-        """Names of missing headers that `missing-headers` allows."""
+        """Names of missing headers in place of which the compiler read an empty file."""
         unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
         for line in [
             *ignored_options(module.settings for module in modules),
@@ -277,7 +281,10 @@ class _Assembly:
             reporter.warning(line)
 
     def add(self, built: BuiltModule) -> BuiltModule | None:
-        """Return a module as soon as all its variants are built, and no longer refer to it; None before."""
+        """Add a built variant. Return the module if all its variants are built now, else None.
+
+        This object keeps no reference to the images of a module that it returned.
+        """
         module = self._modules[built.name]
         variants = self._variants.setdefault(module.name, [])
         variants.append(built)
@@ -305,9 +312,10 @@ class _Assembly:
         return self._materials.of(module, headers, self._system_dirs[module.name])
 
     def check(self) -> None:
-        """Warn of what the complete modules lack, and of settings that they do not need.
+        """Warn of current GPUs for which there is no image, and of `missing-headers` patterns without effect.
 
-        Raises ConfigError for a header that no sdist would contain.
+        Raises ConfigError if a module includes a header that no sdist would contain. Call it when all modules are
+        built.
         """
         modules = self._modules.values()
         # Of current GPUs that get no image, unless the project builds for this machine's GPUs.
@@ -326,14 +334,16 @@ class _Assembly:
 
 
 def _possible_headers(root: Path, module: SourceModule) -> list[str]:
-    """Return the absolute paths of the project's files that a compiler may have read, for a compiler that cannot list
-    them."""
+    """Return the absolute paths of all project files that a compiler may have read for a module.
+
+    These are the files below the folders of its sources and its include folders. Used if the compiler lists no headers.
+    """
     folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
     return [str(root / path) for path in files_below(root, folders)]
 
 
 def _new_toolchain(workers: Workers, cache: Cache) -> Toolchain:
-    """Return the toolchain of an environment for which none is remembered, and store it in the cache."""
+    """Search for the toolchain of this environment, store it in the cache for later builds, and return it."""
     workers.search_toolchain()
     if not os.environ.get(EXECUTOR):  # a build on this machine: little else of it is cached
         workers.prepare(workers.count - 1)
@@ -383,8 +393,11 @@ def _chosen_executor(
 def _outside_header_finder(
     root: Path, toolchains: tuple[str, ...]
 ) -> Callable[[Iterable[str], Iterable[str]], str | None]:
-    """Return a function that finds the first of a module's headers outside the project, all toolkits, and the module's
-    folders of other libraries."""
+    """Return a function of a module's headers and `system-include-dirs` (absolute paths) that finds a foreign header.
+
+    It returns the first header that is neither in the project nor in a CUDA toolkit, in the folders `toolchains` or in
+    the module's `system-include-dirs`; None without such a header.
+    """
 
     @cache
     def is_outside(path: str) -> bool:  # modules share most headers, and resolving links takes long

@@ -28,13 +28,14 @@ __all__ = [
 ]
 
 Content = tuple[Kind, str, bytes]
-"""Kind, architecture and bytes of an image."""
+"""Kind, architecture and bytes of an image: `("cubin", "90a", b"...")`."""
 
 ImageContent = tuple[Target, str | None, Content]
-"""Target of an image, the source that it is compiled from if it is relocatable (else None), and the image's content."""
+"""Target of an image; project-relative path of its source if the image is relocatable code for linking at run time,
+else None; and the image's `Content`."""
 
 Form = Literal["whole", "ptx", "lto"]
-"""What a job compiles to: complete images, relocatable PTX, or LTO-IR."""
+"""Output of a job: "whole" for loadable images, "ptx" for relocatable PTX, "lto" for LTO-IR."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ class Job:
     library: str
     """Path of NVRTC, or of libNVVM for NVVM IR. It does not affect the result."""
     root: str
-    """Absolute path of the project's folder, which relative include paths start from. It does not affect the images."""
+    """Absolute path of the project's folder. Relative include folders are relative to it. It does not affect the
+    images."""
     source: str
     """Project-relative path of the source with "/", as in `__FILE__` and diagnostics."""
     text: bytes
@@ -56,47 +58,53 @@ class Job:
     ptx: bool
     options: tuple[str, ...]
     include_dirs: tuple[str, ...]
-    """Include folders: project-relative ones first, then absolute ones."""
+    """Include folders in search order: the project's as project-relative paths, all others as absolute paths."""
     instantiate: tuple[str, ...]
     lineinfo: bool
     ptx_version: str
-    """PTX ISA version: "auto", "as-compiled" or MAJOR.MINOR."""
+    """Wanted PTX ISA version: MAJOR.MINOR, "as-compiled", or "auto" for the lowest one that is proven equal."""
     host_code: str = "whole"
-    """Treatment of host code: "whole", "leave-out" or "reject"."""
+    """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host
+    functions that do not compile, "reject" makes host code an error."""
     kind: str = "cuda"
     """Language of the source: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"
     instances: tuple[str, ...] = ()
     """Globs for the names of template instances to keep; empty to keep all."""
     libdevice: str = ""
-    """Path of libdevice, which NVVM IR may need. It does not affect the result."""
+    """Path of libdevice, which NVVM IR may need; "" for a source in CUDA C++. It does not affect the result."""
     nvvm: str = ""
-    """Exact release of libNVVM if it compiles the source; else "". The toolchain holds NVRTC's release."""
+    """Exact release of libNVVM if it compiles the source; "" for other sources. (NVRTC's release is in `Toolchain`.)"""
     nvvm_build: str = ""
-    """Identifier of the exact builds of libNVVM and libdevice; "" if they are not used."""
+    """Identifier of the exact builds of libNVVM and libdevice; "" for sources that libNVVM does not compile."""
     system_dirs: tuple[str, ...] = ()
-    """The include folders among `include_dirs` that are outside the project. Their paths do not affect the result."""
+    """Absolute paths of the folders that the setting `system-include-dirs` names. `include_dirs` contains them too. The
+paths do not affect the result."""
     missing_headers: tuple[str, ...] = ()
-    """Globs for the names of headers that may be missing."""
+    """Globs for names in `#include` directives: the compiler reads an empty file for a missing header that matches
+    one."""
     absent_headers: tuple[str, ...] = ()
-    """Names of the headers that are missing, which the compiler finds empty."""
+    """Names of headers that are known to be missing. The compiler reads an empty file for each."""
     describes: bool = True
-    """Whether the job is for the module's first architecture, for which the compiler reports the fields of structs; see
-    `compile.parameter_layouts`."""
+    """True if the job is for the module's first architecture. The fields of struct parameters are determined for that
+    one only, unless they may depend on the architecture; see `compile.struct_layouts`."""
 
     arch_list: str = ""
-    """Value of `__CUDA_ARCH_LIST__`: "750,800" for a module with these architectures; "" if the job's architecture is
-    the only one."""
+    """Value of the macro `__CUDA_ARCH_LIST__`: "750,800" for a module with the architectures 7.5 and 8.0. With "", the
+    macro has the job's own architecture only."""
 
     @property
     def target_name(self) -> str:
-        """The target, such as "sm_80"; "compute_80" only for a job that produces no machine code."""
+        """Name of the target: "sm_80" for a job that produces a cubin, "compute_80" for any other."""
         return f"{'sm' if self.cubin else 'compute'}_{self.arch}"
 
 
 class Declared(NamedTuple):
-    """A kernel parameter as the source declares it: its name, its C++ type, and its fields; "" and None for what is not
-    known."""
+    """A kernel parameter as the source declares it.
+
+    `name` and `type` (in C++) are "" if unknown. `struct` describes the fields of a struct; None for other types and
+    for a struct whose fields are unknown.
+    """
 
     name: str
     type: str
@@ -104,7 +112,7 @@ class Declared(NamedTuple):
 
 
 class LeftOutCode(NamedTuple):
-    """A host function whose body was left out of a source, because it does not compile."""
+    """A host function whose body was left out of a source because the body does not compile."""
 
     file: str
     """Project-relative path of the file."""
@@ -112,27 +120,28 @@ class LeftOutCode(NamedTuple):
     last_line: int
     name: str
     reason: str
-    """Message of the compiler for the code that is left out."""
+    """The compiler's error message for the body."""
 
     def __str__(self) -> str:
-        """Return the place and what it is: "k.cu:12-40: body of main"."""
+        """Return the place and the function's name: "k.cu:12-40: body of main"."""
         lines = f"{self.line}" if self.last_line == self.line else f"{self.line}-{self.last_line}"
         return f"{self.file}:{lines}: body of {self.name}"
 
 
 ABSENT = "missing header"
-"""Text by which manifests name a header that is missing and may be."""
+"""Words before the name of a missing header in a manifest's entry "k.cu:1: missing header Eigen/Core"."""
 
 
 class AbsentHeader(NamedTuple):
-    """A header that is not found, and that was empty."""
+    """A missing header in place of which the compiler read an empty file."""
 
     file: str
-    """First file that includes the header: project-relative path, or for a library's header the header's name."""
+    """First file that includes the header: a project-relative path or, for a file of a library, its name in
+    `#include`."""
     line: int
     name: str
     pattern: str
-    """Glob in `missing-headers` that the header matches; "" if none does."""
+    """Glob in the setting `missing-headers` that matches the name; "" if none does."""
 
     def __str__(self) -> str:
         """Return the place and the name: "k.cu:1: missing header Eigen/Core"."""
@@ -146,34 +155,36 @@ class Compiled:
     cubin: bytes | None
     ptx: bytes | None
     ptx_version_compiled: Version | None
-    """PTX ISA version that the compiler wrote, before lowering."""
+    """PTX ISA version as compiled, before `images.lowering` replaced it by a lower one; None if the code was never
+    PTX."""
     kernels: dict[str, tuple[Any, ...]]
     """Kernel symbol -> the kernel's parameters."""
     bounds: dict[str, dict[str, int]]
-    """Kernel symbol -> launch bound -> its value in the source."""
+    """Kernel symbol -> launch bound -> value: `{"k": {"max_threads": 256, "min_blocks": 2}}`. Kernels without bounds
+    are not included."""
     resources: dict[str, dict[str, int]]
-    """Kernel symbol -> resource -> amount reported by the assembler."""
+    """Kernel symbol -> resource -> amount that the assembler reports: `{"k": {"registers": 32}}`."""
     variables: tuple[GlobalInfo, ...]
     names: dict[str, str]
     """Name expression -> symbol."""
     headers: tuple[str, ...] | None
     """Absolute paths of all files that the compiler read besides the source; None if it cannot list them."""
     log: str
-    """Warnings of the compiler."""
+    """Warnings of the compiler or linker; "" if there are none."""
     left_out: tuple[LeftOutCode, ...] = ()
     absent_headers: tuple[AbsentHeader, ...] = ()
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
-    """Names declared in the project's files that look like names of a library or of the compiler, in the form of
-    `images.variables.identity`."""
+    """Names declared in the project's own files that look like names of a library or of the compiler, as
+    `images.variables.identity` writes them. Variables with these names are kept; others that look so are removed."""
     uses_build_time: bool = False
     """Whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`, so that every compilation may differ."""
     names_arch_list: bool = False
     """Whether a file that the compiler read contains `__CUDA_ARCH_LIST__`, so that the module's other targets affect
     the result."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
-    """Kernel symbol -> the declared parameters, if the compiler was asked for them; () for a kernel that it does not
-    describe. See `compile.parameter_layouts`."""
+    """Kernel symbol -> the parameters as the source declares them; () for a kernel that the compiler does not describe.
+    Empty if no kernel needs such a description; see `compile.struct_layouts`."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
@@ -182,15 +193,15 @@ EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
 
 @dataclass(frozen=True)
 class LinkInput:
-    """One input of a link: a compiled source, or a source that is linked as it is."""
+    """One input of a link: the code that a source was compiled to, or a file that is linked without compiling it."""
 
     source: str
     """Project-relative path of the source."""
     kind: str
-    """Kind of input, in nvJitLink's terms."""
+    """Kind of the content: "ltoir", "ptx", "cubin", "fatbin", "object" or "library", as nvJitLink names them."""
     content: bytes
     declared: tuple[str, ...] = ()
-    """`declared` of the source's `Compiled`."""
+    """`Compiled.declared` of a compiled source; () for a file that is linked without compiling it."""
 
 
 @dataclass(frozen=True)
@@ -203,35 +214,39 @@ class LinkJob:
     lto: bool
     inputs: tuple[LinkInput, ...]
     options: tuple[str, ...]
-    """NVRTC options that the sources are compiled with. Some also apply to the linker."""
+    """NVRTC options that the sources are compiled with. Those about floating-point arithmetic and ptxas also apply to
+    the link."""
     lineinfo: bool
     ptx_version: str
     include_dirs: tuple[str, ...]
-    """Folders of the toolchain's headers as they appear in line information. Their paths do not affect the result."""
+    """Absolute paths of the toolchain's header folders. They are replaced by "cuda/" in line information, and do not
+    affect the result."""
     system_dirs: tuple[str, ...] = ()
-    """Include folders outside the project, as they appear in line information."""
+    """Absolute paths of the folders that the setting `system-include-dirs` names. They are replaced by "system/" in
+    line information."""
     device_runtime: str = ""
-    """SHA-256 of the device runtime library, which is linked if kernels launch kernels; "" if there is none."""
+    """SHA-256 of CUDA's device runtime library, which is linked if kernels launch kernels; "" if it is not
+    installed."""
 
 
 BundleRequest = tuple[str, Sequence[tuple[Content, str]], str]
-"""Contents of one fatbin: the module's name; the images, each with the name that tools list it by; and the
-compression."""
+"""What goes into one fatbin: the module's name; the images, each with the file name that tools such as cuobjdump show
+for it; and the compression."""
 
 
 class Fatbin(NamedTuple):
-    """A fatbin, and where its images are."""
+    """The bytes of a fatbin, and the places of the images in it."""
 
     content: bytes
     offsets: tuple[int | None, ...]
-    """Byte offset of each image; None where compression hides it."""
+    """Byte offset of each image in the order of the request; None for an image that is compressed."""
     compression: Compression = "none"
     """Compression that the fatbin uses."""
 
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """The files of a module with all its variants, or of one variant until all are built."""
+    """The manifest and fatbin of a module: of all its variants together, or of one variant before they are joined."""
 
     manifests: tuple[Manifest, ...]
     """Manifest of each variant, in the order of the settings; a single one for a module without variants."""
@@ -242,11 +257,11 @@ class BuiltModule:
     headers: tuple[str, ...] | None
     """Absolute paths on this machine of the files that the sources include; None if the compiler cannot list them."""
     uses_build_time: bool = False
-    """Whether every build may differ; see `Compiled.uses_build_time`."""
+    """Whether a source uses the time of the build, so that every build may differ; see `Compiled.uses_build_time`."""
 
     @property
     def manifest(self) -> Manifest:
-        """The first manifest."""
+        """Manifest of the first variant, or of the module if it has no variants."""
         return self.manifests[0]
 
     @property

@@ -37,12 +37,13 @@ __all__ = ["is_of_device_runtime", "is_whole", "keeping", "link_job", "with_devi
 
 
 def keeping(symbols: Collection[str]) -> list[str]:
-    """Return the nvJitLink options that remove what LTO-IR does not use, except for these variables."""
+    """Return the nvJitLink options that remove unused code and variables of LTO-IR, but keep the variables
+    `symbols`."""
     return ["-optimize-unused-variables", *([f"-variables-used={','.join(symbols)}"] if symbols else [])]
 
 
 def is_whole(cubin: Cubin, kernels: Collection[str], variables: Collection[str]) -> bool:
-    """Return whether machine code contains all these kernels and variables."""
+    """Return whether a cubin contains all these kernels and variables, which are given by symbol."""
     return cubin.kernels.keys() >= set(kernels) and cubin.variables.keys() | cubin.private >= set(variables)
 
 
@@ -50,13 +51,15 @@ _FUNCTIONS = "__cudaCDP2"
 """Prefix of the functions that device code calls to launch kernels. Source: cuda_device_runtime_api.h."""
 
 _OWN_KERNELS = "_cuda_device_runtime_cu_"
-"""Text in the symbols of the device runtime library's own kernels, which host code must not launch."""
+"""Text that the symbols of the device runtime library's own kernels contain. Host code must not launch these
+kernels."""
 
 
 def with_device_runtime(job: LinkJob, text: str) -> LinkJob:
-    """Return a link with the device runtime library, if its code needs that; `text` is the PTX of its LTO-IR.
+    """Return `job`, with CUDA's device runtime library as a further input if kernels of the job launch kernels.
 
-    Raises CompileError if the library is not installed, and for PTX, with which machine code cannot be linked.
+    `text` is the PTX of the job's LTO-IR inputs; "" if there are none. Raises CompileError if the library is needed but
+    not installed, or if the job makes PTX, into which the library's machine code cannot be linked.
     """
     used = _FUNCTIONS in text or any(_FUNCTIONS.encode() in each.content for each in job.inputs)
     if not used or any("cudadevrt" in each.source for each in job.inputs):
@@ -77,7 +80,7 @@ def with_device_runtime(job: LinkJob, text: str) -> LinkJob:
 
 
 def is_of_device_runtime(symbol: str) -> bool:
-    """Return whether a kernel is one of the device runtime library's own."""
+    """Return whether a kernel's symbol is that of one of the device runtime library's own kernels."""
     return _OWN_KERNELS in symbol
 
 
@@ -121,10 +124,10 @@ def link_job(job: LinkJob) -> Compiled:
 
 
 def _check_inputs(job: LinkJob) -> None:
-    """Raise CompileError, in nvJitLink's terms, for errors that nvJitLink does not report clearly.
+    """Raise CompileError, worded like nvJitLink's errors, for errors that nvJitLink does not report clearly.
 
-    For machine code for another GPU it says only "bad input"; two inputs that define a symbol may crash it; and it
-    accepts a call whose parameters differ from the function's.
+    nvJitLink reports machine code for another GPU as "bad input" only, may crash if two inputs define a symbol, and
+    accepts a call whose parameters differ from those of the called function.
     """
     capability = Target.parse(f"sm_{job.arch}").capability
     texts: dict[str, str] = {}
@@ -152,26 +155,29 @@ def _check_inputs(job: LinkJob) -> None:
 
 
 def _check_variables(text: str) -> None:
-    """Raise CompileError if the PTX of a module has undefined variables, which nvJitLink would define."""
+    """Raise CompileError if a module's PTX has undefined variables: nvJitLink would define them, without an error."""
     missing = ptx_text.undefined(text)
     if not all(declaration.startswith(".func") for declaration in missing.values()):  # the assembler reports functions
         raise CompileError("\n".join(map(undefined_message, missing)))
 
 
 _RENAMED = re.compile(r"(.+)\$\d+")
-"""Matches the name that nvJitLink gives a `static` function or variable of LTO-IR that also exists in another
-source."""
+"""Matches "name$1": the new name that nvJitLink gives a `static` function or variable of LTO-IR if another source has
+one of the same name."""
 
 
 def _shared_name(symbol: str) -> str | None:
-    """Return the name of a symbol that exists in two sources, from its name in the linked code; None if it exists in
-    one."""
+    """Return the source's name of a `static` symbol that nvJitLink renamed: "table$1" -> "table"; None for other
+    symbols.
+
+    nvJitLink renames a `static` symbol if two sources have one of the same name.
+    """
     match = _RENAMED.fullmatch(symbol)
     return None if match is None else match[1]
 
 
 def _check_kernels(job: LinkJob, known: Compiled) -> None:
-    """Raise CompileError for a kernel that is local in two sources, so that no name distinguishes the two."""
+    """Raise CompileError if two sources have `static` kernels of the same name: no name could select one of them."""
     for name in filter(None, map(_shared_name, known.kernels)):
         if name in known.kernels:
             sources = [input_.source for input_ in job.inputs if input_.kind == "ltoir"]
@@ -181,7 +187,10 @@ def _check_kernels(job: LinkJob, known: Compiled) -> None:
 
 
 def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
-    """Return `known` without the variables that are local in two sources, so that no name distinguishes them."""
+    """Return `known` without `static` variables whose name exists in several sources, and with a note in its log.
+
+    A program looks variables up by name, and this name could not select one of them.
+    """
     ambiguous = set(filter(None, (_shared_name(variable.symbol) for variable in known.variables)))
     texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
     shared = (ptx_format.symbols(text) for text in texts)
@@ -202,8 +211,10 @@ def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
-    """Return the linked image of LTO-IR without unused code; or with unused code, if the image would miss something
-    needed."""
+    """Return the linked image of LTO-IR inputs without unused code.
+
+    If that would remove a kernel or variable of `known`, return the image with unused code.
+    """
     symbols = [variable.symbol for variable in known.variables]
     content, log = _cubin(job, "", keeping(symbols))
     cubin = read_cubin(content)
@@ -213,7 +224,10 @@ def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[bytes, str]:
-    """Return the cubin and the linker's log; `text` is the PTX of all inputs that are LTO-IR."""
+    """Return the linked cubin and nvJitLink's log.
+
+    `text` is the PTX of all LTO-IR inputs, or ""; line information needs it. `extra_options` are nvJitLink's.
+    """
     options = ["-Xptxas=-v", *ptxas_options(job.options), *extra_options]
     if job.lineinfo and text:
         # In PTX, the paths of line information can be made independent of this machine.
@@ -230,7 +244,10 @@ def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[
 
 
 def _lto_text(job: LinkJob) -> str:
-    """Return the PTX of all inputs that are LTO-IR, in which symbols of other inputs are undefined."""
+    """Link the LTO-IR inputs of a job alone, and return the PTX; "" if there are none.
+
+    Symbols that only other inputs define stay undefined in it.
+    """
     inputs = tuple(input_ for input_ in job.inputs if input_.kind == "ltoir")
     if not inputs:
         return ""
@@ -241,8 +258,10 @@ def _lto_text(job: LinkJob) -> str:
 
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
-    """Return nvJitLink's output and log. Raises CompileError, also for an error that nvJitLink does not report as
-    one."""
+    """Return nvJitLink's output (PTX if `ptx`, else a cubin) and its log.
+
+    Raises CompileError, also for an error that nvJitLink only prints while its call succeeds.
+    """
     inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
     before = _stderr_position()
     with nowhere():
@@ -257,7 +276,7 @@ def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[byte
 
 
 def _stderr_position() -> int | None:
-    """Return the current end of standard error in bytes; None if it is not a file. Workers write it to a file."""
+    """Return the current position of standard error in bytes; None if it is not a file. In workers it is a file."""
     try:
         return os.lseek(2, 0, os.SEEK_CUR)
     except OSError:
@@ -277,10 +296,10 @@ def _lto_options(job: LinkJob) -> list[str]:
 
 
 def _merged(parts: Mapping[str, Compiled]) -> Compiled:
-    """Return the combined description of PTX texts, by source. Raises CompileError if two have a kernel of the same
-    symbol.
+    """Return the kernels, launch bounds and variables of all PTX texts together. `parts` is source -> description.
 
-    nvJitLink accepts two kernels without linkage and with one symbol; the driver could not distinguish them.
+    Raises CompileError if two texts have a kernel of the same symbol: nvJitLink accepts that if neither has linkage,
+    but the driver could not distinguish the kernels.
     """
     first: dict[str, str] = {}
     for source, part in parts.items():
@@ -297,10 +316,10 @@ def _merged(parts: Mapping[str, Compiled]) -> Compiled:
 
 
 def _with_cubin(known: Compiled, content: bytes, log: str, cubin: Cubin | None = None) -> Compiled:
-    """Return `known` with the module's machine code, and what the cubin adds: all kernels and the registers of each.
+    """Return `known` with the linked cubin `content`, all kernels of the cubin, and the resources of each.
 
-    Kernels of inputs without PTX are known only from the cubin. The registers include all functions that a kernel
-    calls.
+    Kernels of inputs without PTX are known only from the cubin. A kernel's registers include those of all functions
+    that it calls. `log` is nvJitLink's; `cubin` is `content` parsed, or None.
     """
     cubin = cubin or read_cubin(content)
     reported = kernel_resources(log, cubin)

@@ -1,6 +1,6 @@
-"""Read a whole manifest and check every value, for builds and for whoever looks at a wheel without running it.
+"""Read a whole manifest and check every value, for builds and for commands that inspect a wheel without running it.
 
-`cuda_wheel.runtime.manifest` checks less: a load trusts what has the right SHA-256.
+`cuda_wheel.runtime.manifest` checks less: a load trusts content that has the right SHA-256.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ bytes."""
 
 
 def manifest_of(text: str | bytes, where: str, check: bool = True) -> Manifest:
-    """Return the manifest that `text` holds, of a module without variants. `where` names its file in messages.
+    """Return the manifest of a module without variants from the content of its file, `text`.
 
-    Raises ImageError if the text is not a manifest in this format or, unless `check` is False, if it is not what its
-    SHA-256s say. Whoever changes a manifest on purpose can change those too, so every value is checked. Raises
+    `where` names the file in messages. Raises ImageError if the text is not a manifest in this format, if a value is
+    impossible or, unless `check` is False, if a part of the text does not have the SHA-256 that the text gives for it.
+    Values are checked even if the SHA-256s are right, because an edit of a manifest can update these too. Raises
     UnknownVariantError for a module with variants.
     """
     file = _file_of_text(text, where, check)
@@ -49,10 +50,10 @@ def manifest_of(text: str | bytes, where: str, check: bool = True) -> Manifest:
 
 
 def all_manifests(text: str | bytes, where: str) -> tuple[Manifest, ...]:
-    """Return the manifests of all variants in a module's file, or the one of a module without variants.
+    """Return the manifest of each variant from the content of a module's file; a single one without variants.
 
-    `where` names the file in messages. Raises ImageError as `manifest_of` does, also if a variant appears twice or if
-    the fatbins of two variants overlap.
+    `where` names the file in messages. Raises the ImageErrors of `manifest_of`, and ImageError if a variant appears
+    twice or if the fatbins of two variants overlap.
     """
     file = _file_of_text(text, where, True)
     manifests = tuple(_checked_manifest(file, macros) for macros in file.variants)
@@ -69,8 +70,8 @@ def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:
 
 
 def _check_file(file: ManifestFile, content: bytes) -> None:
-    """Raise ValueError or ImageError if the head of a manifest file is wrong, or if it is followed by anything but
-    blocks."""
+    """Raise ValueError or ImageError if the head of a manifest file is wrong, or if anything but the lines ("blocks")
+    that the head lists follows it."""
     _name(file.name)
     if not file.variants or len(file.variants) < len(file.head["variants"]):
         raise ValueError("a variant appears twice, or there is none")
@@ -162,11 +163,14 @@ def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
 
 
 def _check_structs(structs: Mapping[str, Any]) -> None:
-    """Raise ValueError, LookupError or TypeError for impossible structs, given as key -> JSON object."""
+    """Raise ValueError, LookupError or TypeError if a struct is impossible. `structs` is key -> JSON object."""
     waiting, sizes, totals = dict(structs), dict[str, int](), dict[str, int]()
 
     def check(key: str) -> int:
-        """Check a struct and those of its fields; return its size in bytes. KeyError if it contains itself."""
+        """Check a struct and the structs among its fields, and return its size in bytes.
+
+        Raises KeyError if the struct contains itself.
+        """
         if key not in sizes:
             item = waiting.pop(key)
             _name(item["name"])
@@ -184,9 +188,9 @@ def _check_structs(structs: Mapping[str, Any]) -> None:
 
 
 def _check_field(field: Mapping[str, Any], struct: int | None, size: int) -> None:
-    """Raise ValueError for a field that does not fit a struct of `size` bytes.
+    """Raise ValueError if a field is impossible in a struct of `size` bytes.
 
-    `struct` is the size in bytes of the field's own struct; None for a number.
+    `struct` is the size in bytes of the field's type if that is a struct; None if it is a number.
     """
     if struct is None:
         if field["type"] not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
@@ -202,7 +206,7 @@ def _check_field(field: Mapping[str, Any], struct: int | None, size: int) -> Non
 
 
 def _name(value: object) -> str:
-    """Return a printable text that is not empty; raises ValueError for anything else."""
+    """Return `value` if it is a printable string that is not empty; raise ValueError otherwise."""
     if not value:
         raise ValueError(f"{value!r} is not a printable string")
     return printable(value)
@@ -212,8 +216,7 @@ _SYMBOL_CHARACTERS = str.maketrans("$%.", "___")
 
 
 def _check_symbol(value: object) -> None:
-    """Raise ValueError for a value that is not a symbol. Source: PTX ISA, "Identifiers"; other compilers also write
-    dots."""
+    """Raise ValueError if a value is not a symbol. Source: PTX ISA, "Identifiers"; other compilers also write dots."""
     text = _name(value)
     if not text.isascii() or not text.translate(_SYMBOL_CHARACTERS).isidentifier():
         raise ValueError(f"{value!r} is not a symbol")
@@ -225,7 +228,7 @@ def _check_sha256(value: object) -> None:
 
 
 def _check_images(manifest: Manifest) -> None:
-    """Raise ValueError if the images cannot be in one fatbin."""
+    """Raise ValueError if the images cannot be in one fatbin: duplicates, overlaps, or an impossible compression."""
     images = manifest.images
     _check_unique("image", [(image.kind, image.target, image.source) for image in images])
     places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}

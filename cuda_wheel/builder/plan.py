@@ -28,7 +28,7 @@ __all__ = ["Link", "ModulePlan", "Plan", "cuda_sources", "make_link_job", "make_
 
 @dataclass(frozen=True)
 class Link:
-    """One image to link from a module's sources."""
+    """One link: makes one image for one target from all sources of a module."""
 
     target: Target
     lto: bool
@@ -44,21 +44,21 @@ class ModulePlan:
 
     module: SourceModule
     targets: tuple[Target, ...]
-    """Targets of the loadable images."""
+    """Targets of the loadable images; () for a module that is only linked at run time."""
     options: tuple[str, ...]
     """Compiler options as the manifest shows them: with project-relative paths, and without the target."""
     jobs: tuple[Job, ...]
     """All jobs that compile something for the module."""
     system_dirs: tuple[str, ...] = ()
-    """Absolute paths of the include folders outside the project."""
+    """Absolute paths of the folders that the setting `system-include-dirs` names."""
     links: tuple[Link, ...] = ()
-    """Links that make the loadable images, for a module of several sources."""
+    """Links that make the loadable images; () for a module with `link = "none"`, whose jobs make them."""
     relocatable: tuple[Job, ...] = ()
     """Jobs whose results go into the wheel for linking at run time, in the order of their images."""
 
     @property
     def all_targets(self) -> tuple[Target, ...]:
-        """The targets of the loadable images, or those of the relocatable ones if there are no others."""
+        """The targets of the loadable images; for a module without any, the virtual targets of the relocatable ones."""
         return self.targets or tuple(dict.fromkeys(Target.parse(f"compute_{job.arch}") for job in self.relocatable))
 
 
@@ -71,10 +71,13 @@ class Plan:
     ptx_version: str
     modules: tuple[ModulePlan, ...]
     nvvm: Nvvm | None = None
-    """Compiler of NVVM IR; None if no module has any."""
+    """Compiler of NVVM IR; None if no module has a source in NVVM IR."""
 
     def compression(self, module: ModulePlan) -> str:
-        """Return how a module's fatbin is compressed: not at all if the loader must read single images out of it."""
+        """Return the compression of a module's fatbin.
+
+        It is "none" for a module with code for linking at run time: the loader reads single images from the fatbin.
+        """
         return "none" if module.relocatable else self.compress
 
 
@@ -88,8 +91,9 @@ def make_plan(
 ) -> Plan:
     """Return the plan for `modules` of the project in `root`.
 
-    `nvvm` is required if one of them has a source in NVVM IR. Raises ConfigError for architectures that the toolchain
-    cannot compile for or that the module cannot be linked for.
+    `installed_gpus` returns the compute capabilities of this machine's GPUs; it is called for "native" only. `nvvm` is
+    required if a module has a source in NVVM IR. Raises ConfigError for architectures that the toolchain cannot compile
+    for or that the module cannot be linked for.
     """
 
     @cache  # most modules have the project's
@@ -106,7 +110,7 @@ def make_plan(
 
 @dataclass(frozen=True)
 class _ModulePlanner:
-    """Plans one module."""
+    """Plans one module for `targets`. `nvvm` is the compiler of NVVM IR; None if no module needs it."""
 
     config: Config
     module: SourceModule
@@ -166,9 +170,9 @@ class _ModulePlanner:
         ]
 
     def _relocatable_job(self, source: Source, arch: str, form: Form) -> Job:
-        """Return the job for code that is linked in this build, or that goes into the wheel, or both.
+        """Return the job that compiles a source to relocatable code, for a link in this build, for the wheel, or both.
 
-        Only PTX that goes into the wheel is lowered.
+        Only PTX that goes into the wheel is lowered to an earlier PTX ISA version.
         """
         is_shipped = form == "ptx" and self.module.relocatable
         ptx_version = self.config.ptx_version if is_shipped else "as-compiled"
@@ -243,7 +247,7 @@ class _ModulePlanner:
 
 
 def cuda_sources(module: SourceModule) -> list[Source]:
-    """Return a module's sources in CUDA C++."""
+    """Return a module's sources in CUDA C++, including those of `extern-default`."""
     return [source for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
 
 
@@ -284,7 +288,7 @@ def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
 
 
 def modules_by_job(plans: Iterable[ModulePlan]) -> dict[Job, list[ModulePlan]]:
-    """Return the modules that need each job."""
+    """Return job -> the modules that need its result."""
     modules: dict[Job, list[ModulePlan]] = {}
     for module in plans:
         for job in module.jobs:
@@ -293,7 +297,7 @@ def modules_by_job(plans: Iterable[ModulePlan]) -> dict[Job, list[ModulePlan]]:
 
 
 def make_link_job(plan: Plan, module: ModulePlan, link: Link, results: Mapping[Job, Compiled]) -> LinkJob:
-    """Return a link of a module together with the compiled form of its inputs."""
+    """Return the job for a link of a module. `results` must have the result of every job in `link.inputs`."""
     form = "ltoir" if link.lto else "ptx"
     inputs = []
     for each in link.inputs:

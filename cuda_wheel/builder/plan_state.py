@@ -1,7 +1,7 @@
-"""What a running plan keeps: the calls in workers, an estimate of the time that is left, and the results of jobs.
+"""The state of a running plan: the calls in workers, an estimate of the time left, and the results of jobs.
 
-The results of calls are handled in the build's own thread. Those of jobs are kept until their modules are done, in
-memory up to a limit and above it in files: jobs run in the order of their duration, so the jobs of many modules may be
+The results of calls are handled in the build's own thread. Results of jobs are kept until their modules are built, in
+memory up to a limit and beyond it in files: jobs run in the order of their duration, so the jobs of many modules may be
 done before any module is complete.
 """
 
@@ -24,21 +24,21 @@ from cuda_wheel.builder.timing import Timed
 __all__ = ["Handler", "JobResults", "TaskQueue"]
 
 Handler = Callable[["Future[Timed[Any]]"], None]
-"""Function that handles a finished call: its result or its exception."""
+"""Function of the future of a finished call; it handles the result or the exception."""
 
 
 class _Pending(NamedTuple):
-    """A call whose result is not handled."""
+    """A call that waits, runs, or has finished without its handler having been called yet."""
 
     handler: Handler
     seconds: float
     """Expected duration in seconds."""
     guessed: str
-    """Sources whose size `seconds` was estimated from; "" if it was measured in an earlier build."""
+    """Identifier of the sources from whose sizes `seconds` was estimated; "" if an earlier build measured `seconds`."""
 
 
 class TaskQueue:
-    """The calls that workers run or that wait for a worker."""
+    """The calls of a build that wait for a worker, run, or have finished without having been handled."""
 
     def __init__(self) -> None:
         self._pending: dict[Future[Timed[Any]], _Pending] = {}
@@ -52,21 +52,22 @@ class TaskQueue:
     def add(
         self, future: Future[Timed[Any]], handler: Handler, seconds: float, guessed: str = ""
     ) -> Future[Timed[Any]]:
-        """Let `handler` handle the result of a call in this thread, and return the call's future.
+        """Add a submitted call by its future, and return the future.
 
-        The call is expected to take `seconds`. `guessed` names the sources if that is a guess from their size.
+        When the call has finished, `handle_next` or `handle_done` passes the future to `handler`. The call is expected
+        to take `seconds`. If that is estimated from the sizes of its sources, `guessed` identifies these; else "".
         """
         self._pending[future] = _Pending(handler, seconds, guessed)
         future.add_done_callback(self._done.put)
         return future
 
     def handle_done(self) -> None:
-        """Handle the results that are there, without waiting."""
+        """Handle all calls that have finished, without waiting for others."""
         while not self._done.empty():
             self.handle_next()
 
     def handle_next(self) -> None:
-        """Wait for a result and handle it. A call that was cancelled is ignored."""
+        """Wait until a call has finished, and pass it to its handler unless it was cancelled."""
         future = self._done.get()
         call = self._pending.pop(future)
         if future.cancelled():
@@ -77,9 +78,10 @@ class TaskQueue:
         call.handler(future)
 
     def seconds_left(self, further: Iterable[float], workers: int) -> float | None:
-        """Return the seconds that all pending calls, and further ones of these durations, need with so many workers.
+        """Return the expected seconds until `workers` workers finish all pending calls and `further` ones.
 
-        Guesses are corrected by how long other calls took; None while nothing is known that could correct them.
+        `further` has the expected seconds of each call that is not in this queue yet. Estimates from the sizes of
+        sources are scaled by how wrong such estimates were so far; None while no such estimate can be checked.
         """
         guessed = {call.guessed for call in self._pending.values() if call.guessed}
         factors = {"": 1.0, **{source: self._errors.factor(source) for source in guessed}}
@@ -93,7 +95,7 @@ class TaskQueue:
 
 
 class _EstimateErrors:
-    """How the durations of calls compare with estimates from the size of their sources.
+    """Ratios of actual durations to durations that were estimated from the sizes of sources.
 
     Two sources of the same size may differ a hundredfold, by what they include. The jobs of one source for several
     targets take about as long as each other.
@@ -101,26 +103,31 @@ class _EstimateErrors:
 
     def __init__(self) -> None:
         self._sources: dict[str, tuple[float, float]] = {}
-        """Source -> the sums of the estimated and the actual seconds of its finished calls."""
+        """Source -> (sum of estimated seconds, sum of actual seconds) of its finished calls."""
         self._all = (0.0, 0.0)
-        """Running totals of the estimated and actual seconds of all sources, so that nothing sums over thousands."""
+        """(Estimated seconds, actual seconds) of all finished calls: a running total, as there may be thousands of
+        calls."""
 
     def call_done(self, source: str, estimated: float, taken: float) -> None:
-        """Take the seconds of a call into account that compiled a source, or a list of them."""
+        """Record the estimated and the actual seconds of a call. `source` identifies the call's source or sources."""
         sums = self._sources.get(source, (0.0, 0.0))
         self._sources[source] = sums[0] + estimated, sums[1] + taken
         self._all = self._all[0] + estimated, self._all[1] + taken
 
     def factor(self, source: str) -> float | None:
-        """Return by how much to multiply the estimate of a call; None before any call is done."""
+        """Return the sum of actual divided by the sum of estimated seconds of the finished calls for a source.
+
+        If none for this source has finished, use those of all sources; if there are none either, return None.
+        """
         estimated, taken = self._sources.get(source, self._all)
         return taken / estimated if estimated else None
 
 
 class JobResults(Mapping[Job, Compiled]):
-    """The results of one build's jobs, by job. A context manager that removes its files at the end.
+    """Job -> result, for the jobs of one build. A context manager that removes its files at the end.
 
-    `limit` is in bytes of images. A result that cannot be written to a file, as on a full disk, stays in memory.
+    Up to `limit` bytes of images are kept in memory, further results in files. A result that cannot be written to a
+    file, as on a full disk, stays in memory.
     """
 
     LIMIT = 256 << 20
@@ -155,7 +162,7 @@ class JobResults(Mapping[Job, Compiled]):
             self._size -= _size(stored)
 
     def _write(self, result: Compiled) -> Path | None:
-        """Write a result to a file and return the path; None if it cannot be written."""
+        """Write a result to a file and return its path; None if it cannot be written."""
         try:
             self._folder = self._folder or self._stack.enter_context(scratch())
             self._files_written += 1

@@ -33,13 +33,16 @@ def build_files(
     folder: Path,
     in_use: ExitStack | None = None,
 ) -> dict[str, Path]:
-    """Build the project in `root`, whose wheel has `files`; return what the wheel gets, by path in it.
+    """Build the project in `root` and return path in the wheel -> file to put there.
 
-    The files are below `folder`, which nobody else uses, at their paths in the wheel. A caller that only reads them may
-    give a stack, `in_use`, and close it when it has read them: then the files of an earlier build of the same inputs
-    are not copied, and the paths returned are those in the cache. The SBOM, which belongs in the wheel's metadata, is
-    written to `folder` too, as `SBOM`, unless the settings disable it. Raises ConfigError, ToolchainError or
-    CompileError.
+    `files` are the files that the wheel has without this build. The new files are written below `folder`, which nobody
+    else uses, at their paths in the wheel. The SBOM, which belongs in the wheel's metadata, is written to `folder` as
+    `SBOM`, unless the settings disable it; the result does not include it.
+
+    A caller that only reads the files may pass a stack, `in_use`, and close it after reading. Then the outputs of an
+    earlier build of the same inputs are not copied, and the result has their paths in the cache.
+
+    Raises ConfigError, ToolchainError or CompileError.
     """
     files, cache = list(files), Cache()
     builds = WholeBuilds(cache, root, config, files)
@@ -62,9 +65,10 @@ def build_files(
 
 
 def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str, Path] | None:
-    """Return path in the wheel -> file of a kept build; None if a file is no longer in the cache.
+    """Return path in the wheel -> file, for the outputs of an earlier build; None if one is no longer in the cache.
 
-    The files are written below `folder`, except those that may be used where they are, in the folder `in_place`.
+    Files in the cache folder `in_place` are used where they are; all others, and the SBOM, are copied below `folder`.
+    With None all are copied.
     """
     used = {
         path: name
@@ -89,9 +93,9 @@ def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str,
 
 
 def planned_files(root: Path, config: Config, files: Iterable[WheelFile]) -> list[str]:
-    """Return the paths that `build_files` would return, without building; raises ConfigError.
+    """Return the paths in the wheel that `build_files` would return, without building. Raises ConfigError.
 
-    Of a vendored loader, those parts are missing that only the manifests of the built modules ask for.
+    If the loader is vendored, parts of it that only the manifest of a built module shows to be needed are missing.
     """
     from cuda_wheel.builder.sources.modules import select
     from cuda_wheel.builder.wheel.outputs import attaching_packages, known_parts, loader_files, output_paths

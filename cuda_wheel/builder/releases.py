@@ -20,7 +20,7 @@ _TABLE = read_table(
 )
 
 AS_OF: str = _TABLE["as of"]
-"""Date of the table, which an edit of the table has to update."""
+"""Date up to which the table is complete: "2026-11-22". Each edit of the table has to update the date."""
 
 
 class Release(NamedTuple):
@@ -30,7 +30,7 @@ class Release(NamedTuple):
     ptx_isa: Version
     """Newest PTX ISA version that the release accepts."""
     branch: int | None
-    """Branch of the release's driver; None if not published yet."""
+    """Branch of the driver that came with the release, such as 580; None if it is not published yet."""
 
 
 RELEASES = tuple(Release(each["cuda"], each["ptx"], each.get("driver")) for each in _TABLE["releases"])
@@ -54,11 +54,11 @@ class Gpu(NamedTuple):
 
     @property
     def drivers(self) -> str:
-        """The drivers that support it, in words: "CUDA 12.8 and later"."""
+        """The drivers that support the GPU, in words: "CUDA 12.8 and later"."""
         return f"CUDA {dotted(self.first)} " + (f"to {dotted(self.last)}" if self.last else "and later")
 
     def is_supported_by(self, driver: Version) -> bool:
-        """Return whether the driver of a CUDA release supports the GPU."""
+        """Return whether a driver supports the GPU. `driver` is the CUDA release that the driver came with."""
         return self.first <= driver and (self.last is None or driver <= self.last)
 
 
@@ -69,6 +69,8 @@ GPUS = tuple(
 
 
 def first_reading(ptx_version: Version, compiler: Version) -> Version:
-    """Return the first CUDA release that accepts a PTX ISA version; for a version newer than the table, the release of
-    the compiler that wrote it."""
+    """Return the first CUDA release that accepts a PTX ISA version.
+
+    For a version newer than the table, return `compiler`, the release of the compiler that wrote the PTX.
+    """
     return next((release.cuda for release in RELEASES if release.ptx_isa >= ptx_version), compiler)

@@ -16,15 +16,15 @@ __all__ = ["BUNDLING_SECONDS", "FORMAT", "Durations", "time_needed"]
 
 
 FORMAT = "seconds 1"
-"""Version of the entries' layout, which is part of every cache key."""
+"""Version of the layout of the records in the cache. It is part of every record's cache key."""
 
 BUNDLING_SECONDS = {"none": 0.002, "speed": 0.005, "balance": 0.02, "size": 0.2}
-"""Compression -> expected seconds to bundle a module. The actual time is not recorded, because every build would write
-records."""
+"""Compression -> expected seconds to bundle a module. These constants are used because the actual durations are not
+recorded: if they were, every build would write records."""
 
 
 class Durations:
-    """The durations of jobs and links, in one record for each module, which `cache` stores if there is one.
+    """The durations of earlier jobs and links: one record for each module, stored in `cache` (if it is not None).
 
     A record identifies jobs and links by the paths of their sources, their target and their settings, not by content:
     after an edit, the earlier duration is the best estimate.
@@ -36,10 +36,10 @@ class Durations:
         self._changed: set[str] = set()
 
     def expected(self, module: str, work: Job | Link) -> tuple[float, bool]:
-        """Return the expected seconds of a job or link of a module, and whether that is its own last duration.
+        """Return the expected seconds of a job or link of a module, and whether exactly this work was measured.
 
-        Otherwise it is the last duration of the same sources for another target or, if there is none, a poor estimate
-        from the sizes of the sources and of their headers.
+        Without such a measurement, the seconds are the latest duration of the same sources for another target or with
+        other settings or, without that too, a poor estimate from the sizes of the sources and of their headers.
         """
         record = self._record(module)
         exact, loose = _keys(work)
@@ -48,7 +48,10 @@ class Durations:
         return record[loose] if loose in record else _estimate(work), False
 
     def guessed(self, module: str, work: Job | Link) -> str:
-        """Return the sources of a job or link if nothing is recorded of them, so that `expected` guesses; else ""."""
+        """Return an identifier of a job's or link's sources if `expected` estimates its duration from their sizes.
+
+        Return "" if a duration of these sources is recorded.
+        """
         _, loose = _keys(work)
         return "" if loose in self._record(module) else loose
 
@@ -81,7 +84,7 @@ def _parse(entry: bytes) -> dict[str, float]:
 
 
 def _keys(work: Job | Link) -> tuple[str, str]:
-    """Return two keys in a module's record: of the job or link itself, and of all jobs or links of the same sources."""
+    """Return two keys of a module's record: one for exactly this work, one for all work of this form on its sources."""
     if isinstance(work, Job):
         sources, target, form = [work.source], work.arch, str(work.form)
         settings = repr(
@@ -96,7 +99,8 @@ def _keys(work: Job | Link) -> tuple[str, str]:
 
 
 _MOST_HEADERS = 1 << 20
-"""Maximum size in bytes of the headers that are counted; CUB's have some megabytes and take about a second."""
+"""Number of header bytes above which an estimate counts no more. CUB's headers have some megabytes and take about a
+second to compile."""
 
 
 @lru_cache(maxsize=4096)  # most sources have their includes in common with others
@@ -119,9 +123,9 @@ def _estimate(work: Job | Link) -> float:
 
 
 def time_needed(seconds: Iterable[float], cores: int) -> float:
-    """Return a lower bound on the time that jobs of these durations take on `cores` cores, in seconds.
+    """Return a lower bound, in seconds, on the time that jobs of the durations `seconds` take on `cores` cores.
 
-    If the longest job goes first, they seldom take much longer.
+    If longer jobs start before shorter ones, the actual time is seldom much longer than this bound.
     """
     durations = list(seconds)
     return max(sum(durations) / cores, max(durations, default=0.0))

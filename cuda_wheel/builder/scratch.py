@@ -21,7 +21,8 @@ _PREFIX = "cuda-wheel-"
 
 
 def new_folder() -> TemporaryDirectory[str]:
-    """Return a new temporary directory, which is removed at the latest when the process ends.
+    """Create and return a temporary directory. Its `cleanup` removes it; without that call, it is removed when
+    the process ends.
 
     Raises ConfigError if it cannot be created.
     """
@@ -53,7 +54,10 @@ def scratch() -> Iterator[Path]:
 
 @contextmanager
 def exit_on_signals() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into SystemExit, so that cleanup code runs. Handlers that are already set stay."""
+    """Turn SIGTERM and SIGHUP into SystemExit, so that cleanup code runs.
+
+    Signals that already have a handler keep it. Outside the main thread, where Python cannot set handlers, do nothing.
+    """
     if threading.current_thread() is not threading.main_thread():  # Python sets signal handlers in it only
         yield
         return
@@ -74,12 +78,15 @@ def _exit(number: int, _: object) -> None:
 
 
 def unwritable(path: Path, error: OSError) -> ConfigError:
-    """Return the error for a file that cannot be written."""
+    """Return the ConfigError for a file whose writing raised `error`."""
     return ConfigError(f"{path} cannot be written: {error.strerror or error}.{temporary_folder_advice(path)}")
 
 
 def temporary_folder_advice(path: str | os.PathLike[str]) -> str:
-    """Return advice for a path in a temporary folder of this module that cannot be written; else an empty string."""
+    """Return the advice to set TMPDIR if `path`, which cannot be written, is in a directory that `new_folder` created.
+
+    Return "" for any other path. The advice begins with a space.
+    """
     folder = tempfile.gettempdir()
     if not os.fspath(path).startswith(os.path.join(folder, _PREFIX)):
         return ""

@@ -31,7 +31,7 @@ __all__ = [
 T = TypeVar("T")
 
 How = Literal["from the cache", "compiled", "linked", "bundled", "failed"]
-"""How a job, link or bundle was done; "failed" if it was not."""
+"""How the result of a job, link or bundle came about; "failed" if there is none."""
 
 PRECOMPILING = "precompiling"
 """Name of the phase of a job in which headers for later jobs are precompiled."""
@@ -54,7 +54,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Times:
-    """When and where a call ran, in seconds since 1970."""
+    """When and where a call ran. `began` and `ended` are in seconds since 1970."""
 
     worker: str
     """Machine and process that ran the call; calls with the same value ran one after the other. "" for the build's own
@@ -63,7 +63,7 @@ class Times:
     ended: float
     phases: tuple[Span, ...]
     start: Span | None
-    """Start-up time span of the worker process, for its first timed call; else None."""
+    """Span in which the worker process started, if this is the first timed call of that process; else None."""
 
     @property
     def seconds(self) -> float:
@@ -113,8 +113,8 @@ class Step:
 class CallClock:
     """Measures a call in a worker process, from its creation to `stop`, and the call's phases.
 
-    A nested phase interrupts the phase around it, so spans never overlap. `started` is when the start of this process
-    began and ended, in seconds since 1970, or None to leave that out.
+    A nested phase interrupts the phase around it, so spans never overlap. `started` is the begin and the end of the
+    start-up of this process, in seconds since 1970, for `Times.start`; None to leave that out.
     """
 
     def __init__(self, started: tuple[float, float] | None = None) -> None:
@@ -127,14 +127,14 @@ class CallClock:
         self._began = now()
 
     def switch(self) -> None:
-        """End the span of the innermost open phase. The next span begins here."""
+        """Record the span that ends now, for the innermost phase in progress, if any. The next span begins now."""
         at = now()
         if self.open:
             self._spans.append(Span(self.open[-1], self._since, at))
         self._since = at
 
     def stop(self) -> Times:
-        """Return the times of the call, which ends here."""
+        """End the measurement of the call, and return its times."""
         _clock.reset(self._token)
         return Times(worker_name(os.getpid()), self._began, now(), tuple(self._spans), self._start)
 
@@ -144,9 +144,9 @@ _clock: ContextVar[CallClock | None] = ContextVar("call_clock", default=None)
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Measure one phase of the current call. The time of a nested phase counts for the nested phase only.
+    """Measure the body of a `with` statement as one phase of the current call.
 
-    Without a `CallClock` it does nothing.
+    The time of a nested phase counts for the nested phase only. In a process without a `CallClock`, do nothing.
     """
     clock = _clock.get()
     if clock is None:
@@ -162,7 +162,7 @@ def phase(name: str) -> Iterator[None]:
 
 
 def worker_name(process: int) -> str:
-    """Return the name of a worker process of this machine, for `Times.worker`."""
+    """Return the value of `Times.worker` for a process of this machine: machine name and process id."""
     import platform  # only workers measure
 
     return f"{platform.node()} {process}"

@@ -11,15 +11,13 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.cache.compile_cache import job_key
-from cuda_wheel.builder.manifest_reader import all_manifests, manifest_of
+from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.manifest_writer.coverage import cover
-from cuda_wheel.builder.manifest_writer.text import manifest_text
 from cuda_wheel.builder.plan import make_plan
 from cuda_wheel.builder.sources.modules import one_module, variants_of
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import shared_options
 from cuda_wheel.inspect.modules import find_modules
-from cuda_wheel.runtime.errors import ImageError, UnknownVariantError
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import build_wheel, run_cuda_wheel
 from tests.support.projects import BACKENDS, LISTS, SCIKIT_BUILD, pyproject_head
@@ -187,25 +185,6 @@ def test_damage_in_any_variant_is_found(variants_build: tuple[Path, str], cuda_w
         (tmp_path / "update.fatbin").write_bytes(damaged)
         result = cuda_wheel("verify", tmp_path / "update.fatbin")
         assert result.returncode == 1 and words in result.stdout, result.stdout
-
-
-@pytest.mark.one_toolchain
-def test_an_index_that_contradicts_itself_is_refused(variants_build: tuple[Path, str]) -> None:
-    manifests, _ = read(variants_build[0])
-    assert all_manifests(manifest_text(*manifests), "x") == manifests
-    with pytest.raises(UnknownVariantError, match="x has variants: name the macros of one"):
-        manifest_of(manifest_text(*manifests), "x")
-    for changed, words in (
-        ([manifests[0], manifests[1]._replace(variant=manifests[0].variant)], "appears twice"),
-        ([manifests[1], manifests[0]], "does not follow the one before it"),
-        ([manifests[0]._replace(fatbin_offset=-1)], "-1 is not a size in bytes"),
-        ([manifests[0]._replace(variant=(("A B", 1),))], "is not a macro"),
-    ):
-        with pytest.raises(ImageError, match=words):
-            all_manifests(manifest_text(*changed), "x")
-    text = manifest_text(*manifests)
-    with pytest.raises(ImageError, match=r"x is damaged, .* do not have the SHA-256 that it contains"):
-        all_manifests(text.replace('"update"', '"updatf"'), "x")
 
 
 @pytest.mark.one_toolchain

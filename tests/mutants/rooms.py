@@ -44,6 +44,7 @@ ROOMS = {
         },
         (
             "tests/runtime/test_manifest.py",
+            "tests/builder/test_manifest_reader.py",
             "tests/runtime/test_rules.py",
             "tests/runtime/test_versions.py",
             "tests/runtime/test_manifest_sha256.py",

@@ -1,10 +1,10 @@
 """Cache the results of jobs, links and modules across builds, folders and environments, by the content of inputs.
 
-For each kind of result one function computes the key, from all that decides the result. What identifies a compiler is
-its exact build, since two patches of one release compile differently. The files that a job reads are not in the key:
-`DependencyCache` adds their content.
+For each kind of result one function computes the key, from everything that the result depends on. A compiler is
+identified by its exact build, since two patches of one release compile differently. The files that a job reads are not
+in the key: `DependencyCache` adds their content.
 
-Workers write most entries of a large build: creating files takes long, and the process of the build has no time.
+In a large build workers write most entries: creating files takes long, and the build's own process has no time for it.
 """
 
 from __future__ import annotations
@@ -57,22 +57,28 @@ __all__ = [
 # --- names of files, independent of where they are installed ------------------------------------------
 
 Place = tuple[int, str]
-"""Index of an include folder, and the path of a file in that folder. The index counts `Job.include_dirs` from their
-end, from -1, because an isolated build installs the toolchain in a new folder each time. Index 0 is the project's
-folder. Index OUTSIDE is for all other files: the path is then relative to the project, or absolute if an option gives
-the folder's absolute path."""
+"""(Index of a folder, path of a file in that folder): the name of a file that a job reads. It is the same wherever the
+project and the toolchain are installed; an isolated build installs the toolchain in a new folder each time.
+
+Index -1 is the last folder of `Job.include_dirs`, -2 the one before it, and so on. Index 0 is the project's folder.
+Index OUTSIDE is for all other files: the path is then relative to the project or, if a compiler option gives the
+folder's absolute path, absolute."""
 
 OUTSIDE = 1
+"""Index in a `Place` of a file that is neither in an include folder nor in the project."""
 
 
 def contains_project_path(job: Job, compiled: Compiled) -> bool:
-    """Return whether an image contains the path of the project's folder, so that builds in other folders differ."""
+    """Return whether an image of a job's result contains the absolute path of the project's folder.
+
+    Then a build of the same project in another folder has another result.
+    """
     root = os.fsencode(job.root)
     return any(root in content for content in (compiled.cubin, compiled.ptx, compiled.ltoir) if content)
 
 
 def place_of(path: str, job: Job) -> Place:
-    """Return the place of a file that a job read or looked for."""
+    """Return the `Place` of the file with the absolute path `path`, which a job read or looked for."""
     for folder in job.include_dirs:
         if os.path.isabs(folder) and path.startswith(folder + os.sep):
             # From the end, because the first folder is among the toolchain's once more.
@@ -88,7 +94,10 @@ def place_of(path: str, job: Job) -> Place:
 
 
 def path_of(place: Place, job: Job) -> str:
-    """Return the absolute path of a place for a job, which may come from another machine."""
+    """Return the absolute path that a `Place` has with the project and include folders of `job`.
+
+    The place may come from the same job on another machine, or in another environment.
+    """
     number, below = place
     if number == OUTSIDE:
         return os.path.normpath(os.path.join(job.root, below))
@@ -101,7 +110,7 @@ _IMAGES = ("cubin", "ptx", "ltoir")
 
 
 def pack(compiled: Compiled, job: Job | None) -> bytes:
-    """Return the bytes of a job's result, or of a link's if `job` is None: a line of JSON, then the images."""
+    """Return the result of a job, or of a link if `job` is None, as bytes: a line of JSON, then the images."""
     document = {item.name: getattr(compiled, item.name) for item in fields(compiled)}
     images = [document[name] for name in _IMAGES]
     document |= {name: None if image is None else len(image) for name, image in zip(_IMAGES, images, strict=True)}
@@ -110,9 +119,10 @@ def pack(compiled: Compiled, job: Job | None) -> bytes:
 
 
 def unpack(entry: bytes, job: Job | None) -> Compiled:
-    """Return the result that `pack` wrote, with the paths of its files as the given job finds them.
+    """Return the result that `pack` wrote as `entry`.
 
-    The job may come from another machine than the one that was packed.
+    `job` is None for a link. Paths of headers become those of this `job`, which may have other folders than the job
+    that was packed, such as those of another machine.
     """
     head, _, body = entry.partition(b"\n")
     document = json.loads(head)
@@ -142,7 +152,7 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
 
 
 def _struct(item: list[Any] | None) -> Struct | None:
-    """Return the struct that a JSON array encodes."""
+    """Return the struct that the JSON array [name, size in bytes, fields] encodes; None for None."""
     if item is None:
         return None
     name, size, items = item
@@ -151,30 +161,32 @@ def _struct(item: list[Any] | None) -> Struct | None:
 
 
 FORMAT = "jobs 14"
-"""Version of the entries' layout, which is part of every cache key."""
+"""Version of the layout of the cache's entries. It is part of every entry's key."""
 
 _LOCATIONS = ("library", "libdevice", "root")
-"""Names of the fields of a job that are file system paths, which do not affect the result."""
+"""Fields of `Job` with paths that do not affect the result, and so are not in the key."""
 
 
 _PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole", "describes": False}
-"""Field in which jobs of one source differ -> the value that replaces it when jobs are compared."""
+"""Field in which the jobs that compile one source for several targets may differ -> neutral value. Jobs whose fields
+are replaced by these values are equal if they compile the same source in the same way."""
 
 _WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}
 
 _WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": (), "system_dirs": ()}
-"""Field of a link job that is left out of its key -> the value that replaces it: inputs are hashed one by one, and
-locations do not affect the result."""
+"""Field of `LinkJob` -> neutral value that replaces it in the key: the inputs are hashed one by one, and the paths of
+folders do not affect the result."""
 
 
 def job_key(job: Job, toolchain: Toolchain, names_arch_list: bool = False) -> str:
-    """Return the key of a job, without the files that it reads.
+    """Return the cache key of a job, which does not depend on the content of the headers that the job reads.
 
-    With `names_arch_list`, it is that of a job that reads `__CUDA_ARCH_LIST__`: others are the same, whichever other
-    targets the module has.
+    With `names_arch_list`, the key depends on `Job.arch_list`. Only a job that reads `__CUDA_ARCH_LIST__` needs this:
+    the results of others do not depend on the other targets of the module.
 
-    nvJitLink takes part in every job: it proves that a lower PTX version gives the same code. The toolchain's folders
-    take no part, only the order of the project's: what is read from them is among the files.
+    The key depends on nvJitLink's release, because nvJitLink proves that a lower PTX version gives the same code. It
+    depends on the project's include folders and their order, but not on the paths of the toolchain's folders:
+    `DependencyCache` records the files that are read from these.
     """
     parts = {item.name: repr(getattr(job, item.name)) for item in fields(job) if item.name not in _LOCATIONS}
     if not names_arch_list:
@@ -185,20 +197,21 @@ def job_key(job: Job, toolchain: Toolchain, names_arch_list: bool = False) -> st
 
 
 def folders_key(job: Job, toolchain: Toolchain) -> str:
-    """Return the key of the lists of include folders that the jobs of a source were compiled with."""
+    """Return the cache key of an entry with the project's include folders in earlier builds of a job's source."""
     return Cache.key("include folders", job_key(replace(job, **_PER_IMAGE, include_dirs=()), toolchain))
 
 
 def link_key(job: LinkJob, toolchain: Toolchain) -> str:
-    """Return the key of a link. It reads nothing but its inputs."""
+    """Return the cache key of a link. A link reads nothing but its inputs, whose content is part of the key."""
     inputs = [(each.source, each.kind, sha256(each.content).hexdigest(), each.declared) for each in job.inputs]
     return _key(toolchain, repr(replace(job, **_WITHOUT_CONTENT)), json.dumps(inputs))
 
 
 def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> str:
-    """Return the key of a built module, without the files that its jobs read. `key_of` returns the key of a job.
+    """Return the cache key of a built module, which does not depend on the content of the headers that its jobs read.
 
-    The manifest names the releases of headers, which a module need not read from a header.
+    `key_of` returns the key of a job. The key depends on the releases of the toolchain's headers, because the manifest
+    names them, also if no job reads one of these headers.
     """
     # The sources' texts are in `module.module`.
     alike = {job: replace(job, **_WITHOUT_TEXT) for job in module.jobs}
@@ -221,14 +234,14 @@ def _key(toolchain: Toolchain, *parts: str) -> str:
 
 
 class PostponedEntries(NamedTuple):
-    """Entries to write, and the folder of their cache."""
+    """Cache entries (key, bytes of the file) that are still to be written, and the folder of their cache."""
 
     folder: str
     entries: Sequence[tuple[str, bytes]]
 
 
 def write_and_call(request: tuple[PostponedEntries, Callable[[Any], Any], Any]) -> Any:
-    """Write entries, and return the result of a function of one argument. Runs in workers only."""
+    """Write the entries in `request[0]`, and return `request[1](request[2])`. Runs in workers only."""
     postponed, function, argument = request
     with phase("caching"):
         Cache(postponed.folder).write_postponed(postponed.entries)
@@ -238,15 +251,15 @@ def write_and_call(request: tuple[PostponedEntries, Callable[[Any], Any], Any]) 
 Places = Sequence[Place]
 
 _KEPT_FOLDERS = 4
-"""Maximum number of lists of include folders that the cache keeps for a source, one for each way in which builds set
-them."""
+"""Maximum number of lists of include folders that the cache keeps for a source. Builds with other settings, such as
+other `include-dirs`, add a list."""
 
 
 class CompileCache:
     """The results of jobs, links and modules in the user's cache.
 
-    Create it before the jobs begin: what changes afterwards is not cached. `toolchain` is the one that runs the jobs.
-    Raises ConfigError if the environment gives an invalid size for the cache.
+    Create it before the jobs begin: a result is not cached if a file that it depends on changes afterwards. `toolchain`
+    runs the jobs. Raises ConfigError if the environment variable for the size of the cache is invalid.
     """
 
     def __init__(self, cache: Cache, toolchain: Toolchain) -> None:
@@ -262,32 +275,33 @@ class CompileCache:
         self._listed_request = cache_calls(lambda job: job_key(job, toolchain, names_arch_list=True))
         self._folders_request = cache_calls(lambda job: folders_key(job, toolchain))
         self._module_requests: dict[str, tuple[ModulePlan, str, str, str]] = {}
-        """Full module name -> its plan, compression, PTX version, and the cache key of these."""
+        """Full module name -> (plan of the module, compression, PTX version, cache key computed from these)."""
         self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
         self._known: dict[Job, Places] = {}
-        """Cached job -> the places of the files that decide its result."""
+        """Job whose result is in the cache -> places of the files that the result depends on."""
         self._inputs: dict[str, tuple[Places, ModulePlan]] = {}
-        """Full name of a cached module -> the places of the files that decide its result, and its plan."""
+        """Full name of a module in the cache -> (places of the files that the module depends on, plan of the
+        module)."""
         self._files = KeptFiles(cache)
         self._lists: dict[Places, Places] = {}
-        """List of places -> the one stored copy of it, because many jobs have equal lists."""
+        """List of places -> the same list. Many jobs have equal lists; this way they share one object in memory."""
         self._folders: dict[str, list[list[str]]] = {}
-        """Cache key of a source -> the lists of include folders that this build stored, newest first."""
+        """Result of `folders_key` -> the lists of include folders that this build wrote to that entry, newest first."""
         self._began = time.time_ns()
 
     def postpone(self) -> None:
-        """Do not write small entries before `save`, but leave them to `postponed`."""
+        """From now until `save`, collect small entries in memory instead of writing them; see `postponed`."""
         self._cache.postponed = []
 
     def postponed(self) -> PostponedEntries:
-        """Remove and return the entries that are to be written; any process can do it."""
+        """Return the entries collected so far, and collect from zero again. Any process may write the returned ones."""
         entries = self._cache.postponed or []
         if entries:
             self._cache.postponed = []
         return PostponedEntries(self._cache.folder, entries)
 
     def save(self) -> None:
-        """Write what later builds can use besides the results: durations, and the hashes of headers."""
+        """Write the collected entries, the durations of jobs and links, and the hashes of headers; stop collecting."""
         postponed, self._cache.postponed = self._cache.postponed, None
         self._cache.write_postponed(postponed or ())
         self.durations.save()
@@ -296,14 +310,14 @@ class CompileCache:
     # --- jobs ---------------------------------------------------------------------------------------
 
     def load_job(self, job: Job) -> Compiled | None:
-        """Return the cached result of the same job, if all files that it read are unchanged."""
+        """Return the cached result of a job if all files that it depends on are unchanged; else None."""
         key = self.find_job(job)
         return None if key is None else self.read_job(key, job)
 
     def find_job(self, job: Job) -> str | None:
-        """Return the key under which the cache seems to have a job's result; None if it has none.
+        """Return the key of the cache entry with a job's result; None if there is no such entry.
 
-        `read_job` reads it, and shows whether it is intact.
+        The entry may be damaged: only `read_job` shows that.
         """
         return self._find(job) or self._find_with_other_folders(job)
 
@@ -316,8 +330,10 @@ class CompileCache:
         return None
 
     def _find_with_other_folders(self, job: Job) -> str | None:
-        """Return the cache key of a result that the same job gave with another build's include folders, if it reads the
-        same files with the job's own folders; else None."""
+        """Return the cache key of the result that the job had in a build with other include folders in the project.
+
+        Return None if there is none, or if the job would read other files with its present folders.
+        """
         absolute = [folder for folder in job.include_dirs if os.path.isabs(folder)]
         lists = self._cache.found(self._folders_request(job), _parse_folders)
         for folders in (folders for each in lists for folders in each):
@@ -333,11 +349,11 @@ class CompileCache:
         return None
 
     def read_job(self, key: str, job: Job) -> Compiled | None:
-        """Return the result under a key that `find_job` returned for a job; None if it is damaged."""
+        """Return the job's result from the entry that `find_job` found; None if it is damaged or has been removed."""
         return self._cache.read(key, lambda entry: unpack(entry, job))
 
     def store_job(self, job: Job, compiled: Compiled) -> bool:
-        """Cache a job's result, unless the next run might give another one; return whether it was cached."""
+        """Cache a job's result unless another run might have another result; return whether it was cached."""
         self._known.pop(job, None)  # `find_job` may have found a damaged entry; its list of files may be outdated
         places = self._deciding_places(job, compiled)
         if places is None:
@@ -349,7 +365,7 @@ class CompileCache:
         return True
 
     def _store_folders(self, job: Job) -> None:
-        """Store the project's include folders that a source's jobs use, in front of the lists of earlier builds."""
+        """Store a job's include folders in the project as the first of the lists that are kept for its source."""
         folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
         key = self._folders_request(job)
         stored = self._folders.get(key)
@@ -360,11 +376,15 @@ class CompileCache:
             self._cache.put(key, json.dumps(self._folders[key]).encode())
 
     def has_all(self, jobs: Iterable[Job]) -> bool:
-        """Return whether the results of all these jobs are cached, so that what is made from them may be too."""
+        """Return whether the results of all jobs are cached. Only then may links and modules made from them be
+        cached."""
         return all(job in self._known for job in jobs)
 
     def _deciding_places(self, job: Job, compiled: Compiled) -> list[Place] | None:
-        """Return the places of the files that decide a job's result; None if the result must not be cached."""
+        """Return the places of the files that a job's result depends on; None if the result must not be cached.
+
+        These are the headers that the compiler read, and the places where it would have found others of their names.
+        """
         if compiled.headers is None or not unchanged_since(self._began, compiled.headers):
             return None
         if compiled.uses_build_time or contains_project_path(job, compiled):
@@ -383,7 +403,10 @@ class CompileCache:
         self._known[job] = self._lists.setdefault(tuple(places), tuple(places))
 
     def _state(self, places: Places, job: Job) -> list[str | None]:
-        """Return the SHA-256 of each file; None for a file that is missing or whose include folder is missing."""
+        """Return the SHA-256 of the file at each place, with the job's folders.
+
+        It is None for a file that does not exist, and if the job has no include folder of that index.
+        """
         return [
             self._hashes.of(path_of(place, job)) if -place[0] <= len(job.include_dirs) else None for place in places
         ]
@@ -391,17 +414,20 @@ class CompileCache:
     # --- links --------------------------------------------------------------------------------------
 
     def load_link(self, job: LinkJob) -> Compiled | None:
-        """Return the cached result of the same link."""
+        """Return the cached result of a link; None if there is none."""
         return self._cache.read(link_key(job, self._toolchain), lambda entry: unpack(entry, None))
 
     def store_link(self, job: LinkJob, compiled: Compiled) -> None:
-        """Cache the result of a link. A link reads nothing but its inputs."""
+        """Cache the result of a link."""
         self._cache.put(link_key(job, self._toolchain), pack(compiled, None))
 
     # --- modules: one entry to read for each module, instead of one for each of its jobs ---------------
 
     def load_module(self, plan: Plan, module: ModulePlan) -> tuple[BuiltModule, list[str]] | None:
-        """Return the cached build of the same module and its warnings, if no file that it depends on changed."""
+        """Return a built module and its warnings from the cache.
+
+        Return None if the cache has no such module, or if a file that it depends on has changed.
+        """
         request = self._module_request(plan, module)
         for recorded in self._results.recorded(request, lambda places: self._module_state(places, module)):
             built = self._results.read(recorded, lambda entry: _unpack_module(entry, module, self._files))
@@ -427,7 +453,10 @@ class CompileCache:
         return known[3]
 
     def inputs(self, modules: Iterable[ModulePlan]) -> dict[Place, str | None] | None:
-        """Return the hash of each file that decides the modules of this build; None if one of these is not cached."""
+        """Return place -> SHA-256 of each file that the modules depend on; None if one of the modules is not cached.
+
+        The SHA-256 is None for a file that would affect the result if it existed.
+        """
         found: dict[Place, str | None] = {}
         for module in modules:
             if module.module.full_name not in self._inputs:
@@ -450,7 +479,7 @@ def _parse_folders(entry: bytes) -> list[list[str]]:
 
 
 def _pack_module(module: ModulePlan, built: BuiltModule, warnings: Sequence[str], files: KeptFiles) -> bytes:
-    """Return the bytes of a cache entry for a built module; its manifest and fatbin are separate files."""
+    """Return the bytes of the cache entry for a built module. `files` gets the module's manifest and fatbin."""
     document = {
         "manifest": files.put(built.text),
         "fatbin": files.put(built.fatbin),

@@ -1,15 +1,15 @@
-"""Results that depend on files: hashes of files, results by the files that a run read, and files kept whole.
+"""Cache results that depend on files: hashes of files, results of runs that read files, and whole files.
 
-A build in which everything is cached needs the hashes of hundreds of headers. What a package's RECORD says of a header
-is no proof of its content: after `cp -r` of an environment, RECORD may be newer than a header that was patched before.
-So each header is read once in each environment. Its hash is remembered with the state of its inode, which every change
-of the content changes.
+A build in which everything is cached needs the hashes of hundreds of headers. The hash in a package's RECORD does not
+prove a header's content: after `cp -r` of an environment, RECORD may be newer than a header that was patched before. So
+each header is read once in each environment. Its hash is stored with the state of its inode, which every change of the
+content changes.
 
-Which files a compilation reads is known only after it ran. So there are two entries, as in ccache's direct mode: the
-request's entry lists the files of its latest run, and the result's key is made from the request and the present state
-of these files. After an edit the key differs, and nothing is found.
+The files that a compilation reads are known only after it ran. So there are two entries, as in ccache's direct mode:
+the request's entry lists the files of its latest run, and the result's key is made from the request and the present
+state of these files. After an edit the key differs, and nothing is found.
 
-A file that is kept whole is stored under the SHA-256 of its content, so that it can be used where it is.
+A whole file is stored under the SHA-256 of its content, so that it can be used where it is.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ __all__ = [
 
 
 FORMAT = "hashes 1"
-"""Version of the entries' layout, which is part of every cache key."""
+"""Version of the layout of entries with hashes. It is part of the key of each such entry."""
 
 State = tuple[int, ...]
-"""A file's size in bytes, its times of last change of content and of inode (ns since 1970), and its inode number."""
+"""State of a file: size in bytes, times of the last change of its content and of its inode (nanoseconds since 1970),
+and number of the inode."""
 
 _SETTLED_AFTER = 3 * 10**9
 """Age in nanoseconds from which a file's time of change is reliable: the coarsest clocks of file systems advance every
@@ -53,14 +54,15 @@ _SETTLED_AFTER = 3 * 10**9
 class FileHashes:
     """The hashes of files by absolute path. Each file is examined once, at the first request.
 
-    `memory` is the cache that remembers the hashes of the files in the folders of CUDA packages; None to read all.
+    `memory` is the cache that stores the hashes of files in the folders of CUDA packages between builds; None to read
+    every file.
     """
 
     def __init__(self, memory: Cache | None = None) -> None:
         self.of = cache(self._of)
         """Function of a path that returns the SHA-256 of the file in hexadecimal; None if there is no file."""
         self._is_folder = cache(os.path.isdir)
-        # Windows does not tell when an inode was changed. A read-only cache knows other installations.
+        # Windows has no time of an inode's change. A read-only cache may be from another installation.
         self._memory = Cache(memory.folder) if memory and sys.platform != "win32" else None
         self._known = {f"{folder}{os.sep}": self._recalled(folder) for folder in cuda_folders()} if self._memory else {}
         self._changed: set[str] = set()
@@ -72,7 +74,10 @@ class FileHashes:
         return _read(path) if folder is None else self._remembered(path, folder)
 
     def _remembered(self, path: str, folder: str) -> str | None:
-        """Return the SHA-256 of a file in a folder whose hashes are kept in the cache."""
+        """Return the SHA-256 (hexadecimal) of a file in a folder of CUDA packages; None if there is no file.
+
+        The file is not read if the cache has the hash for the present state of its inode.
+        """
         began = time.time_ns()
         try:
             status = os.stat(path)
@@ -89,7 +94,7 @@ class FileHashes:
         return digest
 
     def save(self) -> None:
-        """Remember the hashes that were computed."""
+        """Write the hashes that were computed to the cache."""
         for folder in sorted(self._changed):
             if self._memory is not None:
                 entry = json.dumps([[name, *state, digest] for name, (state, digest) in self._known[folder].items()])
@@ -121,12 +126,13 @@ def unchanged_since(began: int, paths: Iterable[str]) -> bool:
 
 
 def state_of(status: os.stat_result) -> State:
-    """Return what every change of a file's content changes."""
+    """Return the state of a file from `os.stat`. Every change of the file's content changes the state."""
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 def is_settled(status: os.stat_result, began: int) -> bool:
-    """Return whether a change after `began` (nanoseconds since 1970) changes the state of the inode."""
+    """Return whether a file's last change is so long before `began` (nanoseconds since 1970) that a change after
+    `began` surely gives another `State`."""
     return max(status.st_mtime_ns, status.st_ctime_ns) < began - _SETTLED_AFTER
 
 
@@ -148,26 +154,29 @@ def _read(path: str) -> str | None:
 
 
 _MARKED_EVERY = 24 * 3600
-"""Minimum number of seconds between two marks that a file is in use. A mark changes the file's inode, which has to be
-checked again."""
+"""Minimum number of seconds between two updates of a kept file's time of last use. An update changes the state of the
+inode, so that the file has to be read again to check it."""
 
 
 class KeptFiles:
-    """The files in a cache. Modules and whole builds with the same content share them."""
+    """Whole files in a cache, such as fatbins and manifests, each identified by the SHA-256 of its content (`digest`).
+
+    Modules and builds with equal files share one file.
+    """
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self._places = [cache] if cache.second is None else [cache, cache.second]
 
     def put(self, content: bytes) -> str:
-        """Keep a file; return its digest (hexadecimal)."""
+        """Store a file with this content, and return its SHA-256 (hexadecimal)."""
         digest = sha256(content).hexdigest()
         if _intact(self._cache, digest) is None:
             self._cache.write(digest, content, lambda: _intact(self._cache, digest) is not None)
         return digest
 
     def read(self, digest: str) -> bytes | None:
-        """Return the content of a file; None if it is missing or damaged."""
+        """Return the content of the file with the SHA-256 `digest`; None if it is missing or damaged."""
         for place in self._places:
             content = _intact(place, digest)
             if content is not None:
@@ -176,10 +185,10 @@ class KeptFiles:
         return None
 
     def find(self, digest: str, known: State | None) -> tuple[str, State | None] | None:
-        """Return the path of a file, and the state of its inode, or None if that does not show yet that it is intact.
+        """Return (path, state) of the file with the SHA-256 `digest`; None if it is missing or damaged.
 
-        It is not read if the inode has the `known` state, which an earlier call returned. None if the file is missing
-        or damaged.
+        The file is not read if it has the state `known`, which an earlier call returned for it. The returned state is
+        None if a later call cannot rely on it, and has to read the file.
         """
         for place in self._places:
             path, now = place.path(digest), time.time_ns()
@@ -188,7 +197,7 @@ class KeptFiles:
             except OSError:
                 continue
             state: State | None = state_of(status)
-            if state != known or sys.platform == "win32":  # which does not tell when an inode was changed
+            if state != known or sys.platform == "win32":  # Windows has no time of an inode's change
                 if _intact(place, digest) is None:
                     continue
                 state = state if is_settled(status, now) else None
@@ -219,42 +228,52 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Recorded(Generic[Files]):
-    """A request, the files that a run of it read, and their present state. Files and state are JSON values."""
+    """A request, such as one to compile a job; the files that its latest run read; and their present state.
+
+    `files` and `state` are JSON values, whose form each user of `DependencyCache` chooses.
+    """
 
     request: str
-    """Cache key of everything that decides the result except the content of files."""
+    """Cache key from everything that the result depends on, except the content of files."""
     files: Files
     state: Any
 
     def result_key(self, *facts: str) -> str:
-        """Return the key of the result, which may depend on further facts."""
+        """Return the cache key of the result for the present state. `facts` are other things that the result depends
+        on."""
         return Cache.key(self.request, *facts, json.dumps(self.state))
 
 
 class DependencyCache(Generic[Files]):
-    """Results by request and files. `parse_files` checks and converts the parsed JSON of the files."""
+    """A cache of the results of work that reads files, such as compiling a job.
+
+    A request is the cache key of all inputs of the work except the content of files. It finds a result only while the
+    files that the latest run read are unchanged. `parse_files` converts the JSON value of these files to `Files`, or
+    raises an exception if the value is invalid.
+    """
 
     def __init__(self, cache: Cache, parse_files: Callable[[Any], Files]) -> None:
         self._cache = cache
         self._parse_files = parse_files
 
     def recorded(self, request: str, state_of: Callable[[Files], Any]) -> Iterator[Recorded[Files]]:
-        """Yield the files of the request's latest run in each cache folder, with their present state.
+        """Yield, for each cache folder, the files that the request's latest run read, with their present state.
 
-        Another project, or another user of the read-only folder, may have read other files for the same request.
+        `state_of` returns the state of files. The read-only cache folder may list other files than this user's: another
+        run may have read other files for the same request.
         """
         for files in self._cache.found(request, lambda entry: self._parse_files(json.loads(entry))):
             yield Recorded(request, files, state_of(files))
 
     def has(self, recorded: Recorded[Files], *facts: str) -> bool:
-        """Return whether there is a result for the files' present state. Only reading it shows whether it is intact."""
+        """Return whether there is a result for the present state of the files. It may be damaged: `read` shows that."""
         return self._cache.has(recorded.result_key(*facts))
 
     def read(self, recorded: Recorded[Files], parse: Callable[[bytes], T], *facts: str) -> T | None:
-        """Return the parsed result for the files' present state; None if there is none or it is damaged."""
+        """Return `parse(result)` for the present state of the files; None if there is no result or it is damaged."""
         return self._cache.read(recorded.result_key(*facts), parse)
 
     def put(self, recorded: Recorded[Files], entry: bytes, *facts: str) -> None:
-        """Store the result of a run that read the recorded files."""
+        """Store `entry` as the result of a run that read the files of `recorded` in the state of `recorded`."""
         self._cache.put(recorded.request, json.dumps(recorded.files).encode())
         self._cache.put(recorded.result_key(*facts), entry)

@@ -27,7 +27,7 @@ from cuda_wheel.runtime.parts.user_cache import Cache
 __all__ = ["recall_toolchain", "remember_toolchain", "toolchain_environment", "toolchain_identity"]
 
 FORMAT = "toolchain 2"
-"""Version of the entries' layout, which is part of every cache key."""
+"""Version of the layout of entries with toolchains. It is part of the key of each such entry."""
 
 _VARIABLES = (*TOOLKIT_VARIABLES, "LD_LIBRARY_PATH", TOOLCHAIN_VARIABLE)
 """Environment variables that decide where compilers and headers are searched for outside package folders, and which of
@@ -35,19 +35,25 @@ several toolchains is used."""
 
 
 def toolchain_environment() -> str:
-    """Return what distinguishes one set of installed compilers from another: the CUDA packages with their versions, and
-    the variables that name other places to search."""
+    """Return a string that is different for each set of installed compilers.
+
+    It has the CUDA packages with their versions, and the environment variables that name other places to search.
+    """
     packages = [sorted(filter(is_cuda_package, os.listdir(folder))) for folder in cuda_folders()]
     return repr((packages, [os.environ.get(name) for name in _VARIABLES]))
 
 
 def recall_toolchain(cache: Cache, environment: str) -> Toolchain | None:
-    """Return the toolchain that was found in the same environment, here or elsewhere, if all of it exists here."""
+    """Return the cached toolchain of an environment, as `toolchain_environment` describes it; None if there is none.
+
+    The toolchain may have been found in another folder with the same packages. It is returned with the paths of this
+    environment, if all its files exist there unchanged; else None is returned.
+    """
     return cache.read(_key(environment), _parse)
 
 
 def remember_toolchain(cache: Cache, environment: str, toolchain: Toolchain) -> None:
-    """Cache the toolchain of an environment."""
+    """Cache the toolchain of an environment, as `toolchain_environment` describes it."""
     folders = cuda_folders()
     paths = _paths_of(toolchain)
     locations = {name: [_location(path, folders) for path in each] for name, each in paths.items()}
@@ -57,7 +63,7 @@ def remember_toolchain(cache: Cache, environment: str, toolchain: Toolchain) -> 
 
 
 def toolchain_identity(toolchain: Toolchain) -> str:
-    """Return what distinguishes a toolchain from others, wherever the folders of its packages are."""
+    """Return a string that is different for each toolchain, but does not depend on where its packages are installed."""
     folders, paths = cuda_folders(), _paths_of(toolchain)
     locations = [[_location(path, folders) for path in each] for each in paths.values()]
     releases = [(each.name, each.release) for each in toolchain.headers]
@@ -87,14 +93,18 @@ def _parse(entry: bytes) -> Toolchain | None:
 
 
 def _way(known: str, location: _Location, folders: list[str]) -> str:
-    """Return how the folder of headers at `location` was found: "site-packages", "PYTHONPATH". `known` is the
-    remembered answer, which stands for a folder outside packages."""
+    """Return how the folder of headers at `location` was found, such as "site-packages" or "PYTHONPATH".
+
+    For a folder outside the package folders this is `known`, the answer from when the toolchain was found.
+    """
     return known if location[0] is None else how_found(folders[location[0]])
 
 
 def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
-    """Return kind ("libraries", "include_dirs", "folders", "sources") -> the absolute paths of that kind in a
-    toolchain."""
+    """Return kind of path -> absolute paths of that kind in a toolchain.
+
+    The kinds are "libraries", "include_dirs", "folders" (of headers) and "sources" (files that name their releases).
+    """
     return {
         "libraries": toolchain.libraries,
         "include_dirs": toolchain.include_dirs,
@@ -104,7 +114,10 @@ def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
 
 
 def _looks(paths: dict[str, tuple[str, ...]], locations: dict[str, list[_Location]]) -> list[list[int] | None]:
-    """Return the state of each library, and of each file that names a release of headers; see `_state`."""
+    """Return the `_state` of each library, and of each file that names a release of headers.
+
+    `paths` and `locations` have kind of path -> paths, as `_paths_of` returns it.
+    """
     pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))
     return [_state(path, location) for path, location in pairs]
 
@@ -114,7 +127,7 @@ def _key(environment: str) -> str:
 
 
 _Location = list[Any]
-"""A path: [index of a package folder, path in that folder] or [None, absolute path]."""
+"""A path as a JSON array: [index of a folder of packages, path in that folder], or [None, absolute path]."""
 
 
 def _location(path: str, folders: list[str]) -> _Location:
@@ -132,8 +145,10 @@ def _path(location: _Location, folders: list[str]) -> str:
 
 
 def _state(path: str, location: _Location) -> list[Any] | None:
-    """Return the size in bytes and the build ID of a library, with its time of change if it is outside packages; None
-    if the library does not exist."""
+    """Return [size in bytes, build ID] of a file, and its time of change (ns) too if it is outside package folders.
+
+    Return None if the file does not exist.
+    """
     try:
         with open(path, "rb") as file:
             status, build = os.fstat(file.fileno()), build_id(file)

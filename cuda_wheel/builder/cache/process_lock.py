@@ -1,7 +1,7 @@
-"""Let one process make what several need at the same time; the others wait for it and find it in the cache.
+"""Let one process compute what several need at the same time; the others wait, and find the result in the cache.
 
-The operating system locks a file in the cache's folder, and unlocks it when the process ends, however that happens.
-Where it cannot, as in a folder that is not writable or on a file system without locks, each process works for itself.
+The operating system locks a file in the cache's folder, and unlocks it when the process ends, even by a crash. If no
+file can be locked, as in a folder that is not writable or on a file system without locks, each process computes it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ _PAUSES = (0.005, 0.1)
 
 
 def found_or_made(cache: Cache, key: str, find: Callable[[], T | None], make: Callable[[], T]) -> T:
-    """Return what `find` finds, else what `make` makes, in one process and thread at a time for a `key` of the cache.
+    """Return `find()` or, if that is None, `make()`, which one process and thread at a time calls for a `key`.
 
-    If `make` makes nothing that `find` finds afterwards, or raises, those that waited do not wait for each other.
+    The others wait, and then call `find` again. If `find` still returns None after `make`, or if `make` raises, the
+    waiting ones call `make` too, all at the same time and not one after the other.
     """
     found = find()
     if found is not None:
@@ -56,7 +57,10 @@ def found_or_made(cache: Cache, key: str, find: Callable[[], T | None], make: Ca
 
 
 class _Lock:
-    """A lock on a file, for processes and threads. Few files serve all keys, so that none need be removed."""
+    """A lock for the processes and threads that use a `key`: an operating system's lock on a file in `folder`.
+
+    Keys that begin with the same three characters share a file. So there are few files, and none need be removed.
+    """
 
     def __init__(self, folder: str, key: str) -> None:
         self._folder = folder
@@ -64,9 +68,10 @@ class _Lock:
         self._file: BinaryIO | None = None
 
     def acquire(self, longest: float) -> bool:
-        """Wait for the lock, at most `longest` seconds; return whether another process or thread had it.
+        """Wait for the lock, at most `longest` seconds. Return whether another process or thread had it.
 
-        Where there is no lock to get, it is not held afterwards, and all other methods do nothing.
+        After that time, or if files cannot be locked here, this returns without the lock. Then all other methods do
+        nothing.
         """
         try:
             for folder in (os.path.dirname(self._folder), self._folder):
@@ -86,7 +91,10 @@ class _Lock:
         return waited
 
     def note(self) -> str:
-        """Return the key that the latest holder has left, if it made nothing that the cache keeps; else ""."""
+        """Return the key that `leave_note` wrote to the lock's file; "" if there is none.
+
+        It means that the latest process with the lock called `make` for this key, but the cache keeps no result of it.
+        """
         if self._file is None:
             return ""
         with suppress(OSError):  # another user put something else than a file there
@@ -95,7 +103,7 @@ class _Lock:
         return ""
 
     def leave_note(self, key: str) -> None:
-        """Leave a key, or "", for those who wait."""
+        """Write a key, or "", to the lock's file, where the processes and threads that wait for the lock read it."""
         if self._file is not None and self.note() != key:
             with suppress(OSError):  # the disk is full
                 self._file.truncate(1)
@@ -103,7 +111,7 @@ class _Lock:
                 self._file.write(key.encode())
 
     def release(self) -> None:
-        """Release the lock, if it is held."""
+        """Release the lock, if this object has it."""
         if self._file is not None:
             file, self._file = self._file, None
             _unlock(file.fileno())  # closing alone does not, while a forked process has the file open too
@@ -138,7 +146,10 @@ else:
     import fcntl
 
     def _try_to_lock(file: int) -> bool | None:
-        """Return whether the file was locked by this call; None if files cannot be locked here."""
+        """Lock an open file, given by its descriptor, without waiting; return whether it worked.
+
+        False means that another process or thread has the lock, None that files cannot be locked here.
+        """
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # unlike lockf, this holds off other threads too
         except BlockingIOError:

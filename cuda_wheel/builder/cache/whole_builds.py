@@ -1,7 +1,8 @@
-"""Reuse the outputs of a build of which nothing has changed, without planning it again.
+"""Reuse the outputs of an earlier build with unchanged inputs, without planning the build again.
 
-One entry for each build says which files decided it, and one what it wrote and showed. So each file is examined once,
-and not once for each module; headers that would be found first if they existed are looked for by listing folders.
+For each build, one entry lists the files that it depends on, and one the files that it wrote and the messages that it
+showed. So each file is examined once, and not once for each module. Headers that would be found first if they existed
+are looked for by listing folders.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["Shown", "WholeBuild", "WholeBuilds"]
 
 FORMAT = "builds 1"
-"""Version of the entries' layout, which is part of every cache key."""
+"""Version of the layout of entries with builds. It is part of the key of each such entry."""
 
 _OTHER_MACHINES = "CUDA_WHEEL_EXECUTOR"
-"""Prefix of the environment variables that choose a cluster, whose workers may have other files than this machine."""
+"""Prefix of the environment variables that choose a cluster. Its workers may have other files than this machine, so no
+build on a cluster is kept."""
 
 _CACHE_VARIABLES = ("CUDA_WHEEL_CACHE_DIR", "CUDA_WHEEL_CACHE_READONLY", "CUDA_WHEEL_CACHE_SIZE")
 """Environment variables that set the cache's place and size, and do not affect the results of a build."""
@@ -45,7 +47,7 @@ _OWN = 0
 
 
 class Shown(NamedTuple):
-    """What a build told the user: each line with whether it is a warning, and the number of jobs and links."""
+    """Messages of a build: `lines` are (True for a warning, text); `jobs` is the number of its jobs and links."""
 
     lines: list[tuple[bool, str]]
     jobs: int
@@ -60,7 +62,11 @@ class WholeBuild(NamedTuple):
 
 
 class _ListedFolder(NamedTuple):
-    """The files of one folder that decide a build, by name: those that exist, and those that do not."""
+    """The files of one folder that a build depends on.
+
+    `number` and `path` name the folder, like a `Place`. `present` are the names of files that existed at the build, and
+    `absent` the names of files that did not exist, but would have been found before others.
+    """
 
     number: int
     path: str
@@ -69,9 +75,9 @@ class _ListedFolder(NamedTuple):
 
 
 class WholeBuilds:
-    """The kept builds of one project, as its settings, its environment and the files of its wheel are now.
+    """Outputs in the cache of complete builds of one project, with its present settings, environment and wheel files.
 
-    Create it before anything is read that the build depends on: what changes afterwards is not kept.
+    Create it before the build reads any file: a build is not kept if a file that it depends on changes afterwards.
     """
 
     def __init__(self, cache: Cache, root: Path, config: Config, files: Sequence[WheelFile]) -> None:
@@ -82,14 +88,15 @@ class WholeBuilds:
         self._root = str(root)
         self._facts = _facts(root, config, files)
         self._read = [str(file.source) for file in files if _is_read(file.destination, config)]
-        """Absolute paths of the files other than sources that decide what goes into the wheel."""
+        """Absolute paths of the files, besides sources, whose content affects what goes into the wheel; see
+        `_is_read`."""
         self._builds: DependencyCache[list[_ListedFolder]] = DependencyCache(cache, _parse_folders)
         self._files = KeptFiles(cache)
 
     # --- reuse --------------------------------------------------------------------------------------
 
     def find(self) -> WholeBuild | None:
-        """Return the kept build of which nothing has changed; None if there is none."""
+        """Return the outputs of an earlier build whose inputs are all unchanged; None if there is none."""
         toolchain = self.toolchain
         if toolchain is None or self._facts is None:
             return None
@@ -107,7 +114,11 @@ class WholeBuilds:
     def _restored(
         self, recorded: Recorded[list[_ListedFolder]], outputs: Mapping[str, str], shown: Shown
     ) -> WholeBuild | None:
-        """Return the recorded build if all its files are intact, and remember the state of these files; else None."""
+        """Return the outputs of an earlier build if all are intact in the cache; else None.
+
+        `outputs` is path in the wheel -> SHA-256. The states of the files in the cache are stored, so that the next
+        call need not read unchanged ones.
+        """
         key = Cache.key(FORMAT, self._cache.folder, recorded.result_key())
         memory = Cache(self._cache.folder)  # a read-only cache knows other inodes
         remembered = memory.read(key, _parse_states) or {}
@@ -135,10 +146,12 @@ class WholeBuilds:
         outputs: Iterable[str],
         shown: Shown | None,
     ) -> None:
-        """Keep a build with these `outputs` below `folder`, unless the next one may give others.
+        """Store the outputs of a build in the cache, unless a build with the same inputs may have other outputs.
 
-        `inputs` has the hashes of the files that its jobs read or looked for, None if they are not known. `sources` are
-        the project-relative paths of all sources, and `looked_for` those where headers were looked for before.
+        `outputs` are paths below `folder` and in the wheel. `inputs` is place -> SHA-256 of the files that jobs read or
+        looked for (None for a file that does not exist); it is None itself if these files are not known. `sources` are
+        the project-relative paths of all sources. `looked_for` are the project-relative paths where headers were looked
+        for to find out which `.cu` files other sources include. `shown` are the build's messages; None if unknown.
         """
         if inputs is None or shown is None or not self._is_repeatable(toolchain, shown):
             return
@@ -178,8 +191,10 @@ class WholeBuilds:
     def _is_unchanged(
         self, inputs: Mapping[Place, str | None], known: Mapping[Place, str | None], reader: _StateReader
     ) -> bool:
-        """Return whether files have the content that the jobs read; `inputs` are the hashes of that content, and
-        `known` the present hashes."""
+        """Return whether no file has changed since the build read it.
+
+        `inputs` is place -> SHA-256 of the content that jobs read, and `known` is place -> present SHA-256.
+        """
         if None in known.values() or any(known.get(place) != digest for place, digest in inputs.items()):
             return False
         return unchanged_since(self._began, [reader.path_of(place) for place in known if place[0] == _OWN])
@@ -205,7 +220,10 @@ def _decides_more(root: Path, config: Config) -> bool:
 
 
 def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] | None:
-    """Return what affects a build besides the toolchain and the content of files; None if that is unknown."""
+    """Return strings that contain everything that affects a build besides the toolchain and the content of files.
+
+    Return None if something else may affect it, so that the build must not be kept.
+    """
     variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}
     if any(name.startswith(_OTHER_MACHINES) for name in variables) or _decides_more(root, config):
         return None
@@ -224,7 +242,7 @@ def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] 
 
 
 def _matches(root: Path, pattern: str) -> tuple[str, list[str]]:
-    """Return a pattern, and the project-relative paths that match it now."""
+    """Return (pattern, project-relative paths that match it now). For a "!" pattern, match the rest of it."""
     positive = pattern.removeprefix("!")
     names = [positive] if os.path.exists(os.path.join(root, positive)) else []
     if any(character in positive for character in "*?["):
@@ -233,7 +251,7 @@ def _matches(root: Path, pattern: str) -> tuple[str, list[str]]:
 
 
 def _loader(config: Config) -> str:
-    """Return an identifier of the loader that goes into the wheel; "" if none does."""
+    """Return a string that identifies the content of the vendored loader; "" if the loader is not vendored."""
     if config.loader != "vendor":
         return ""
     from cuda_wheel.builder.wheel.loader_copy import copied_files  # few wheels contain it
@@ -242,8 +260,11 @@ def _loader(config: Config) -> str:
 
 
 def _is_read(path: str, config: Config) -> bool:
-    """Return whether a build reads the content of a file of the wheel that is no CUDA source: a package's `__init__`,
-    which may attach kernels; a tuned table; with a vendored loader, Python code that may use a part of it."""
+    """Return whether a build reads the content of the wheel's file `path`, which is not a CUDA source.
+
+    It reads each package's `__init__`, which may attach kernels; tables of tuned choices; and, with a vendored loader,
+    all Python code, which may use a part of the loader.
+    """
     if config.loader == "vendor" and path.endswith(".py"):
         return True
     return os.path.basename(path) in ("__init__.py", "__init__.pyi") or path.endswith(".tuned.json")
@@ -253,7 +274,7 @@ def _is_read(path: str, config: Config) -> bool:
 
 
 class _StateReader:
-    """Reads the state of the files that decide a build, in one folder after the other."""
+    """Reads the present state of the files that a build depends on, folder by folder."""
 
     def __init__(self, root: str, toolchain: Sequence[str], hashes: FileHashes) -> None:
         self._root = root
@@ -263,16 +284,24 @@ class _StateReader:
         self._is_inside = cache(self._leads_inside)
 
     def path_of(self, place: Place) -> str:
-        """Return the absolute path of a place."""
+        """Return the absolute path of a file or folder named by a `Place`."""
         number, path = place
         return os.path.join(self._toolchain[number] if number else self._root, path)
 
     def state_of(self, folders: Iterable[_ListedFolder]) -> list[tuple[list[str | None], list[str]]]:
-        """Return for each folder the hashes of the files that are to exist, and which of the others exist too."""
+        """Return for each folder the SHA-256 of its `present` files, and the names of its `absent` files that exist
+        now.
+
+        The SHA-256 is None for a file that does not exist now.
+        """
         return [(list(self._digests(folder)), self._appeared(folder)) for folder in folders]
 
     def digest(self, place: Place) -> str | None:
-        """Return the SHA-256 of a file; None if there is none, or if links lead to it from the project."""
+        """Return the SHA-256 of a file; None if there is none.
+
+        Also return None for a symbolic link in the project, and for a file in a folder of the project that is, through
+        symbolic links, outside the project.
+        """
         path = self.path_of(place)
         if place[0] != _OWN:
             return self._hashes.of(path)
@@ -299,7 +328,7 @@ class _StateReader:
 
 
 def _grouped(places: Iterable[Place], reader: _StateReader) -> list[_ListedFolder]:
-    """Return places grouped by folder."""
+    """Return the folders of all places, each with the names of its files that exist and of those that do not."""
     names: dict[Place, list[str]] = defaultdict(list)
     for number, path in sorted(places):
         folder, name = os.path.split(path)

@@ -45,10 +45,11 @@ _FILE_OPTION = re.compile(r"--?(?:I|include|pre-include|pch|use-pch|create-pch)"
 def files_to_send(
     root: str, source: str, text: bytes, options: Sequence[str], folders: Sequence[str]
 ) -> Mapping[str, bytes]:
-    """Return the files of the project in `root` that a source may include, by project-relative path with "/".
+    """Return path -> content of all files of the project in `root` that a source may include.
 
-    `text` is the content of the source, `folders` its project-relative include folders, its own first. Raises
-    NotPortableError if the source may read other files.
+    The paths are project-relative, with "/". `text` is the content of the source. `folders` are its project-relative
+    include folders; the first one is the folder of the source. Raises NotPortableError if the source may read files
+    that are not among these.
     """
     if any(map(_FILE_OPTION.match, options)):
         raise NotPortableError
@@ -75,23 +76,26 @@ MIN_TASKS, MAX_TASKS = 32, 512
 at once: enough for a cluster that adapts to its load, without holding the inputs of a large build in memory."""
 
 TASK_SECONDS = 1.0
-"""Expected duration in seconds up to which a task takes further calls. A task costs the scheduler, its worker and this
-process some milliseconds each, which is a tenth of the time to compile a small kernel."""
+"""Expected seconds of a Dask task up to which further calls are put into it. Each task costs the scheduler, its worker
+and this process some milliseconds, which is a tenth of the time to compile a small kernel."""
 
 
 _Reply = tuple[bytes, str] | Exception
-"""The reply to a call as `answer` returns it, or the error because of which there is no reply."""
+"""(Reply, its SHA-256) to a call, as `remote_worker.answer` returns it; or the error that prevented a reply."""
 
 
 class _UnsentCall(NamedTuple):
-    """A call that waits to be sent, and its future."""
+    """A call that has not been sent to the cluster yet, and the future for its result."""
 
     remote: RemoteCall
     future: Future[Any]
 
 
 class _ClusterError(Exception):
-    """The cluster could not run a job, for reasons that have nothing to do with the job."""
+    """The cluster could not run a job, and the reason is not the job: a lost connection, for example.
+
+    The message continues a sentence that begins with "Dask cluster at ADDRESS": "has no workers".
+    """
 
 
 class DaskCluster(Executor):
@@ -127,13 +131,13 @@ class DaskCluster(Executor):
         self._queue: Queue[_UnsentCall] = Queue()
         self._most_tasks = 0
         self._width = 0
-        """Number of calls that the cluster runs at once; 0 before the connection."""
+        """Number of threads of all the cluster's workers, each of which runs one call; 0 before the connection."""
         self._linker: Future[str] | None = None
-        """Exact release of this machine's nvJitLink; None before the connection."""
+        """Future of the exact release of this machine's nvJitLink; None before the connection."""
         self._own_versions: Versions | None = None
         self._given_up = False
         self._said: set[str] = set()
-        """Warnings already given about jobs that run on this machine instead of the cluster."""
+        """Texts of the warnings so far about jobs that run on this machine instead of the cluster."""
         self._lock = threading.Lock()
         self._files = lru_cache(maxsize=64)(files_to_send)  # the jobs of one source need the same files
         self._hash_file = cache(_hash_file)
@@ -156,11 +160,11 @@ class DaskCluster(Executor):
 
     @property
     def count(self) -> int:
-        """How many calls run at once, as far as known."""
+        """Number of calls that run at once: in the cluster or, before the connection, in `local`."""
         return self._width or self._local.count
 
     def enqueue(self, call: Call[Any]) -> Future[Any]:
-        """Return the future of a call, which raises as `Workers.enqueue` says."""
+        """Submit a call and return its future, which raises the same errors as that of `Workers.enqueue`."""
         try:
             remote = RemoteCall(call)
         except ValueError:
@@ -179,7 +183,10 @@ class DaskCluster(Executor):
         return future
 
     def stop(self, future: Future[Any]) -> None:
-        """Cancel a call, or end the worker of this machine that runs it. A call that was sent runs on."""
+        """Cancel a call that waits, or end the worker of this machine that runs it.
+
+        A call that was sent to the cluster is not stopped.
+        """
         if not future.cancel():
             self._local.stop(future)
 
@@ -204,7 +211,10 @@ class DaskCluster(Executor):
         self._threads = ThreadPoolExecutor(self._most_tasks, "cuda-wheel-dask")
 
     def _give_up(self, reason: str) -> None:
-        """Stop using the cluster. Raises ToolchainError without `fallback`."""
+        """Stop using the cluster, and warn once with the `reason`. Without `fallback`, raise ToolchainError instead.
+
+        `reason` is worded like the message of a `_ClusterError`.
+        """
         text = f"Dask cluster at {self._address} ({EXECUTOR}) {reason}"
         if not self._fallback:
             raise ToolchainError(
@@ -216,7 +226,7 @@ class DaskCluster(Executor):
             self._warn(f"The {text}: this machine runs its jobs ({FALLBACK}=local).")
 
     def _serve(self) -> None:
-        """Send some of the waiting calls, if any, in one Dask task."""
+        """Send waiting calls, if there are any, in one Dask task; wait for the replies, and set the calls' futures."""
         calls = [each for each in self._take() if each.future.set_running_or_notify_cancel()]
         replies = self._send(calls)
         # Those that this machine runs come last: the others need not wait for them.
@@ -230,8 +240,10 @@ class DaskCluster(Executor):
                 future.set_result(result)
 
     def _take(self) -> list[_UnsentCall]:
-        """Remove from the queue and return the calls for one Dask task: several if they are short and enough other
-        calls wait."""
+        """Remove the calls for one Dask task from the queue and return them.
+
+        There are several if they are short and enough calls wait for the other tasks; there is none if none waits.
+        """
         calls: list[_UnsentCall] = []
         seconds = 0.0
         with self._lock:
@@ -267,7 +279,7 @@ class DaskCluster(Executor):
         return [replies[number] for number in range(len(calls))]
 
     def _versions(self) -> Versions:
-        """Return descriptions of what decides the images on this machine."""
+        """Return this machine's `Versions`, in which libNVVM's is ""."""
         if self._own_versions is None:
             assert self._linker is not None
             self._own_versions = versions_of(self._toolchain, self._linker.result(), None)
@@ -317,7 +329,7 @@ class DaskCluster(Executor):
 
 
 class _CallsWhenUnpickled:
-    """Unpickles as the replies to parcels."""
+    """An object that, when it is unpickled, runs the calls in `parcels` and becomes the list of the replies to them."""
 
     def __init__(self, parcels: list[bytes]) -> None:
         self._parcels = parcels
@@ -327,7 +339,7 @@ class _CallsWhenUnpickled:
 
 
 def _answers_on_worker(parcels: list[bytes]) -> list[tuple[bytes, str]]:
-    """Return the replies to pickled calls. Runs in a Dask worker."""
+    """Run pickled calls and return (reply, its SHA-256) for each. Runs in a Dask worker."""
     worker = get_worker()
     where = f"the Dask worker {worker.address}", worker.local_directory, worker.state.nthreads
     if len(parcels) == 1:

@@ -1,8 +1,8 @@
 """Send a call about one job to another machine, and read its reply. This is the sender's side of `remote_worker`.
 
-All that decides the images is sent by content, except the toolchain, which must be the same on the other machine: the
-versions of its compilers and headers are compared. A job whose result could differ there raises NotPortableError and is
-left to this machine.
+Everything that the images depend on is sent by content, except the toolchain, which must be the same on the other
+machine: the versions of its compilers and headers are compared. A job whose result could differ there raises
+NotPortableError, and this machine runs it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ __all__ = [
 
 
 class Versions(NamedTuple):
-    """Descriptions of all that decides the images besides a job and its files. Machines with equal descriptions produce
-    equal images."""
+    """Descriptions of everything that images depend on besides a job and its files: the system and its toolchain.
+
+    Machines with equal descriptions produce equal images.
+    """
 
     system: str
     nvrtc: str
@@ -56,14 +58,14 @@ class Versions(NamedTuple):
     """Release of libNVVM; "" for jobs that do not need it."""
 
     def differences(self, there: Versions) -> str:
-        """Return a description of what differs on another machine; empty if nothing does."""
+        """Return a description of what differs on another machine, whose versions are `there`; "" if nothing does."""
         names = ("the operating system", "NVRTC", "nvJitLink", "the folders of headers", "libNVVM")
         pairs = zip(names, there, self, strict=True)
         return "; ".join(f"{name}: {other} there, {own} here" for name, other, own in pairs if other != own)
 
 
 def versions_of(toolchain: Toolchain, nvjitlink: str, nvvm: Nvvm | None) -> Versions:
-    """Return the versions of an environment. `nvjitlink` is the result of `linker_release` in it."""
+    """Return the versions of this machine's toolchain. `nvjitlink` is the result of `linker_release` for it."""
     marks = [group.header for group in HEADER_GROUPS.values()]
     contents = [", ".join(mark for mark in marks if Path(folder, mark).is_file()) for folder in toolchain.include_dirs]
     headers = "; ".join(f"one with {content}" for content in contents)
@@ -95,12 +97,12 @@ class NotPortableError(Exception):
 
 
 class UnfitMachineError(ToolchainError):
-    """The other machine cannot run this build's jobs: something is missing there, or has another version."""
+    """The other machine cannot run this build's jobs: its toolchain is incomplete or has other versions."""
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A call as it is sent."""
+    """A call, and all that another machine needs to run it, as it is sent."""
 
     text: bytes
     """Pickled function and argument of the call, without the job."""
@@ -110,9 +112,9 @@ class Parcel:
     """Project-relative path with "/" -> content of the file."""
     versions: Versions
     options: tuple[str, ...] | None
-    """Compiler options of the call; see `Call.options`."""
+    """`Call.options` of the call: its compiler options; None if it may share a worker with calls of any options."""
     timed: bool
-    """Whether to return the phases' times; see `Call.timed`."""
+    """`Call.timed` of the call: whether its times are to be measured and returned."""
     timeout: float
     """Time limit of the call, in seconds."""
     memory: int | None
@@ -128,7 +130,7 @@ class Reply(NamedTuple):
     text: bytes = b""
     """Pickled result of the function, without its `Compiled` records."""
     compiled: tuple[bytes, ...] = ()
-    """Packed `Compiled` records that were taken out of `text`, in order."""
+    """`Compiled` records that were taken out of `text`, in order, each as `compile_cache.pack` writes it."""
     headers: Mapping[Place, str] = {}
     """Place of each toolchain header that the compiler read -> SHA-256 of the header."""
     folders: tuple[str, ...] = ()
@@ -137,7 +139,8 @@ class Reply(NamedTuple):
 
 
 class RemoteCall:
-    """A call about one job, for another machine. Raises ValueError if it is about no job, or several."""
+    """A call for another machine. The constructor raises ValueError unless the call's argument contains just one
+    job."""
 
     def __init__(self, call: Call[Any]) -> None:
         self._text, jobs = split((call.function, call.argument), Job, LinkJob)
@@ -153,14 +156,19 @@ class RemoteCall:
 
     @property
     def label(self) -> str:
-        """The source or module of the job, and its target."""
+        """The source (of a link the module) and the architecture of the job: "k.cu for 90a"."""
         name = self.job.source if isinstance(self.job, Job) else self.job.module
         return f"{name} for {self.job.arch}"
 
     def pack(
         self, versions: Versions, timeout: float, memory: int | None, files: Callable[..., Mapping[str, bytes]]
     ) -> bytes:
-        """Return the call as bytes. `files` is `files_to_send`, and this raises NotPortableError as that does."""
+        """Return the call as bytes, for `remote_worker.answer`.
+
+        `versions` are those of this machine. `timeout` is in seconds; `memory` in bytes, or None without a limit.
+        `files` is the function `dask_cluster.files_to_send`. Raises NotPortableError if the other machine might not
+        have a file that the job needs.
+        """
         job: Job | LinkJob
         contents: Mapping[str, bytes] = {}
         if isinstance(self.job, LinkJob):
@@ -182,10 +190,11 @@ class RemoteCall:
         return pickle.dumps((__version__, zlib.compress(pickle.dumps(parcel), 1)))
 
     def result(self, content: bytes, digest: str, hash_file: Callable[[str], str | None]) -> Any:
-        """Return what the function would return on this machine, or raise what it would raise.
+        """Return the result that the call would have on this machine, or raise the error that it would raise.
 
-        `content` and `digest` are the result of `answer`; `hash_file` returns the SHA-256 of a file of this machine.
-        Raises UnfitMachineError if the headers differ, and ValueError if the content has changed on its way.
+        `content` and `digest` are the reply and its SHA-256 from `remote_worker.answer`. `hash_file` returns the
+        SHA-256 of a file of this machine; None if there is no file. Raises UnfitMachineError if the machines' headers
+        differ, and ValueError if `content` does not have the SHA-256 `digest`.
         """
         if sha256(content).hexdigest() != digest:
             raise ValueError("the SHA-256 of the result differs from the one that was sent with it")
@@ -203,7 +212,7 @@ class RemoteCall:
 
 
 def _with_local_folders(compiled: Compiled, reply: Reply, job: Job | None) -> Compiled:
-    """Return a result whose log names this machine's toolchain folders instead of the compiling machine's."""
+    """Return a result in whose log the other machine's toolchain folders are replaced by this machine's."""
     log = compiled.log
     for there, here in zip(reply.folders, () if job is None else absolute_folders(job), strict=True):
         log = log.replace(there + os.sep, here + os.sep)
@@ -211,12 +220,12 @@ def _with_local_folders(compiled: Compiled, reply: Reply, job: Job | None) -> Co
 
 
 def absolute_folders(job: Job) -> tuple[str, ...]:
-    """Return the include folders of a job that are not the project's."""
+    """Return the include folders of a job that are absolute paths, and so are not in the project."""
     return tuple(folder for folder in job.include_dirs if os.path.isabs(folder))
 
 
 class _Splitter(pickle.Pickler):
-    """Pickles a value, and collects its parts of some types instead of pickling them."""
+    """Pickles a value, but collects the objects of the given types inside it in `parts` instead of pickling them."""
 
     def __init__(self, file: io.BytesIO, types: tuple[type, ...]) -> None:
         super().__init__(file)
@@ -240,7 +249,7 @@ class _Joiner(pickle.Unpickler):
 
 
 def split(value: Any, *types: type) -> tuple[bytes, list[Any]]:
-    """Return the pickled value without its parts of some types, and these parts."""
+    """Return a pickled value without the objects of the given types inside it, and the list of these objects."""
     file = io.BytesIO()
     splitter = _Splitter(file, types)
     splitter.dump(value)
@@ -248,5 +257,5 @@ def split(value: Any, *types: type) -> tuple[bytes, list[Any]]:
 
 
 def join(text: bytes, parts: list[Any]) -> Any:
-    """Return the value that `split` has taken apart, with these parts."""
+    """Return the value that `split` pickled as `text`, with `parts` in place of the objects that it took out."""
     return _Joiner(text, parts).load()

@@ -1,4 +1,4 @@
-"""Run a call that another machine sent: the receiver's side of `parcel`, in a worker of the cluster."""
+"""Run a call that another machine sent, in a worker of the cluster: the receiver's side of `job_transfer`."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ __all__ = ["answer"]
 
 
 def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, str]:
-    """Return the reply to a call, for `RemoteCall.result`, and its SHA-256.
+    """Run a call and return the reply, for `RemoteCall.result`, and the reply's SHA-256.
 
-    `where` is the name of this machine for the sender's messages, `folder` is for temporary files, and `count` is the
-    largest number of calls at once.
+    `parcel` is the result of `RemoteCall.pack`. `where` is the name of this machine for the sender's messages, `folder`
+    is for temporary files, and `count` is the maximum number of calls at once.
     """
     version, content = pickle.loads(parcel)
     try:
@@ -58,7 +58,11 @@ def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, s
 
 
 def _for_sender(error: Exception, where: str) -> Exception:
-    """Return the error to raise on the sender's machine; an error about this machine's toolchain names this machine."""
+    """Return the error to raise on the sender's machine for an error here.
+
+    A ToolchainError becomes an UnfitMachineError that names this machine, `where`. An error inside a TimedError is
+    treated likewise; if it is not a CudaWheelError, it is raised here.
+    """
     if isinstance(error, TimedError):
         if not isinstance(error.error, CudaWheelError):
             raise error.error
@@ -101,7 +105,8 @@ def _run(parcel: Parcel, where: str, folder: str, count: int) -> Reply:
 
 
 def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm: Nvvm | None) -> Job | LinkJob:
-    """Return a job that was sent without paths, completed with the paths of this machine."""
+    """Return a job from a `Parcel` with the paths of this machine's toolchain and of the project's folder here,
+    `root`."""
     if isinstance(job, LinkJob):
         return replace(job, include_dirs=toolchain.header_folders)
     for folder in job.include_dirs:  # create those without files too, for includes such as "folder/../x.h"
@@ -114,9 +119,10 @@ def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm:
 
 
 def _call_function(call: tuple[bytes, Job | LinkJob]) -> Any:
-    """Return the result of the function that was sent. Runs in workers only.
+    """Run a call, given as `Parcel.text` and its job, and return the result. Runs in workers only.
 
-    The worker changes to a folder that outlives the project's folder, which is removed before the worker's next call.
+    Afterwards the worker's current folder is the one for temporary files, because the project's folder is removed
+    before the worker's next call.
     """
     text, job = call
     function, argument = join(text, [job])
@@ -127,9 +133,10 @@ def _call_function(call: tuple[bytes, Job | LinkJob]) -> Any:
 
 
 def _places(compiled: Compiled, job: Job) -> list[Place]:
-    """Return the places of the headers that the compiler read.
+    """Return the `Place` of each header that the compiler read.
 
-    Raises NotPortableError if a header has no place, or if the images contain the path of the project's folder.
+    Raises NotPortableError if a header is neither in the project nor in an include folder, if the compiler cannot list
+    the headers, or if the images contain the path of the project's folder.
     """
     if compiled.headers is None or contains_project_path(job, compiled):
         raise NotPortableError
@@ -140,12 +147,12 @@ def _places(compiled: Compiled, job: Job) -> list[Place]:
 
 
 _setup_lock = threading.Lock()
-"""Lock that the cached functions below run under, so that simultaneous calls do not run one of them twice."""
+"""Lock for calls of `_pool`, `_find_toolchain` and `_find_nvvm`, so that threads do not compute a result twice."""
 
 
 _pool = cache(Workers)
-"""Function of a pool's limits that returns the one pool with these limits. No pool is closed: its workers end with this
-process."""
+"""Function of (timeout, memory limit, number of workers) that returns the pool with these limits, and creates it at the
+first call. No pool is closed: its workers end with this process."""
 
 
 @cache

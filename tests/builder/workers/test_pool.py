@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from cuda_wheel.builder.execute import BUNDLE, COMPILE_JOB, LINK_JOB
 from cuda_wheel.builder.full_build import FIND_NVVM
 from cuda_wheel.builder.jobs import Job, LinkJob
 from cuda_wheel.builder.link import link_job
-from cuda_wheel.builder.scratch import exit_on_signals
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call, WorkerFunction
 from cuda_wheel.builder.workers.pool import Workers
@@ -358,25 +357,6 @@ def test_workers_ignore_an_interrupt() -> None:
         pid = workers.submit(_pid, None).result()
         os.kill(pid, signal.SIGINT)
         assert workers.submit(_pid, None).result() == pid
-
-
-def test_a_build_handles_signals_in_the_main_thread_only_and_keeps_the_handlers_of_others() -> None:
-    def handlers() -> list[object]:
-        with exit_on_signals():
-            return [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    try:
-        interrupted = signal.getsignal(signal.SIGINT)
-        with ThreadPoolExecutor(1) as thread:
-            assert thread.submit(handlers).result() == [signal.SIG_DFL, interrupted]
-        ours, also = handlers()
-        assert callable(ours) and also == interrupted
-        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        assert handlers() == [signal.SIG_IGN, interrupted]
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 ORPHAN = """
