@@ -67,8 +67,8 @@ _OPENED_LIBRARY = re.compile(
     rb"|^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?\bnamespace\b|BEGIN_\w*NAMESPACE|NAMESPACE_BEGIN",
     re.MULTILINE,
 )
-"""Matches `namespace NAME {` for a library's namespace, or a macro that may stand for it. Group 1 is the name, empty for
-a macro. Repeats are bounded, because texts may have megabytes."""
+"""Matches `namespace NAME {` for a library's namespace, or a macro that may stand for it. Group 1 is the name, empty
+for a macro. Repeats are bounded, because texts may have megabytes."""
 
 _RESERVED = re.compile(
     # A variable whose name looks like the compiler's, as written or pasted together.
@@ -336,7 +336,8 @@ class _OwnCode:
 
     @cached_property
     def constants(self) -> Collection[str]:
-        """The names of constants of host code. As with nvcc, an image contains such a constant only if its code uses it.
+        """The names of constants of host code. As with nvcc, an image contains such a constant only if its code uses
+        it.
 
         If the definition of a constant contains a word that may be a macro for `__device__`, the preprocessed text
         decides. If there is no preprocessed text, the constant counts as device code.

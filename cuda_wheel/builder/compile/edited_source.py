@@ -168,8 +168,8 @@ class EditedSource:
         )
 
     def with_notes(self, failure: NvrtcOutcome) -> NvrtcOutcome:
-        """Return a failure with notes: why code cannot be left out, whether there may be more errors, which headers were
-        empty, and what would help."""
+        """Return a failure with notes: why code cannot be left out, whether there may be more errors, which headers
+        were empty, and what would help."""
         reason = self._edits.reason.text
         notes = [f"note: it cannot be left out: {reason}."] if reason else []
         if not self._is_complete:

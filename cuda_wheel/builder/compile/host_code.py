@@ -71,10 +71,12 @@ class _Attempts:
         self.edited: EditedSource | None = None
         """Source of the last request, for strategies that change its text; None until one of them needs it."""
         self.with_macro: EditedSource | None = None
-        """Source that did not compile with NVRTC's macro `__CUDACC_RTC__` defined; None while the macro is not hidden."""
+        """Source that did not compile with NVRTC's macro `__CUDACC_RTC__` defined; None while the macro is not
+        hidden."""
         self._failure: NvrtcOutcome | None = None
         self._reported: EditedSource | None = None
-        """Source that `_failure` was taken from (`edited` or `with_macro`); None if it is NVRTC's last result itself."""
+        """Source that `_failure` was taken from (`edited` or `with_macro`); None if it is NVRTC's last result
+        itself."""
 
     @property
     def is_new(self) -> bool:

@@ -35,8 +35,9 @@ argument after `-Xcudafe`; in a project's options it is `-Xcudafe=--relaxed_cons
 
 
 _COMMAND_LINE = "cuda_wheel_detail/command_line.h"
-"""Name of a header in memory that is included before each source. It defines and undefines macros as nvcc's command line
-does. NVRTC's options cannot do that: NVRTC's own headers, which come after the options, define some macros again."""
+"""Name of a header in memory that is included before each source. It defines and undefines macros as nvcc's command
+line does. NVRTC's options cannot do that: NVRTC's own headers, which come after the options, define some macros
+again."""
 
 
 def _command_line(job: Job, undefined: Iterable[str]) -> bytes:

@@ -64,7 +64,8 @@ class DebugEntry:
 
 
 def debug_entries(ptx: str) -> dict[int, DebugEntry] | None:
-    """Return byte offset -> entry, in order, of the debugging information in PTX. Entries refer to each other by offset.
+    """Return byte offset -> entry, in order, of the debugging information in PTX. Entries refer to each other by
+    offset.
 
     None if the text has no debugging information, or none of DWARF 2.
     """

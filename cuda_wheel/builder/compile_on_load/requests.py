@@ -46,8 +46,8 @@ def compile_on_load(
     `macros` are macro -> value of the variant to compile, for a module with variants. `instance` is the name expression
     of a further template instance to compile, which the module must allow with `specialize`.
 
-    Raises ConfigError, ToolchainError or CompileError. Raises UnknownVariantError if no variant has these macros, unless
-    the module allows other values with `specialize`.
+    Raises ConfigError, ToolchainError or CompileError. Raises UnknownVariantError if no variant has these macros,
+    unless the module allows other values with `specialize`.
     """
     found = find_source(name, folders)
     if found is None:

@@ -75,7 +75,8 @@ def settle(
 
 
 def named_targets(entries: Iterable[str], where: str) -> set[Target]:
-    """Return the targets of entries that name one architecture each, such as "80-real"; words such as "all" are skipped.
+    """Return the targets of entries that name one architecture each, such as "80-real"; words such as "all" are
+    skipped.
 
     Raises ConfigError for an unknown spelling.
     """

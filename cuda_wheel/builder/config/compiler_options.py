@@ -60,7 +60,8 @@ _TABLE = read_table(
 
 
 def _by_option(rows: str, options: str, value: str = "reason") -> dict[str, Any]:
-    """Return option -> the row's field `value`, for all options that a row of the table lists in its field `options`."""
+    """Return option -> the row's field `value`, for all options that a row of the table lists in its field
+    `options`."""
     return {option: row[value] for row in _TABLE[rows] for option in row.get(options, ())}
 
 

@@ -78,8 +78,8 @@ _DIAGNOSTIC = re.compile(r"  |.*: (?:error|warning): ")
 
 
 class CMakeCall(NamedTuple):
-    """A call of the CMake function `cuda_wheel_add_module`: the file that contains it, its target, and the settings keys
-    that its arguments set."""
+    """A call of the CMake function `cuda_wheel_add_module`: the file that contains it, its target, and the settings
+    keys that its arguments set."""
 
     file: str
     target: str

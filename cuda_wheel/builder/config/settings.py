@@ -190,7 +190,8 @@ def _without(
 ) -> list[Variant]:
     """Return the variants without those that have all macros of an entry of `excluded`, with the same values.
 
-    `lists` has the names of all macros. Raises ConfigError for an entry that excludes nothing, or if no variant is left.
+    `lists` has the names of all macros. Raises ConfigError for an entry that excludes nothing, or if no variant is
+    left.
     """
     kept = list(variants)
     for macros in excluded:

@@ -97,8 +97,8 @@ def _macro_name(directive: Directive) -> str:
 
 
 class _Head(NamedTuple):
-    """The heading of a function definition: its name, the range of the token indices of its parameters, and the index of
-    the body's opening brace."""
+    """The heading of a function definition: its name, the range of the token indices of its parameters, and the index
+    of the body's opening brace."""
 
     name: str
     parameters: slice

@@ -99,8 +99,8 @@ class Cursor(ABC):
     """A symbol and the current position in it.
 
     A method whose docstring is "Read <rule>" reads this rule of the ABI's grammar at the current position, moves the
-    position to its end, and returns its node. Methods raise DemanglingError for a malformed symbol. The abstract methods
-    are the rules that names, types and expressions need from each other.
+    position to its end, and returns its node. Methods raise DemanglingError for a malformed symbol. The abstract
+    methods are the rules that names, types and expressions need from each other.
     """
 
     def __init__(self, symbol: str) -> None:

@@ -301,8 +301,8 @@ def _is_name(word: str) -> bool:
 # --- known names with another meaning ---------------------------------------------------------------
 
 _MAX_ALIAS_TOKENS = 8
-"""Maximum number of tokens between `typedef` and the name in a definition that is recognised as equal to the known type,
-such as `typedef unsigned int uint32_t;`."""
+"""Maximum number of tokens between `typedef` and the name in a definition that is recognised as equal to the known
+type, such as `typedef unsigned int uint32_t;`."""
 
 
 def redeclared(tokens: Sequence[Token]) -> frozenset[str]:

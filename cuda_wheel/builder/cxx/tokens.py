@@ -1,7 +1,7 @@
 """Split CUDA C++ into tokens and preprocessor directives.
 
-Also read the macros that a text defines, and find the lines inside an `#if` whose condition is false, as far as the text
-alone shows.
+Also read the macros that a text defines, and find the lines inside an `#if` whose condition is false, as far as the
+text alone shows.
 
 `sources.header_dependencies` reads macros that name headers without this module, because spaces count in header names.
 """
