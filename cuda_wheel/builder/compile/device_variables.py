@@ -79,11 +79,11 @@ such a name (`__x ## y`)."""
 
 
 def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] | None = None) -> frozenset[str]:
-    """Return those of `names` that a project's texts may declare. All look like a library's ("cub::v") or the
-    compiler's ("__v").
+    """Return which of some variables that look like a library's ("cub::v") or the compiler's ("__v") a project's texts
+    may declare.
 
-    If the result is empty, such variables are not the project's, and NVRTC's front end need not be called. `names` are
-    C++ names of variables; with None, the result is {"*"} if the texts may declare any such name.
+    `names` are the C++ names of the variables; with None, the result is {"*"} if the texts may declare any such name.
+    If the result is empty, none of the variables is the project's, and NVRTC's front end need not be called.
     """
     if names is not None and not names:
         return frozenset()
@@ -131,8 +131,8 @@ def declared_names(request: NvrtcRequest, files: Collection[str]) -> frozenset[s
     """Return all names that these files declare, as `images.variables.identity` shortens them ("cub::v"); None if
     NVRTC's front end lists none.
 
-    `request` is the call that compiles the source, and `files` are its paths or those of headers. A declaration that a
-    macro makes is in the file that uses the macro.
+    `request` is the call that compiles the source. `files` are paths of the source and of headers, absolute or relative
+    to the request's folder. A declaration that a macro makes is in the file that uses the macro.
     """
     declared = _mentions_of(request).declared
     if declared is None:
@@ -182,7 +182,7 @@ _last: list[_Mentions] = []
 
 def remember_references(request: NvrtcRequest, references: bytes | None) -> None:
     """Keep the cross-references that a compilation wrote, so that `uses_build_time` and `declared_names` need no second
-    one for this request. None keeps nothing."""
+    compilation for this request. None changes nothing."""
     if references is not None:
         _last[:] = [_Mentions(request, references)]
 
@@ -209,7 +209,7 @@ class HostConstants(NamedTuple):
     """Names of constants of host code, as far as a source text shows them."""
 
     names: frozenset[str]
-    """Names of constants that every definition leaves without `__device__` or another memory space."""
+    """Names of constants that no definition marks with `__device__` or another memory space specifier."""
     doubtful: frozenset[str]
     """Subset of `names`: their definitions contain an unknown word, which may be a macro for `__device__` or another
     memory space."""
@@ -363,11 +363,11 @@ class _OwnCode:
         return tuple(sorted(name for name in self.names or () if _FOREIGN_NAME.match(name)))
 
     def library_symbols(self, variables: Sequence[GlobalInfo]) -> frozenset[str]:
-        """Return the symbols of those of the variables that a library declares.
+        """Return the symbols of the variables that a library declares; all others are the project's.
 
-        A variable is the project's if its name is a word of the project's texts, or of no library header: a macro may
-        paste a name together. For any other, the names decide that NVRTC's front end lists. If it lists none, all
-        variables are the project's.
+        A variable is a library's only if its name is a word of a library header and of no text of the project. Even
+        then a macro of the project may have pasted the name together, so it must also be missing from the names that
+        NVRTC's front end lists for the project's files. Without such a list, the result is empty.
         """
         unknown = {variable.symbol: unqualified_name(variable.name).encode() for variable in variables}
         own_words = _words(self._texts.values()) if unknown else set()

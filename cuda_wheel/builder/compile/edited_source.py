@@ -225,8 +225,9 @@ def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
 
 
 def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return the errors without consequences of an earlier one: after a syntax error, and "identifier is undefined" for
-    a name in an earlier line with an error, whose declaration failed."""
+    """Return the errors without those that only follow from an earlier one: errors after a syntax error, and
+    "identifier is undefined" for a word in an earlier line with an error, because its declaration may have failed
+    there."""
     found: list[LocatedError] = []
     declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
     for error in _until_syntax_error(errors, files):

@@ -50,7 +50,8 @@ __all__ = ["STRATEGIES", "check_launches", "compile_with_host_code", "needs_perm
 
 
 class _Attempts:
-    """State of the loop: the last request for a job's source and its result, and what strategies decide by."""
+    """The attempts to compile one job's source: the last request, its result, and the facts that strategies depend
+    on."""
 
     def __init__(self, job: Job, calls: NvrtcCalls) -> None:
         self.calls = calls

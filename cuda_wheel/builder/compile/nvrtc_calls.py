@@ -95,9 +95,9 @@ class NvrtcCalls:
         """Return the result with an error for each attribute that NVRTC ignored although it changes the layout of a
         type.
 
-        They are looked for in the preprocessed text, if the project's texts or those of libraries other than the
-        toolchain may contain such an attribute. They precede NVRTC's own errors, which may be consequences, such as a
-        failed static assertion about a size.
+        The preprocessed text is searched for such attributes, if the project's texts or those of libraries other than
+        the toolchain may contain one. The new errors precede NVRTC's own, which may be consequences, such as a failed
+        static assertion about a size.
         """
         if result["error"] not in ("", _COMPILATION_ERROR) or not may_change_layouts(self._job, request, result):
             return result
@@ -168,8 +168,8 @@ def _writes_names(job: Job) -> bool:
 
 
 def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
-    """Return a result with the headers that NVRTC read: as NVRTC lists them, else as a scan of the source finds them.
-    None if the scan is uncertain. An error is returned unchanged."""
+    """Return a result with the list of the headers that NVRTC read. If NVRTC cannot list them, a scan of the source
+    finds them; the list is None if the scan is uncertain. An error is returned unchanged."""
     if result["error"] or result["headers"] is not None:
         return result
     in_memory = {f"--pre-include={name}" for name in request["headers"]}

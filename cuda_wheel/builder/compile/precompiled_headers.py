@@ -289,10 +289,11 @@ _LEAN = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda|cuda_runtime(?:_ap
 
 
 def precompiles(request: NvrtcRequest) -> bool:
-    """Return whether the library headers that a request's group includes are worth precompiling.
+    """Return whether the library headers that a request's group includes are worth precompiling; False if the current
+    call may use no precompiled headers.
 
-    If so, all sources of the group must be compiled with the same stand-in headers, and so with all parts of them, used
-    or not.
+    If True, the request must keep all parts of the stand-in headers, because all sources of a group must read the same
+    text.
     """
     precompilation = _current.get()
     if precompilation is None:
@@ -394,8 +395,7 @@ def _is_candidate(job: Job) -> bool:
 
 
 def _hash_of_settings(job: Job) -> str:
-    """Return a hash of everything except the source that must be equal for NVRTC to use the same precompiled
-    headers."""
+    """Return a hash of the job's settings. Two jobs can share precompiled headers only if their hashes are equal."""
     preamble = looks_like_host_code(job.text)
     settings = (job.library, job.root, job.arch, job.cubin, job.options, job.include_dirs, job.lineinfo, job.form)
     return sha256(

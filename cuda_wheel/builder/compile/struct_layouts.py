@@ -42,7 +42,8 @@ _SECTION = re.compile(r"^[ \t]*\.section[ \t]+(\.debug_\w+)\s*\{([^}]*)\}", re.M
 _DATA = re.compile(
     r"^((?:[ \t]*\.b8[ \t]+\d+(?:,[ \t]*\d+)*[ \t]*\n)+)|^[ \t]*\.b(8|16|32|64)[ \t]+(.+)$", re.MULTILINE
 )
-"""Matches consecutive `.b8` lines, the most frequent data, or one other line of data."""
+"""Matches either consecutive `.b8` lines, which are most of the data (group 1), or one other line of data: its number
+of bits (group 2) and its values (group 3)."""
 
 _NUMBER = re.compile(r"-?(?:\d+|0[xX][0-9a-fA-F]+)")
 

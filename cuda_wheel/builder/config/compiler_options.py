@@ -359,8 +359,8 @@ class _Targets:
             self._entries |= dict.fromkeys(_codes(match[1], match[2], where))
 
     def entries(self) -> tuple[str, ...]:
-        """Return the targets as entries of `architectures`. The values of -code replace the images of -arch, of which
-        nvcc has only one."""
+        """Return the targets as entries of `architectures`. Values of -code replace the entry of the only -arch: nvcc
+        generates the images that -code names."""
         for words, where in self._codes:
             if not self._architecture:
                 raise ConfigError(f"{where} stands without -arch=compute_XY; use the key architectures.")

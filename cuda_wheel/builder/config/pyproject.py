@@ -87,7 +87,7 @@ class CMakeCall(NamedTuple):
 
     @classmethod
     def of(cls, request: Mapping[str, Any]) -> CMakeCall:
-        """Return the call that CMake recorded in a request: "root", "module" and perhaps "file" -> value."""
+        """Return the call that CMake recorded as `request`, with the keys "root", "module" and perhaps "file"."""
         target = request["module"]["name"].rpartition(".")[2]
         root = Path(request["root"])
         file = Path(request.get("file", root / "CMakeLists.txt"))

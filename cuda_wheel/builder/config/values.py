@@ -59,7 +59,7 @@ _DIRECTIVE_WORDS = re.compile(r"_Pragma|__pragma|__has_(?:include|include_next|e
 
 
 def check_expression(text: str, where: str) -> None:
-    """Raise ConfigError if a C++ name expression, such as "gemm<float, 16>", is not one line of one expression."""
+    """Raise ConfigError if a C++ name expression, such as "gemm<float, 16>", is not a single expression on one line."""
     reason = _reason_against(text)
     if reason is None and not text.isascii():
         reason = "characters other than ASCII, which CUDA compilers refuse in names"

@@ -207,7 +207,7 @@ class FunctionDefinition(NamedTuple):
     line: int
     """1-based line of the name."""
     body: int
-    """Offset in the text after the opening brace."""
+    """Offset in the text of the first character after the body's opening brace."""
 
 
 def masked(text: str) -> str:

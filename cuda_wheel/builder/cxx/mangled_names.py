@@ -1,9 +1,8 @@
 """Read a mangled symbol by the grammar of the Itanium C++ ABI, chapter "Mangling", into nodes.
 
-First the nodes and the limits on them; then the position in a symbol, with the terminals of the grammar and the state
-that its rules share; then the rules for names (encodings, nested and local names, operators, substitutions, templates)
-and those for expressions, which template arguments, array bounds and `decltype` contain. `demangling` writes the nodes
-as C++.
+This file has, in order: nodes and their limits; `Cursor`, a position in a symbol, with the terminals of the grammar;
+the rules for names (encodings, nested and local names, operators, substitutions, templates), for types, and for
+expressions, which template arguments, array bounds and `decltype` contain. `demangling` writes the nodes as C++.
 """
 
 from __future__ import annotations
@@ -168,17 +167,17 @@ class Cursor(ABC):
         return int(self.match(r"[0-9]{1,6}"))
 
     def sequence_id(self) -> int:
-        """Read [<seq-id>] _: 0 if the number is omitted, else its base-36 value plus 1."""
+        """Read [<seq-id>] _; return 0 if the number is omitted, else its base-36 value plus 1."""
         digits = self.match(r"[0-9A-Z]{0,4}_")[:-1]
         return int(digits, 36) + 1 if digits else 0
 
     def index(self) -> int:
-        """Read [<number>] _: 0 if the number is omitted, else its value plus 1."""
+        """Read [<number>] _; return 0 if the number is omitted, else its value plus 1."""
         digits = self.match(r"[0-9]{0,4}_")[:-1]
         return int(digits) + 1 if digits else 0
 
     def identifier(self) -> str:
-        """Read <source-name>: the length of an identifier, and the identifier."""
+        """Read <source-name>, the length of an identifier and the identifier; return the identifier."""
         length = self.number()
         identifier = self.peek(length)
         if len(identifier) != length or not length:

@@ -89,8 +89,8 @@ STANDARD_TYPES = {
     **{"uint8_t": "unsigned char", "uint16_t": "unsigned short", "uint32_t": "unsigned int"},
     **dict.fromkeys(("uint64_t", "uintptr_t", "size_t"), f"unsigned {_LONG_64}"),
 }
-"""Type name of the standard library -> the fundamental type that cuda-wheel's headers define it as for NVRTC, equal to
-nvcc's."""
+"""Integer type of the standard library -> fundamental type that it stands for ("uint8_t" -> "unsigned char"). For
+NVRTC, cuda-wheel's stand-in headers define these types as nvcc does."""
 
 KNOWN_TYPES = {
     **{name: name for name in (*SPELLINGS.values(), *ARRAY_SIZES)},
