@@ -133,7 +133,7 @@ def _machine(capability: Version | None) -> str:
 
 
 def _parse(entry: bytes) -> tuple[bytes, bytes]:
-    """Return the manifest and the fatbin in a cache entry. Raises an error if the manifest is not valid."""
+    """Return the manifest and the fatbin in a cache entry. Raises ImageError if the manifest is not valid."""
     size = 8 + int.from_bytes(entry[:8], "big")
     manifest, fatbin = entry[8:size], entry[size:]
     all_manifests(manifest, "the cache")
