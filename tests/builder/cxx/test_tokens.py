@@ -97,15 +97,10 @@ def test_every_token_is_where_it_says(content: bytes) -> None:
 
 @pytest.mark.parametrize("piece", ['"', "/*", "//\\\n", 'R"(', "#\\\n", "1'", "<<<"])
 def test_time_is_linear(piece: str) -> None:
-    """Four times the text takes far less than sixteen times as long."""
-
-    def seconds(count: int) -> float:
-        content = (piece * count).encode()
-        began = time.perf_counter()
-        scan(content)
-        return time.perf_counter() - began
-
-    assert min(seconds(40_000) for _ in range(3)) < 10 * min(seconds(10_000) for _ in range(3)) + 0.02
+    """Quadratic time would be minutes."""
+    started = time.perf_counter()
+    scan((piece * 100_000).encode())
+    assert time.perf_counter() - started < 10
 
 
 # --- brackets -------------------------------------------------------------------------------------------
@@ -186,6 +181,7 @@ def test_a_macro_is_read_from_its_directive(text: str, expected: object) -> None
     [
         "#if 0\nskipped\n#else\nread\n#endif\nread",
         "#if 1\nread\n#elif 1\nskipped\n#else\nskipped\n#endif",
+        "#if 1\nread\n#elif 0\nskipped\n#else\nskipped\n#endif",
         "#ifdef MISSING\nskipped\n#endif\n#ifndef MISSING\nread\n#endif",
         "#define OWN\n#ifdef OWN\nread\n#else\nskipped\n#endif",
         "#ifdef OPTION\nread\n#else\nskipped\n#endif",
