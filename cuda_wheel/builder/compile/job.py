@@ -8,7 +8,6 @@ are the same for all kinds.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Collection
 from contextlib import nullcontext
@@ -31,6 +30,7 @@ from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import lowering, ptx_text
 from cuda_wheel.builder.images.assembly import assemble, described, kernel_resources, machine_code, nowhere
+from cuda_wheel.builder.images.library_paths import check_library_paths
 from cuda_wheel.builder.images.ptx_text import chosen_instances, without_kernels
 from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job
 from cuda_wheel.builder.sources.header_search import (
@@ -129,7 +129,7 @@ def compile_job(job: Job) -> Compiled:
     """Compile a job and return its images. Raises CompileError with the compiler's diagnostics, and ConfigError for an
     option that the compiler rejects."""
     compiled = _finished(job, _FRONT_ENDS[job.kind](job))
-    _check_paths(job, compiled)
+    check_library_paths(job.source, job.system_dirs, compiled)
     return compiled
 
 
@@ -158,23 +158,6 @@ def _finished(job: Job, compiled: Compiled) -> Compiled:
             machine_code(ptx, job.arch)  # what the assembler refuses, each user's driver would refuse
         lowered = lowering.lower(ptx, job.ptx_version, job.arch, job.source, machine_code)
     return replace(compiled, ptx=lowered.encode())
-
-
-def _check_paths(job: Job, compiled: Compiled) -> None:
-    """Raise CompileError if an image contains the path of a library outside the project: builds on other machines would
-    differ."""
-    for folder in job.system_dirs:
-        path = os.fsencode(folder + os.sep)
-        # In PTX a string is a list of numbers. What follows the folder in it is the header's name.
-        numbers = re.search(rb",\s*".join(b"%d" % byte for byte in path) + rb"((?:,\s*\d+)*)", compiled.ptx or b"")
-        if numbers or any(path in content for content in (compiled.cubin, compiled.ltoir) if content):
-            text = bytes(map(int, filter(None, numbers[1].split(b",")))) if numbers else b""
-            header = text.partition(b"\0")[0].decode(errors="replace") or f"a header in {folder}"
-            raise CompileError(
-                f"{job.source}: the image would contain the path of {header}, which __FILE__ gives, as in assert. It "
-                f"lies outside the project ({folder}), so that builds on other machines would differ: set defines = "
-                "{ NDEBUG = 1 } if it is an assert, or copy the header into the project."
-            )
 
 
 def _narrowed(compiled: Compiled, job: Job) -> Compiled:
