@@ -28,7 +28,8 @@ KERNEL = "__global__ void k(int* x) { *x = 1; }\n"
         ("int a = x;\nint b = y;\n", [1, 2]),
         # A declaration that failed: what uses its name is a consequence.
         ("Unknown a;\nint b = a;\nint c = y;\n", [1, 3]),
-        ("Unknown a; int b = y;\n", [1, 1]),  # in the same line, the name may be another
+        ("int a[-1]; int b = y;\n", [1, 1]),  # in the same line, the name may be of another declaration
+        ("int a[-1];\nint b = a[0] + y;\n", [1, 2]),
         # After a syntax error, the compiler goes on anywhere.
         ("int a = x;\nint f() { return 1 +; }\nint b = y;\n", [1, 2]),
         # Before a syntax error, errors in the same definition may be of a wrong reading.
