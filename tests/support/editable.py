@@ -117,5 +117,7 @@ def compiled(
     project: Path, capability: tuple[int, int] | None = (8, 6), name: str = "demo.kernels.k"
 ) -> tuple[Manifest, bytes]:
     """Compile a module of a tree that `make_tree` wrote for a compute capability; return its manifest and fatbin."""
-    manifest, fatbin = compile_on_load(name, [str(project / "demo/kernels")], lambda: capability)
+    found = compile_on_load(name, [str(project / "demo/kernels")], lambda: capability)
+    assert found is not None
+    manifest, fatbin = found
     return manifest_of(manifest, "x"), fatbin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,9 +14,6 @@ from cuda_wheel.builder.compile.nvrtc_result import NvrtcOutcome, read_nvrtc_res
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.jobs import Compiled, Job, LeftOutCode
 from tests.support.ptx_texts import TEXT
-
-if TYPE_CHECKING:
-    from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -54,10 +51,10 @@ def read(
     **changes: Any,
 ) -> Compiled:
     """Read a result of NVRTC, by default that of a source without messages."""
-    result: NvrtcResult = {
+    result: Any = {
         "error": "", "log": "", "headers": [], "absent": [], "ptx": TEXT.encode(), "cubin": b"", "ltoir": b"",
         "symbols": [], "uses_build_time": False, **changes,
-    }  # type: ignore[typeddict-item]  # fmt: skip
+    }  # fmt: skip
     return read_nvrtc_result(
         job, NvrtcOutcome(result, nvrtc_request(job), left_out, notes, unnamed_instances, is_reported)
     )
