@@ -18,6 +18,7 @@ from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.images import lowering, ptx_text
 from cuda_wheel.builder.images.assembly import described, kernel_resources, machine_code, nowhere
+from cuda_wheel.builder.images.library_paths import check_library_paths
 from cuda_wheel.builder.images.variables import identity, is_library_variable, without_unused
 from cuda_wheel.builder.jobs import EMPTY, Compiled, LinkInput, LinkJob
 from cuda_wheel.builder.timing import phase
@@ -86,6 +87,12 @@ def is_of_device_runtime(symbol: str) -> bool:
 
 def link_job(job: LinkJob) -> Compiled:
     """Return the linked image and what it contains; raise CompileError with the linker's log."""
+    linked = _linked(job)
+    check_library_paths(job.module, job.system_dirs, linked)
+    return linked
+
+
+def _linked(job: LinkJob) -> Compiled:
     declared = frozenset(name for input_ in job.inputs for name in input_.declared)
     lto_only = all(input_.kind == "ltoir" for input_ in job.inputs)
     _check_inputs(job)

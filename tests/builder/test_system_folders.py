@@ -118,8 +118,9 @@ def test_the_path_of_a_library_does_not_get_into_an_image(
     header = "#include <assert.h>\n#include <stdio.h>\n" + HEADER.replace("return", f"{statement}\n    return")
     library = write_files(tmp_path / "library", **{**LIBRARY, "include/tiles/tile.h": header})
     for architecture in ("80-real", "80-virtual"):
-        with pytest.raises(CompileError, match=r"(?s)(tile\.h|a header in).*which __FILE__ gives.*NDEBUG = 1"):
-            built(library, architectures=[architecture])
+        for link in ("none", "lto"):
+            with pytest.raises(CompileError, match=r"(?s)(tile\.h|a header in).*which __FILE__ gives.*NDEBUG = 1"):
+                built(library, architectures=[architecture], link=link)
     if "assert" in statement:
         built(library, defines={"NDEBUG": 1})
 

@@ -106,6 +106,7 @@ ROOMS = {
     "load-keys": Room(
         {"builder/compile_on_load/kept_modules.py": ALL, "builder/compile_on_load/requests.py": ALL},
         (
+            "tests/builder/compile_on_load/test_kept_modules.py",
             "tests/builder/compile_on_load/test_requests.py",
             "--deselect=tests/builder/compile_on_load/test_requests.py::test_an_editable_install_follows_edits",
         ),

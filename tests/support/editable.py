@@ -6,6 +6,9 @@ import sys
 import venv
 from pathlib import Path
 
+from cuda_wheel.builder.compile_on_load.requests import compile_on_load
+from cuda_wheel.builder.manifest_reader import manifest_of
+from cuda_wheel.runtime.manifest import Manifest
 from tests.support.processes import run
 from tests.support.projects import LISTS, pyproject_head
 
@@ -14,6 +17,7 @@ __all__ = [
     "MODES",
     "SOURCE",
     "TABLE",
+    "compiled",
     "install_editable",
     "make_tree",
 ]
@@ -107,3 +111,13 @@ def environment_on_top(folder: Path) -> Path:
     # Python reads these files in the order of their names, and those of editable installs need the parents.
     Path(site, "0_parents.pth").write_text("\n".join(lines) + "\n")
     return python
+
+
+def compiled(
+    project: Path, capability: tuple[int, int] | None = (8, 6), name: str = "demo.kernels.k"
+) -> tuple[Manifest, bytes]:
+    """Compile a module of a tree that `make_tree` wrote for a compute capability; return its manifest and fatbin."""
+    found = compile_on_load(name, [str(project / "demo/kernels")], lambda: capability)
+    assert found is not None
+    manifest, fatbin = found
+    return manifest_of(manifest, "x"), fatbin

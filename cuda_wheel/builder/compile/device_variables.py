@@ -1,9 +1,10 @@
-"""Tell a project's device variables from those of libraries, and remove from PTX those of libraries that nobody uses.
+"""Find out which device variables are the project's, and remove unused variables of libraries from PTX.
 
-A variable belongs to a library if a file of the library declares it. Neither its name nor the words of the files decide
-that: a project may open the namespaces `cuda` and `cub`, and a macro may paste a name together. So NVRTC's front end is
-asked which names the project's own files declare, where their texts leave a doubt; the same answer says whether they
-use the time of the build. Constants of host code, which NVRTC makes device variables, are found by their names.
+A variable is a library's if a header of the library declares it. Its name does not decide that: a project may declare
+variables in the namespaces `cuda` and `cub`, and a macro may paste a name together. Where the text of the project's
+files leaves a doubt, NVRTC's front end lists the names that these files declare. The same list shows whether the source
+uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`. Constants of host code, which NVRTC compiles to device variables, are
+found by their names.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ __all__ = [
 
 
 _BUILD_TIME = re.compile(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t")
-"""Matches a line of `cross_references` that uses a macro with the time of the build."""
+"""Matches a line of NVRTC's cross-references that uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`."""
 
 _OPENED_LIBRARY = re.compile(
     # A namespace of a library, or one whose name is reserved for the implementation.
@@ -66,20 +67,23 @@ _OPENED_LIBRARY = re.compile(
     rb"|^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?\bnamespace\b|BEGIN_\w*NAMESPACE|NAMESPACE_BEGIN",
     re.MULTILINE,
 )
-"""Matches what opens a library's namespace; the group is its name. The repeats are bounded: texts may be megabytes."""
+"""Matches `namespace NAME {` for a library's namespace, or a macro that may stand for it. Group 1 is the name, empty
+for a macro. Repeats are bounded, because texts may have megabytes."""
 
 _RESERVED = re.compile(
     # A variable whose name looks like the compiler's, as written or pasted together.
     rb"__(?:device|constant|managed)__[^;(){}]{0,300}?(?<!\w)(?:__|_Z)\w*\s*[\[=;,{]|(?<!\w)(?:__|_Z)\w*\s*\#\#"
 )
-"""Matches what a declaration of a name that looks like the compiler's needs."""
+"""Matches a declaration of a variable whose name begins with "__" or "_Z" like the compiler's names, or the pasting of
+such a name (`__x ## y`)."""
 
 
 def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] | None = None) -> frozenset[str]:
-    """Return which of these names a project's texts may declare, though they look like a library's or the compiler's.
+    """Return which of some variables that look like a library's ("cub::v") or the compiler's ("__v") a project's texts
+    may declare.
 
-    Without an answer, what the names look like is enough, and the front end need not be asked. `names` are C++ names of
-    variables; with None, the answer is {"*"} if the texts may declare any such name.
+    `names` are the C++ names of the variables; with None, the result is {"*"} if the texts may declare any such name.
+    If the result is empty, none of the variables is the project's, and NVRTC's front end need not be called.
     """
     if names is not None and not names:
         return frozenset()
@@ -101,7 +105,7 @@ def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool
 
 
 def _named_in(texts: Collection[bytes], names: Sequence[str]) -> frozenset[str]:
-    """Return the C++ names whose last part is a word of the texts, or may be formed there by token pasting."""
+    """Return the C++ names whose unqualified name is a word of the texts, or may be formed there by token pasting."""
     joined = [each for text in texts for each in spliced(text)]
     words = {word for text in joined for word in re.findall(rb"[\w$]+", text)}
     pasted = pasted_tokens(joined)
@@ -110,7 +114,7 @@ def _named_in(texts: Collection[bytes], names: Sequence[str]) -> frozenset[str]:
 
 
 def opens_library(texts: Iterable[bytes]) -> bool:
-    """Return whether texts may open the namespace of a library."""
+    """Return whether any of the texts may reopen a namespace of a library, as `namespace cub {` does."""
     return any(map(_OPENED_LIBRARY.search, texts))
 
 
@@ -124,9 +128,11 @@ def uses_build_time(request: NvrtcRequest) -> bool:
 
 @phase("compiling")
 def declared_names(request: NvrtcRequest, files: Collection[str]) -> frozenset[str] | None:
-    """Return all names that these files declare, by `identity`; None if NVRTC's front end does not list them.
+    """Return all names that these files declare, as `images.variables.identity` shortens them ("cub::v"); None if
+    NVRTC's front end lists none.
 
-    `request` compiles the source. A name that a macro declares counts where the macro is used.
+    `request` is the call that compiles the source. `files` are paths of the source and of headers, absolute or relative
+    to the request's folder. A declaration that a macro makes is in the file that uses the macro.
     """
     declared = _mentions_of(request).declared
     if declared is None:
@@ -141,7 +147,7 @@ def declared_names(request: NvrtcRequest, files: Collection[str]) -> frozenset[s
 
 
 class _Mentions:
-    """The cross-references of a request's source, which are read when they are asked for."""
+    """The contents of NVRTC's cross-references for one request; each property parses them when it is first used."""
 
     def __init__(self, request: NvrtcRequest, references: bytes | None) -> None:
         self.request = request
@@ -153,7 +159,7 @@ class _Mentions:
 
     @cached_property
     def declared(self) -> dict[bytes, set[bytes]] | None:
-        """The names that each file declares."""
+        """File path -> the qualified names that the file declares; None if NVRTC wrote no cross-references."""
         if self._references is None:
             return None
         declared: dict[bytes, set[bytes]] = {}
@@ -163,18 +169,20 @@ class _Mentions:
 
 
 def declarations_in(references: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the name and the file of each line of `cross_references` that declares or defines a name."""
+    """Yield (qualified name, file path) for each declaration and definition in NVRTC's cross-references."""
     for kind in (b"\tD\t", b"\td\t"):
         for before, after in pairwise(references.split(kind)):
             yield before[before.rfind(b"\t") + 1 :], after[: after.find(b"\t")]
 
 
 _last: list[_Mentions] = []
-"""The last request with its result: several functions above ask about the same source, one after the other."""
+"""Cross-references of the last request: one element, or none before the first request. `uses_build_time` and
+`declared_names` read those of the same source one after the other."""
 
 
 def remember_references(request: NvrtcRequest, references: bytes | None) -> None:
-    """Answer the next questions about a request from the cross-references that its compilation wrote."""
+    """Keep the cross-references that a compilation wrote, so that `uses_build_time` and `declared_names` need no second
+    compilation for this request. None changes nothing."""
     if references is not None:
         _last[:] = [_Mentions(request, references)]
 
@@ -186,7 +194,7 @@ def _mentions_of(request: NvrtcRequest) -> _Mentions:
 
 
 _ATTRIBUTES = frozenset({"device", "constant", "managed", "shared"})
-"""Arguments of `__attribute__` by which macros such as `__device__` mark variables."""
+"""Arguments of `__attribute__` that mark device variables; macros such as `__device__` expand to them."""
 
 _PLAIN_WORDS = (
     "static extern inline thread_local const constexpr constinit volatile mutable typename auto void bool char short "
@@ -194,28 +202,28 @@ _PLAIN_WORDS = (
     "int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t string alignas"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
-"""Words that may precede the name in a declaration and are not macros."""
+"""Words that may precede a variable's name in its declaration and are not macros."""
 
 
 class HostConstants(NamedTuple):
-    """Names of constants."""
+    """Names of constants of host code, as far as a source text shows them."""
 
     names: frozenset[str]
-    """Names of constants none of whose definitions has a marker for device variables."""
+    """Names of constants that no definition marks with `__device__` or another memory space specifier."""
     doubtful: frozenset[str]
     """Subset of `names`: their definitions contain an unknown word, which may be a macro for `__device__` or another
     memory space."""
 
 
 _MARKERS = frozenset({"__device__", "__constant__", "__managed__", "__shared__"})
-"""The markers of device variables."""
+"""CUDA's memory space specifiers, each of which makes a variable a device variable."""
 
 
 def host_constants(texts: Iterable[bytes]) -> HostConstants:
-    """Return the names of constants that are host code: no definition of the name has a marker for variables.
+    """Return the names of constants that are host code: no definition of the name has a memory space specifier.
 
-    NVRTC makes every constant a device variable. `texts` are those of the source and of the project's headers, or what
-    the preprocessor makes of them: without that, macros of libraries and of options are not known.
+    NVRTC compiles every constant to a device variable. `texts` are the source and the project's headers, as written or
+    preprocessed. In texts as written, macros that libraries or options define are unknown words.
     """
     named = [each for text in texts for each in _named_words(text)]
     markers = set(_MARKERS)
@@ -234,11 +242,12 @@ def host_constants(texts: Iterable[bytes]) -> HostConstants:
 
 
 class _Named(NamedTuple):
-    """A macro or a definition: its names, which are only looked for if it is a macro or may be a constant."""
+    """The words of one macro or one C++ definition."""
 
     names: frozenset[str]
+    """Name of the macro, or the names that a definition with `const` or `constexpr` declares; else empty."""
     words: frozenset[str]
-    """All words in the definition."""
+    """All identifiers and keywords in the macro's body or in the definition."""
     first_words: frozenset[str]
     """Words before the name in the definition of a constant; empty for other definitions."""
     is_macro: bool
@@ -272,16 +281,17 @@ def _words_before(definition: CodeBlock, name: str) -> Iterator[str]:
 
 
 DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
-"""Function of absolute file paths that returns the names that these files declare; see `declared_names`."""
+"""Function: absolute paths of files -> the names that these files declare, as `declared_names` returns them."""
 
 
 def with_own_variables(
     compiled: Compiled, job: Job, declared_names: DeclaredNames, preprocessed: Callable[[], bytes | None]
 ) -> Compiled:
-    """Return a job's result with the variables that the project declares; the PTX of a complete image keeps of the
-    others those that its code uses.
+    """Return a job's result with the project's device variables in `variables`, and without unused variables of
+    libraries and of host code in its PTX.
 
-    `preprocessed` returns the source with all macros expanded, as `nvrtc.preprocessed` does.
+    Both need the PTX of a complete image. Other results, which a linker completes, only get `declared`. `preprocessed`
+    returns the source with all macros expanded, as `nvrtc.preprocessed` does.
     """
     own = _OwnCode(compiled, job, declared_names, preprocessed)
     is_complete = compiled.ptx is not None and job.form == "whole"
@@ -302,12 +312,12 @@ def with_own_variables(
 
 
 _FOREIGN_NAME = re.compile(rf"__|_Z|(?:{LIBRARY_NAMESPACES})::")
-"""Matches the result of `identity` for a name that may belong to a library or to the compiler."""
+"""Matches a name, as `identity` shortens it, that looks like a library's ("cub::v") or the compiler's ("__v")."""
 
 
 class _OwnCode:
-    """The texts of a project that a job read, and what they declare. The compiler is asked only where they leave a
-    doubt, and once."""
+    """The project's files that a job read, and the variables that they declare. The compiler is called only where the
+    text leaves a doubt, and once for each property."""
 
     def __init__(
         self, compiled: Compiled, job: Job, declared_names: DeclaredNames, preprocessed: Callable[[], bytes | None]
@@ -326,10 +336,11 @@ class _OwnCode:
 
     @cached_property
     def constants(self) -> Collection[str]:
-        """The names of constants of host code. As with nvcc, an image has them only if its code uses them.
+        """The names of constants of host code. As with nvcc, an image contains such a constant only if its code uses
+        it.
 
-        The project's texts tell, unless a word may be a macro that marks device code; then the preprocessor does.
-        Without an answer, such constants count as device code.
+        If the definition of a constant contains a word that may be a macro for `__device__`, the preprocessed text
+        decides. If there is no preprocessed text, the constant counts as device code.
         """
         if not looks_like_host_code(self._job.text):
             return ()
@@ -341,18 +352,22 @@ class _OwnCode:
         return (found.names - found.doubtful) | (found.doubtful & host_constants(lines).names)
 
     def foreign(self, asked: Collection[str] | None) -> tuple[str, ...]:
-        """Return the names that the project declares though they look like a library's or the compiler's; only if the
-        texts may declare one of the names `asked`, or any with None."""
+        """Return the names that the project declares and that look like a library's or the compiler's, sorted.
+
+        Empty if the project's texts can declare none of the names `asked` except constants of host code; with None, if
+        they can declare no such name at all.
+        """
         possible = may_declare_foreign_names(self._texts.values(), asked)
         if all(unqualified_name(name) in self.constants for name in possible):
             return ()
         return tuple(sorted(name for name in self.names or () if _FOREIGN_NAME.match(name)))
 
     def library_symbols(self, variables: Sequence[GlobalInfo]) -> frozenset[str]:
-        """Return the symbols of the variables that a library declares.
+        """Return the symbols of the variables that a library declares; all others are the project's.
 
-        A variable that the project's texts name is the project's. The front end is asked about the others, if a
-        library's header contains the name: a macro may have pasted it together. Without an answer, they are kept.
+        A variable is a library's only if its name is a word of a library header and of no text of the project. Even
+        then a macro of the project may have pasted the name together, so it must also be missing from the names that
+        NVRTC's front end lists for the project's files. Without such a list, the result is empty.
         """
         unknown = {variable.symbol: unqualified_name(variable.name).encode() for variable in variables}
         own_words = _words(self._texts.values()) if unknown else set()

@@ -34,7 +34,7 @@ __all__ = ["LEFT_OUT_OPTIONS", "EditedSource", "read_project"]
 
 
 _SECONDS_FOR_ALL_ERRORS = 3
-"""Maximum number of seconds of a compilation that finds all errors after the first."""
+"""Time limit in seconds of a compilation that reports all errors and not only the first."""
 
 _EDITED_OPTIONS = (
     "--diag-suppress=177",  # "declared but never referenced": the reference may be in what is left out
@@ -44,7 +44,7 @@ _EDITED_OPTIONS = (
 )
 
 LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
-"""NVRTC options for a source whose host function bodies are left out. They turn into errors the warnings about a
+"""NVRTC options for a source whose host function bodies are left out. Some warnings become errors: those about a
 function that only some of its declarations mark as device code."""
 
 _ALL_ERRORS = ("-Xcudafe", "--error_limit=100000")
@@ -55,7 +55,7 @@ _SYNTAX_ONLY = "--fdevice-syntax-only"
 
 
 class EditedSource:
-    """The compilations of one source whose text changes until the compiler accepts it."""
+    """A source whose text is changed, step by step, until NVRTC compiles it; with the results of all steps."""
 
     def __init__(
         self,
@@ -65,8 +65,8 @@ class EditedSource:
         first: NvrtcResult,
         trial_of: EditedSource | None = None,
     ) -> None:
-        """`first` is the result for the unchanged text, with its first error. A trial leaves out bodies and generates
-        no code."""
+        """`first` is NVRTC's result for the unchanged text: its first error. With `trial_of`, bodies of host functions
+        may be left out whatever `host-code` is, and no code is generated."""
         from cuda_wheel.builder.rewriting.editing import Edits  # start-up time: 8 ms, and few jobs need it
 
         self._job = job
@@ -86,7 +86,7 @@ class EditedSource:
             self._is_complete = whole is not None
             first = whole or first
         self.first = first
-        """Result of NVRTC for the unchanged text, with all errors or only the first one; see `_is_complete`."""
+        """NVRTC's result for the unchanged text, with all errors if `_is_complete`, else with the first error only."""
         self._done: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
         self._edits = Edits(lambda: read_project(job), _errors(job, first))
 
@@ -96,25 +96,26 @@ class EditedSource:
 
     @property
     def may_be_hidden(self) -> bool:
-        """Whether what the errors miss may be in a file that mentions NVRTC's macro, `__CUDACC_RTC__`."""
+        """Whether the remaining errors may come from code that a project file hides from NVRTC by testing its macro
+        `__CUDACC_RTC__`."""
         return self._edits.may_be_hidden()
 
     def rewritten(self) -> NvrtcRequest | None:
-        """Return the request with what the last errors are about written in another way; None if that does not overcome
-        them."""
+        """Return the request with the code of the last errors rewritten in an equivalent way; None if no rewriting
+        removes these errors."""
         if not self._edits.rewrite(_errors(self._job, self._done[-1][0])):
             return None
         return self._changed(self._edits.changed_files())
 
     def without_bodies(self) -> NvrtcRequest | None:
-        """Return the request without the bodies of host functions with the errors that remain; None if a kernel may
-        depend on one."""
+        """Return the request without the bodies of the host functions that contain the remaining errors; None if a
+        kernel may depend on such a body."""
         if not self._edits.leave_out(lambda changed: self._calls.preprocessed(self._changed(changed))):
             return None
         return self._changed(self._edits.changed_files())
 
     def add(self, result: NvrtcResult, request: NvrtcRequest) -> None:
-        """Add the result of a changed text."""
+        """Add NVRTC's result for a changed text, of which `request` is the call."""
         if result["error"]:
             seconds = _SECONDS_FOR_ALL_ERRORS << len(self._done)  # rather than one compilation for each of many errors
             asked: NvrtcRequest = {**request, "options": [*request["options"], *_ALL_ERRORS]}
@@ -129,9 +130,9 @@ class EditedSource:
         return {**self.request, "text": changed[self._job.source], "headers": headers, "options": options}
 
     def failure(self) -> NvrtcOutcome:
-        """Return the errors of the source as it is, of which only those that stop the compilation are reported.
+        """Return the errors of the unchanged source, restricted to those that no change of the text removes.
 
-        The errors after something was left out may be consequences of that.
+        Errors of a changed text are not reported: code that was left out may have caused them.
         """
         if not self._is_complete and len(self._done) > 1:  # the first error was overcome, and is not the one to report
             whole = self._calls.all_errors(self.request, _SECONDS_FOR_ALL_ERRORS << 1)
@@ -152,9 +153,10 @@ class EditedSource:
         )
 
     def errors_in_both(self, failure: NvrtcOutcome, other: NvrtcOutcome) -> NvrtcOutcome | None:
-        """Return a failure with the errors that another one has too; None if it reports none of them.
+        """Return `failure` restricted to the errors that `other` has too; None if there are none.
 
-        What fails with NVRTC's macro and without it is the user's mistake.
+        One of the two is the result with NVRTC's macro `__CUDACC_RTC__` defined, and one without. An error in both is a
+        mistake in the user's source.
         """
         lasting = {error.key for error in _errors(self._job, other.result)}
         reported = filter(failure.is_reported, read_job_log(self._job, failure.result["log"]).diagnostics)
@@ -166,7 +168,8 @@ class EditedSource:
         )
 
     def with_notes(self, failure: NvrtcOutcome) -> NvrtcOutcome:
-        """Return a failure with what a reader cannot see in the errors."""
+        """Return a failure with notes: why code cannot be left out, whether there may be more errors, which headers
+        were empty, and what would help."""
         reason = self._edits.reason.text
         notes = [f"note: it cannot be left out: {reason}."] if reason else []
         if not self._is_complete:
@@ -181,8 +184,8 @@ class EditedSource:
         return replace(failure, notes=tuple(notes))
 
     def _advice(self) -> list[str]:
-        """Return a note that `host-code = "leave-out"` would help, if a trial compilation shows it; else an empty
-        list."""
+        """Return a note on whether `host-code = "leave-out"` is enough to compile the source, found by compiling it so;
+        no note if that leaves nothing out."""
         trial = EditedSource(self._job, self._calls, self.request, self.first, trial_of=self)
         result = self.first
         while result["error"] and not self._calls.is_spent:
@@ -199,7 +202,7 @@ class EditedSource:
 
 
 def _may_be_left_out(code: Sequence[LeftOutCode]) -> str:
-    """Return a note that host code with an error could be left out, because no device code can see it."""
+    """Return the note for errors in host code that `host-code = "leave-out"` would leave out."""
     return (
         "note: only host code does not compile, and no kernel, type or template argument depends on it: "
         f'{"; ".join(map(str, code))}. {_CURES}, or set host-code = "leave-out" for this module.'
@@ -216,14 +219,15 @@ _ONLY_FIRST = (
 
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
-    """Return the errors without those that rewriting removes and those in the same line as such an error."""
+    """Return the errors without those in lines with an error about a pragma macro, which rewriting removes."""
     overcome = {error.key[:2] for error in errors if PragmaMacros.is_about(error.message)}
     return [error for error in errors if error.key[:2] not in overcome]
 
 
 def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return the errors without those that only follow from an earlier error: a syntax error, or a declaration that
-    failed."""
+    """Return the errors without those that only follow from an earlier one: errors after a syntax error, and
+    "identifier is undefined" for a word in an earlier line with an error, because its declaration may have failed
+    there."""
     found: list[LocatedError] = []
     declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
     for error in _until_syntax_error(errors, files):
@@ -239,10 +243,10 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
 
 
 def _until_syntax_error(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return the errors without those that follow from the first syntax error.
+    """Return the errors without those that the first syntax error causes: errors in later lines, and earlier errors in
+    other lines of the definition that contains it.
 
-    After a syntax error, the compiler continues at a place of its choice. Errors before it may be a wrong reading of
-    the same declaration.
+    After a syntax error, the compiler skips text up to a place of its choice.
     """
     syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
     if syntax is None or not errors[syntax].places:
@@ -266,7 +270,7 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 _Key = tuple[object, ...]
-"""File, line, column and message of an error."""
+"""File, line, column and message of an error: equal for the same error in two results."""
 
 
 def _key(diagnostic: Diagnostic) -> _Key:
@@ -274,7 +278,8 @@ def _key(diagnostic: Diagnostic) -> _Key:
 
 
 _CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
-"""Matches the end of a line that says where a template is instantiated."""
+"""Matches the end of a diagnostic's detail line that names the place of an instantiation: `at line 12 of "k.cu"`. Group
+1 is the line, group 2 the file, empty for the file of the error."""
 
 
 def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
@@ -290,12 +295,13 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
 
 
 _REWRITTEN_LIMIT = 4 << 20
-"""Maximum size in bytes of a job's headers, the project's and the libraries' together, for which headers of libraries
-are rewritten: reading them takes 0.6 s per megabyte."""
+"""Maximum total size in bytes of a job's source and headers for which library headers are rewritten too: reading takes
+0.6 s per megabyte."""
 
 
 def read_project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
-    """Return how to read the files of a job's project. The headers of `libraries` are read too: absolute folders."""
+    """Return access to the files of a job's project. `libraries` are absolute folders, ending with a separator, whose
+    headers count as the project's."""
     root = Path(job.root)
     absolute = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
 

@@ -1,7 +1,8 @@
 """Compile a job's source with its host code: a list of strategies, and one loop.
 
-Each strategy has a name, a precondition and the request that it makes. After each attempt, the first strategy in the
-list that has a request is the next; without one, or once the job's budget of NVRTC calls is spent, the loop ends.
+Each strategy has a name, a precondition and a function that returns its request. Each round tries the first strategy in
+the list whose precondition is met and which returns a request. The loop ends if there is none, or once the job's budget
+of NVRTC calls is spent.
 
 Two strategies avoid a crash of NVRTC 12.9 and 13.0. For compute capability 10.0 and later they crash on some constants
 of a lambda inside another lambda if `--relaxed_constexpr` is on; macros of many projects make such constants
@@ -49,30 +50,34 @@ __all__ = ["STRATEGIES", "check_launches", "compile_with_host_code", "needs_perm
 
 
 class _Attempts:
-    """The attempts to compile one job's source: the last one, and what the next depends on."""
+    """The attempts to compile one job's source: the last request, its result, and the facts that strategies depend
+    on."""
 
     def __init__(self, job: Job, calls: NvrtcCalls) -> None:
         self.calls = calls
         self.absent = optional_headers(job)
-        """Names of missing headers that are allowed to be missing: found by scanning the project's texts, and by the
-        compiler's errors (for headers that macros or library headers include)."""
+        """Names of headers that no folder contains and that `missing-headers` lists. They are found by scanning the
+        project's texts, and in the compiler's errors if a macro or a library header includes them."""
         self.unsafe: set[str] = set()
-        """Names in `absent` that cannot be replaced by empty files in memory."""
+        """Names in `absent` that cannot be replaced by empty files in memory, because `__has_include` would find the
+        file, or an include would find it before another file of this name."""
         self.restart(replace(job, absent_headers=tuple(sorted(self.absent))))
 
     def restart(self, job: Job, relaxed_constexpr: bool | None = None) -> None:
-        """Forget all attempts. Without a choice, `--relaxed_constexpr` is on unless NVRTC may crash with it."""
+        """Forget all attempts and start with `job`. With None, `--relaxed_constexpr` is on unless NVRTC may crash."""
         self.job = job
         self.relaxed_constexpr = not _may_crash(job) if relaxed_constexpr is None else relaxed_constexpr
         self.request: NvrtcRequest | None = None
         self.result: NvrtcResult | None = None
         self.edited: EditedSource | None = None
-        """Source with changes for the last request; None before a strategy asks for it."""
+        """Source of the last request, for strategies that change its text; None until one of them needs it."""
         self.with_macro: EditedSource | None = None
-        """Source with changes whose compilation with NVRTC's macro defined failed; None if there was none."""
+        """Source that did not compile with NVRTC's macro `__CUDACC_RTC__` defined; None while the macro is not
+        hidden."""
         self._failure: NvrtcOutcome | None = None
         self._reported: EditedSource | None = None
-        """Source with changes that the error in `_failure` is about; None if it is about the unchanged source."""
+        """Source that `_failure` was taken from (`edited` or `with_macro`); None if it is NVRTC's last result
+        itself."""
 
     @property
     def is_new(self) -> bool:
@@ -91,7 +96,7 @@ class _Attempts:
         return [] if self.request is None else self.request["options"]
 
     def add(self, strategy: Strategy, request: NvrtcRequest, result: NvrtcResult) -> None:
-        """Add the attempt that a strategy asked for, with NVRTC's result."""
+        """Record the request that a strategy made, with NVRTC's result for it."""
         if not strategy.changes_text:
             self.edited = None
         if not self.relaxed_constexpr:
@@ -101,14 +106,14 @@ class _Attempts:
             self.edited.add(result, request)
 
     def with_changes(self) -> EditedSource:
-        """Return the last request's source, whose text may be changed."""
+        """Return the source of the last request, for changes of its text."""
         if self.edited is None:
             assert self.request is not None and self.result is not None
             self.edited = EditedSource(self.job, self.calls, self.request, self.result)
         return self.edited
 
     def failure(self) -> NvrtcOutcome:
-        """Return the errors to report, without notes; the result is an error."""
+        """Return the errors to report, without notes. The last result must be an error."""
         if self._failure is None:
             assert self.request is not None and self.result is not None
             self._failure = NvrtcOutcome(self.result, self.request)
@@ -126,7 +131,7 @@ class _Attempts:
         return self._failure
 
     def outcome(self) -> NvrtcOutcome:
-        """Return what to make of the last attempt."""
+        """Return the last result with the code that was left out; after an error, the errors to report with notes."""
         assert self.request is not None and self.result is not None
         if not self.result["error"]:
             return NvrtcOutcome(self.result, self.request, self.edited.left_out if self.edited else ())
@@ -148,11 +153,11 @@ class Strategy(NamedTuple):
     request: Callable[[_Attempts], NvrtcRequest | None]
     """Function that returns the request to try; None if the strategy would change nothing."""
     changes_text: bool = False
+    """Whether the request has a changed text of the source or of headers."""
 
 
 def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutcome]:
-    """Return what NVRTC makes of a job's source with its host code, and the job with the headers that are missing and
-    may be."""
+    """Compile a job's source with its host code. Return the job, with `absent_headers` set, and NVRTC's outcome."""
     attempts = _Attempts(job, calls)
     while not (calls.is_spent and attempts.result is not None and attempts.result["error"]):
         for strategy in STRATEGIES:
@@ -205,8 +210,8 @@ def _with_permission(attempts: _Attempts) -> NvrtcRequest | None:
 
 
 def _with_empty_headers(attempts: _Attempts) -> NvrtcRequest | None:
-    """Return the request with empty files in place of missing headers, or with the headers in `unsafe` made
-    unavailable; None if it would be the same request."""
+    """Return the request with an empty file for each missing header that `missing-headers` lists: after an error, with
+    those that the error names; after success, without those that are unsafe. None if that changes nothing."""
     assert attempts.result is not None
     job, headers = attempts.job, attempts.result["headers"] or ()
     if attempts.result["error"]:
@@ -286,10 +291,11 @@ def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
 
 
 def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
-    """Return the request with those parts of the preamble, and of the replacements for PyTorch's headers, whose names
-    occur in the project's sources.
+    """Return the request with only those parts of the host-code preamble, and of the stand-ins for PyTorch's headers,
+    that declare a name in the project's texts.
 
-    None if there is no preamble, if any part may be named, or if precompiled headers save more time.
+    None if the request has no preamble, if the names in the texts are uncertain (macros may paste them together), or if
+    precompiled headers save more time.
     """
     options = request["options"]
     if PREAMBLE_OPTION not in options or precompiles(request):
@@ -318,11 +324,12 @@ def _reject_host_code(job: Job, result: NvrtcResult) -> None:
 
 
 _LAUNCHED = re.compile(rb"\b([A-Za-z_]\w*)\s*(?:<[^;{}]*>\s*)?<<<")
-"""Matches a function name that is followed by `<<<`."""
+"""Matches the start of a kernel launch: a function name, which is group 1, and `<<<`."""
 
 
 def check_launches(job: Job, compiled: Compiled) -> None:
-    """Raise CompileError if a job's source launches a function that is no kernel: NVRTC says nothing, nvcc does."""
+    """Raise CompileError if a job's source launches a function without `__global__`: an error of nvcc, but not of
+    NVRTC."""
     names = set(_LAUNCHED.findall(job.text)) if job.host_code != "reject" and job.form == "whole" else set()
     symbols = b" ".join(symbol.encode() for symbol in compiled.kernels)
     if any(name not in symbols for name in names):
@@ -334,7 +341,7 @@ def check_launches(job: Job, compiled: Compiled) -> None:
 
 
 _FIRST_CAPABILITY = 100
-"""First compute capability, times 10, for which NVRTC may crash on capturing lambdas with `--relaxed_constexpr`."""
+"""Lowest compute capability, times 10, for which NVRTC may crash on capturing lambdas with `--relaxed_constexpr`."""
 
 _MENDED = (13, 5)
 """First NVRTC release (major, minor) without the crash."""
@@ -376,11 +383,11 @@ def _with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
 
 
 def needs_permission(result: NvrtcResult) -> bool:
-    """Return whether a source may compile only with `--relaxed_constexpr`, given its result without."""
+    """Return whether the result of a compilation without `--relaxed_constexpr` shows that the source may need it."""
     return result["error"] != "" and (CONSTEXPR_CALL in result["log"] or _is_broken(result))
 
 
 def _is_broken(result: NvrtcResult) -> bool:
-    """Return whether NVRTC reports only that its module is broken. Leaving out host code is no use then; a compilation
-    with `--relaxed_constexpr` reports what is wrong with the source, if anything is."""
+    """Return whether NVRTC failed with "Broken module found". Leaving out host code does not help then; a compilation
+    with `--relaxed_constexpr` succeeds or reports the errors of the source."""
     return result["error"] != "" and _BROKEN in result["log"]

@@ -1,13 +1,13 @@
 """Compile one job: one source for one architecture. Runs in worker processes only; see `workers`.
 
-The input is a job's text, and the output is bytes; nothing here knows projects, wheels or manifests. `compile_cuda`,
-`compile_nvvm_ir` and `read_ptx_source` are the front ends, one for each kind of source. The rest is the same for all.
+The input is a job with its source text, and the output is bytes; nothing here reads settings, wheels or manifests.
+`compile_cuda`, `compile_nvvm_ir` and `read_ptx_source` are the front ends, one for each kind of source. All later steps
+are the same for all kinds.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Collection
 from contextlib import nullcontext
@@ -30,6 +30,7 @@ from cuda_wheel.builder.cxx.demangling import signature
 from cuda_wheel.builder.errors import CompileError, ConfigError
 from cuda_wheel.builder.images import lowering, ptx_text
 from cuda_wheel.builder.images.assembly import assemble, described, kernel_resources, machine_code, nowhere
+from cuda_wheel.builder.images.library_paths import check_library_paths
 from cuda_wheel.builder.images.ptx_text import chosen_instances, without_kernels
 from cuda_wheel.builder.jobs import AbsentHeader, Compiled, Job
 from cuda_wheel.builder.sources.header_search import (
@@ -57,7 +58,8 @@ __all__ = ["compile_cuda", "compile_job", "compile_nvvm_ir", "read_ptx_source"]
 
 @phase("compiling")
 def read_ptx_source(job: Job) -> Compiled:
-    """Return a PTX source as a job's result; raises CompileError if it is not PTX that suits the job's architecture."""
+    """Return a PTX source as a job's result; raises CompileError if it is not PTX, or if its target cannot be assembled
+    for the job's architecture."""
     text = job.text.decode()
     try:
         target = ptx.target(text)
@@ -95,7 +97,7 @@ def compile_nvvm_ir(job: Job) -> Compiled:
 
 
 def compile_cuda(job: Job) -> Compiled:
-    """Return a job's result from NVRTC, without the variables of libraries that nothing uses."""
+    """Compile a CUDA C++ source with NVRTC; return the job's result without unused variables of libraries."""
     began = time.monotonic()
     with phase("compiling"):
         job, outcome = compile_with_host_code(job, NvrtcCalls(job))
@@ -115,7 +117,7 @@ def compile_cuda(job: Job) -> Compiled:
 
 
 def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
-    """Return the record of a header that was missing, for which the compiler read an empty file."""
+    """Return the record of the missing header `name`, in whose place the compiler read an empty file."""
     file, line = including_line(job, compiled.headers or (), name)
     return AbsentHeader(file, line, name, is_listed(name, job.missing_headers) or "")
 
@@ -124,14 +126,16 @@ _FRONT_ENDS = {"cuda": compile_cuda, "nvvm": compile_nvvm_ir, "ptx": read_ptx_so
 
 
 def compile_job(job: Job) -> Compiled:
-    """Return the images of a job; raises CompileError with the compiler's diagnostics, or ConfigError for an option."""
+    """Compile a job and return its images. Raises CompileError with the compiler's diagnostics, and ConfigError for an
+    option that the compiler rejects."""
     compiled = _finished(job, _FRONT_ENDS[job.kind](job))
-    _check_paths(job, compiled)
+    check_library_paths(job.source, job.system_dirs, compiled)
     return compiled
 
 
 def _finished(job: Job, compiled: Compiled) -> Compiled:
-    """Return the result of a job with its images, from the result of the job's front end."""
+    """Return a job's result with its images. `compiled` is the front end's result: its kernels are narrowed to
+    `instances`, its PTX is assembled if the job needs a cubin, and the PTX version is lowered."""
     if job.instances and compiled.ptx is not None:
         compiled = _narrowed(compiled, job)
     if job.form == "lto":
@@ -156,25 +160,8 @@ def _finished(job: Job, compiled: Compiled) -> Compiled:
     return replace(compiled, ptx=lowered.encode())
 
 
-def _check_paths(job: Job, compiled: Compiled) -> None:
-    """Raise CompileError if an image contains the path of a library outside the project: builds on other machines would
-    differ."""
-    for folder in job.system_dirs:
-        path = os.fsencode(folder + os.sep)
-        # In PTX a string is a list of numbers. What follows the folder in it is the header's name.
-        numbers = re.search(rb",\s*".join(b"%d" % byte for byte in path) + rb"((?:,\s*\d+)*)", compiled.ptx or b"")
-        if numbers or any(path in content for content in (compiled.cubin, compiled.ltoir) if content):
-            text = bytes(map(int, filter(None, numbers[1].split(b",")))) if numbers else b""
-            header = text.partition(b"\0")[0].decode(errors="replace") or f"a header in {folder}"
-            raise CompileError(
-                f"{job.source}: the image would contain the path of {header}, which __FILE__ gives, as in assert. It "
-                f"lies outside the project ({folder}), so that builds on other machines would differ: set defines = "
-                "{ NDEBUG = 1 } if it is an assert, or copy the header into the project."
-            )
-
-
 def _narrowed(compiled: Compiled, job: Job) -> Compiled:
-    """Return the result of a job without the kernels that `instances` excludes."""
+    """Return a job's result without the kernels that the setting `instances` excludes."""
     if compiled.cubin is not None:
         raise ConfigError(f"{job.source}: instances cannot leave out kernels of code for a debugger: leave out -G.")
     named = [symbol for symbol in compiled.names.values() if symbol]
@@ -195,7 +182,7 @@ def _narrowed(compiled: Compiled, job: Job) -> Compiled:
 
 
 def _with_machine_code(job: Job, compiled: Compiled, ptx: str) -> Compiled:
-    """Return the result of a job with the cubin assembled from `ptx`, and each kernel's resource use."""
+    """Return a job's result with the cubin assembled from `ptx`, and with each kernel's resource use."""
     if is_whole_program(job):
         with nowhere() if job.lineinfo else nullcontext():
             return with_machine_code(job, compiled, compile_text(assembly_request(job, ptx, os.getcwd())))

@@ -4,10 +4,10 @@ nvJitLink assembles PTX as a part of a program ("ptxas --compile-only"): other p
 follow the full calling convention, and tables in memory are read where the whole program would know their values. Such
 code differs from NVRTC's and nvcc's in instructions and registers.
 
-NVRTC takes no PTX, but copies inline assembly as it is into the PTX that it gives to its assembler. So the text is the
-inline assembly of a function that nothing calls: it ends this function, and begins another one at its end. The
-assembler drops both functions. The machine code is that of NVRTC's own call for a real target, byte for byte if the
-text is the PTX that NVRTC returns.
+NVRTC accepts no PTX, but it copies inline assembly unchanged into the PTX that it passes to its assembler. So the PTX
+text becomes the inline assembly of a function that nothing calls. Its first line closes this function, and its last one
+opens another. The assembler drops both functions. If the text is the PTX that NVRTC returned for a source, the machine
+code is, byte for byte, what NVRTC generates from the source for a real target.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["assembly_request", "check_symbols", "with_machine_code"]
 _FUNCTION = "__cuda_wheel_assembly"
 
 _MODULE_DIRECTIVE = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*\n", re.MULTILINE)
-"""Matches the directives at the start of every PTX text, each of which may occur only once in a text."""
+"""Matches the lines with `.version`, `.target` and `.address_size`: PTX begins with them, and has each only once."""
 
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("?", "\\?"))
 """Character -> its escape in a C++ string literal, in the order of replacement."""
@@ -42,9 +42,10 @@ _OF_THE_SOURCE = re.compile(r"-D|--?(?:define-macro|undefine-macro|pre-include|i
 
 
 def assembly_request(job: Job, ptx: str, folder: str) -> NvrtcRequest:
-    """Return the NVRTC call that assembles the PTX of a whole job without debug information. `folder` is where it runs.
+    """Return the NVRTC call that assembles the PTX of a whole program without debug information. `folder` is the
+    working directory of the call.
 
-    The options are the job's: NVRTC passes some of them on to the assembler.
+    The call has the job's options, because NVRTC passes some of them on to the assembler.
     """
     text = _MODULE_DIRECTIVE.sub("", ptx, count=3)
     for character, escape in _ESCAPES:
@@ -76,7 +77,8 @@ def _without_those_of_the_source(options: Sequence[str]) -> Iterator[str]:
 
 
 def with_machine_code(job: Job, compiled: Compiled, result: NvrtcResult) -> Compiled:
-    """Return a job's result with what NVRTC returned for its `assembly_request`; raise CompileError with its log."""
+    """Return a job's result with the cubin, the resource use and the warnings in `result`, which is NVRTC's result for
+    the job's `assembly_request`. Raises CompileError with the log if it is an error."""
     log = result["log"]
     if result["error"]:
         raise CompileError(error_text(job, log) or result["error"])
@@ -91,9 +93,9 @@ def with_machine_code(job: Job, compiled: Compiled, result: NvrtcResult) -> Comp
 
 
 def check_symbols(job: Job, ptx: str) -> None:
-    """Raise CompileError if the PTX of a whole program needs functions or variables that nothing defines.
+    """Raise CompileError if the PTX of a whole program uses functions or variables that nothing defines.
 
-    The assembler does so too, but a job without machine code does not call it for the whole program.
+    The assembler reports this too, but a job that produces no machine code does not assemble a whole program.
     """
     missing = {symbol: each for symbol, each in undefined(ptx).items() if not symbol.startswith("__nv_")}
     kinds = {symbol: "function" if each.startswith(".func") else "variable" for symbol, each in missing.items()}

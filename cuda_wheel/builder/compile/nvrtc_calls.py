@@ -1,7 +1,8 @@
 """Call NVRTC for one job, and count the calls.
 
-A result says more than NVRTC does: which headers it read, where NVRTC cannot list them; whether the source uses the
-time of the build; and, as errors, the attributes that NVRTC ignored and that change the layout of a type.
+NVRTC's results are completed: with the headers that the source includes, if NVRTC cannot list them; with whether the
+source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`; and with an error for each attribute that NVRTC ignored although
+it changes the layout of a type.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = ["BUDGET", "NvrtcCalls", "may_change_layouts", "remember_duration", "w
 
 
 BUDGET = 48
-"""Maximum number of NVRTC calls for one target before no further strategy is tried."""
+"""Number of NVRTC calls for one job after which no further strategy is tried."""
 
 _COMPILATION_ERROR = "NVRTC_ERROR_COMPILATION"
 
@@ -55,10 +56,10 @@ class NvrtcCalls:
         return self.made >= BUDGET
 
     def compile(self, request: NvrtcRequest, *more_options: str) -> NvrtcResult:
-        """Return the result for a request, with further options.
+        """Return the result for a request with `more_options` added.
 
-        The compilation also writes what `declared_names` reads, if that is probably asked for: it takes a second one
-        otherwise.
+        The compilation also writes the cross-references that `declared_names` reads, if the job will probably need
+        them; otherwise they take a second compilation.
         """
         self.made += 1
         asked: NvrtcRequest = {**request, "options": [*request["options"], *more_options]}
@@ -75,13 +76,14 @@ class NvrtcCalls:
         return with_build_time(self._job, request, result, self._uses_build_time)
 
     def all_errors(self, request: NvrtcRequest, seconds: int) -> NvrtcResult | None:
-        """Return the result for a request with all its errors; None after so many seconds, or if NVRTC crashes."""
+        """Return the result for a request with all its errors, not only the first; None if NVRTC crashes or takes
+        longer than `seconds`."""
         self.made += 1
         whole = compile_apart(request, seconds)
         return None if whole is None else self._with_layouts(request, whole)
 
     def preprocessed(self, request: NvrtcRequest) -> bytes | None:
-        """Return a source's text after its preprocessing, as `nvrtc.preprocessed` does."""
+        """Return the preprocessed text of a request's source; None if NVRTC does not write it."""
         self.made += 1
         return preprocessed(request)
 
@@ -93,9 +95,9 @@ class NvrtcCalls:
         """Return the result with an error for each attribute that NVRTC ignored although it changes the layout of a
         type.
 
-        The text is preprocessed to find them only if the project's texts, or those of libraries other than the
-        toolchain, may contain such an attribute. Other errors, such as a failed static assertion about a size, may be
-        consequences.
+        The preprocessed text is searched for such attributes, if the project's texts or those of libraries other than
+        the toolchain may contain one. The new errors precede NVRTC's own, which may be consequences, such as a failed
+        static assertion about a size.
         """
         if result["error"] not in ("", _COMPILATION_ERROR) or not may_change_layouts(self._job, request, result):
             return result
@@ -141,8 +143,8 @@ _LESS_ALIGNED = "alignment cannot be set to less than the default alignment"
 
 
 _names_at_once: dict[tuple[str, int], bool] = {}
-"""Source name and hash of the source text -> whether the source's last job asked for the names that files declare and
-took less than `_LONG`."""
+"""(source path, hash of the source text) -> whether the last job of this source needed the names that its files declare
+and took less than `_LONG`."""
 
 _LONG = 10.0
 """Duration of a compilation, in seconds, above which declared names come from a second call (`cross_references`)
@@ -151,13 +153,13 @@ s against 10 s."""
 
 
 def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
-    """Remember how long a job's source took, and whether the names that its files declare were asked for."""
+    """Remember how many seconds a job's source took, and whether the names that its files declare were needed."""
     _names_at_once[job.source, hash(job.text)] = asked_for_names and seconds < _LONG
 
 
 def _writes_names(job: Job) -> bool:
-    """Return whether to write declared names during the compilation: whether the job will probably ask for them, and
-    this is probably faster than a second call. The choice affects only time."""
+    """Return whether a job's compilation should also write cross-references, because the job will probably need the
+    names that its files declare, and a second call would probably take longer. The choice affects only time."""
     known = _names_at_once.get((job.source, hash(job.text)))  # for another target
     if known is not None:
         return known
@@ -166,7 +168,8 @@ def _writes_names(job: Job) -> bool:
 
 
 def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
-    """Return a result whose headers come from a scan of the source if NVRTC did not list them."""
+    """Return a result with the list of the headers that NVRTC read. If NVRTC cannot list them, a scan of the source
+    finds them; the list is None if the scan is uncertain. An error is returned unchanged."""
     if result["error"] or result["headers"] is not None:
         return result
     in_memory = {f"--pre-include={name}" for name in request["headers"]}
@@ -178,9 +181,11 @@ def with_headers(request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
 def with_build_time(
     job: Job, request: NvrtcRequest, result: NvrtcResult, ask: Callable[[NvrtcRequest], bool]
 ) -> NvrtcResult:
-    """Return a result that says whether the source uses the time of the build.
+    """Return a result with `uses_build_time` set: whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`. An
+    error is returned unchanged.
 
-    `ask` calls `device_variables.uses_build_time`, which is slow, so it is called only if the project's texts allow it.
+    `ask` calls `device_variables.uses_build_time`. That is slow, so it is called only if the project's texts or options
+    may use such a macro.
     """
     if result["error"]:
         return result
@@ -191,7 +196,8 @@ def with_build_time(
 
 
 def may_change_layouts(job: Job, request: NvrtcRequest, result: NvrtcResult) -> bool:
-    """Return whether a text that a request reads may have an attribute that changes a layout where NVRTC differs."""
+    """Return whether a text that a compilation reads may have an attribute that changes the layout of a type and that
+    NVRTC ignores. Headers of the toolchain are not searched."""
     if result["error"]:  # NVRTC does not list the headers
         searched = (*option_folders(job.options), *job.include_dirs)
         texts, headers = some_project_texts(request["text"], job.source, job.root, searched), []

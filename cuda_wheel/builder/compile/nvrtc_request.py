@@ -30,12 +30,14 @@ half of the time to compile a source that uses CUB. The images do not depend on 
 cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
-"""Front-end option. This package passes it as the argument after `-Xcudafe`; a project writes `-Xcudafe=OPTION`."""
+"""Option of NVRTC's front end that lets device code call `constexpr` host functions. This package passes it as the
+argument after `-Xcudafe`; in a project's options it is `-Xcudafe=--relaxed_constexpr`."""
 
 
 _COMMAND_LINE = "cuda_wheel_detail/command_line.h"
-"""In-memory header that is included before each source. It contains what nvcc's command line passes to the preprocessor
-and NVRTC's options cannot: macros that options define precede NVRTC's own headers, which define some of them again."""
+"""Name of a header in memory that is included before each source. It defines and undefines macros as nvcc's command
+line does. NVRTC's options cannot do that: NVRTC's own headers, which come after the options, define some macros
+again."""
 
 
 def _command_line(job: Job, undefined: Iterable[str]) -> bytes:
@@ -55,8 +57,8 @@ def _predefined_macros() -> bytes:
 
 
 def is_whole_program(job: Job) -> bool:
-    """Return whether a job's machine code is a whole CUDA C++ program, which NVRTC assembles; nvJitLink assembles
-    the rest."""
+    """Return whether a job produces the machine code of a whole CUDA C++ program, which NVRTC assembles. nvJitLink
+    assembles all other machine code."""
     return job.cubin and job.kind == "cuda" and job.form == "whole" and not (_is_debug(job) and job.lineinfo)
 
 
@@ -75,7 +77,7 @@ def _is_debug(job: Job) -> bool:
 
 
 def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
-    """Return the NVRTC call that compiles a job's source as it is.
+    """Return the NVRTC call that compiles a job's source with its text unchanged.
 
     Without `relaxed_constexpr`, device code cannot call `constexpr` host functions; see `host_code`.
     """
@@ -106,8 +108,8 @@ def nvrtc_request(job: Job, relaxed_constexpr: bool = True) -> NvrtcRequest:
 
 
 def in_memory(job: Job, headers: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return a job's headers in memory: these, the macros before its source, and empty ones for those that it may
-    lack."""
+    """Return name -> content of the headers that a job's compilation finds in memory: `headers`, the header with
+    macros (`_COMMAND_LINE`), and an empty one for each of the job's `absent_headers`."""
     _, undefined = split_undefinitions(job.options)
     return {_COMMAND_LINE: _command_line(job, undefined), **headers, **dict.fromkeys(job.absent_headers, b"")}
 

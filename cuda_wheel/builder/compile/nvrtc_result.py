@@ -27,23 +27,25 @@ __all__ = ["NvrtcOutcome", "read_nvrtc_result"]
 
 @dataclass(frozen=True)
 class NvrtcOutcome:
-    """NVRTC's last result for a job, the request that it answers, and what to report of it.
-
-    If the result is an error, `is_reported` says which diagnostics to report: an error that host code causes is
-    reported only if nothing else stops the compilation.
-    """
+    """NVRTC's last result for a job, the request for it, and what to report."""
 
     result: NvrtcResult
     request: NvrtcRequest
     left_out: tuple[LeftOutCode, ...] = ()
+    """Host code that is missing from the request's text, each piece reported as a warning."""
     notes: tuple[str, ...] = ()
+    """Lines to append to the error; not empty only for an error."""
     unnamed_instances: tuple[str, ...] = ()
-    """Name expressions of instances to add to `instantiate`; see CompileError."""
+    """Name expressions that the module's `instantiate` must list before the host code that uses them can be left
+    out."""
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
+    """Function that returns whether to report a diagnostic of an error. An error that host code causes is reported only
+    if nothing else stops the compilation."""
 
 
 def read_nvrtc_result(job: Job, outcome: NvrtcOutcome) -> Compiled:
-    """Return a job's result, with the PTX as NVRTC generated it; raises CompileError, or ConfigError for an option."""
+    """Return a job's result, with the PTX as NVRTC generated it. Raises CompileError for an error in the source, and
+    ConfigError for an option that NVRTC rejects."""
     result, log = outcome.result, outcome.result["log"]
     if result["error"] == INVALID_OPTION:
         raise _invalid_option(job, log)

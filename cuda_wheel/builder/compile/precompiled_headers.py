@@ -1,15 +1,14 @@
-"""Find jobs whose sources begin with the same directives, so that the headers included there can be compiled once.
+"""Precompile the headers of sources that begin with the same includes, once in each worker process.
 
-The preamble of a source is its beginning: comments and directives, up to the first other token.
-
-Compile sources that begin with the same includes, with these headers precompiled. Runs in workers only.
+The preamble of a source is its beginning: comments and directives, up to the first other token. Jobs with equal options
+form a group if their preambles begin with the same directives.
 
 NVRTC uses precompiled headers only in the process that made them, and only with the same options. It checks that a
 source begins with the text that was precompiled, and its log says whether it used the file that it was given. If
 anything fails, the source is compiled without precompiled headers, and this process precompiles nothing more.
 
-The parent finds the groups of jobs (`preamble.find_header_groups`), the worker pool sends a `Precompilation` with each
-call (`call_with_precompilation`), and `compile_text` decides whether to use it.
+The parent process finds the groups (`find_header_groups`), the worker pool sends a `Precompilation` with each call
+(`call_with_precompilation`), and in the worker `NvrtcCalls.compile` passes it to `PrecompiledHeaders.compile`.
 """
 
 from __future__ import annotations
@@ -71,18 +70,19 @@ it, and saves at least two thirds of each later compilation."""
 
 
 class HeaderGroup(NamedTuple):
-    """Jobs that can share precompiled headers, as one of them sees it."""
+    """A group of jobs that can share precompiled headers, with the text of one of these jobs."""
 
     key: str
-    """Group identifier."""
+    """Group identifier, equal for all jobs of the group."""
     text: bytes
-    """Text of this job's source up to the last common include. In other jobs of the group, comments and white space may
+    """Text of the job's source up to the last common include. In other jobs of the group, comments and white space may
     differ."""
     jobs: int
+    """Number of jobs in the group."""
 
 
 class Precompilation(NamedTuple):
-    """What a call may precompile, or use precompiled."""
+    """The precompiled headers that a worker's call may use, and may make."""
 
     group: HeaderGroup
     jobs: int
@@ -95,7 +95,7 @@ _current: ContextVar[Precompilation | None] = ContextVar("precompilation", defau
 
 
 def current_precompilation() -> Precompilation | None:
-    """Return what the current call may precompile."""
+    """Return the Precompilation of the worker's current call; None if the call may use no precompiled headers."""
     return _current.get()
 
 
@@ -109,8 +109,8 @@ def _allowing(precompilation: Precompilation) -> Iterator[None]:
 
 
 def call_with_precompilation(call: tuple[Precompilation, Callable[[Any], T], Any]) -> T:
-    """Return `function(argument)`, with precompiled headers for the sources that it compiles by
-    `precompiled_headers`."""
+    """Return `function(argument)` for a call (precompilation, function, argument). While the function runs,
+    `current_precompilation` returns the precompilation."""
     precompilation, function, argument = call
     with _allowing(precompilation):
         return function(argument)
@@ -123,7 +123,7 @@ def precompiled_headers() -> PrecompiledHeaders:
 
 
 class _HeaderFile(NamedTuple):
-    """A file of precompiled headers. It has no name any more, so it disappears with this process."""
+    """An open file of precompiled headers. Its name is already deleted, so that it disappears with this process."""
 
     key: tuple[object, ...]
     """Properties of a request that must be equal for the precompiled headers to be used."""
@@ -139,7 +139,7 @@ class _HeaderFile(NamedTuple):
 class PrecompiledHeaders:
     """The precompiled headers of a process.
 
-    They are one file at a time: CUB's headers take 120 MB of disk, and more if a source makes CCCL unroll more (see
+    Only one file exists at a time: CUB's headers take 120 MB of disk, and more if a source makes CCCL unroll more (see
     `nvrtc_request`).
     """
 
@@ -154,9 +154,9 @@ class PrecompiledHeaders:
         return self._file is None
 
     def compile(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult:
-        """Return NVRTC's answer, with precompiled headers where that is possible and worthwhile.
+        """Return NVRTC's result, compiled with precompiled headers if that is possible and worthwhile.
 
-        The answer is the same as without them.
+        The result is the same as without them.
         """
         answer = self._try(request, precompilation)
         if answer is not None and not answer["error"]:
@@ -193,7 +193,8 @@ class PrecompiledHeaders:
             self._file = None
 
     def _file_for(self, request: NvrtcRequest, precompilation: Precompilation) -> _HeaderFile | None:
-        """Return the precompiled headers for a source, after making them if that is worthwhile; else None."""
+        """Return the file of precompiled headers for a source. If there is none, make it if that is worthwhile, else
+        return None."""
         group, jobs, folder = precompilation
         # The seed is the name of the source. It affects only what comes after the headers.
         options = tuple(option for option in request["options"] if not option.startswith("--frandom-seed="))
@@ -231,7 +232,8 @@ _PATH = "--include-path="
 
 
 def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[object, ...]) -> _HeaderFile | None:
-    """Precompile the headers that a text includes; return None if that fails or would change a later result."""
+    """Precompile the headers that a text includes. Return None if that fails, or if a later result with them may differ
+    from the result without."""
     if not _reserve_memory(request["library"]):
         return None
     path = os.path.join(folder, "headers.pch")
@@ -287,9 +289,11 @@ _LEAN = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda|cuda_runtime(?:_ap
 
 
 def precompiles(request: NvrtcRequest) -> bool:
-    """Return whether precompiling the headers of a request's group is worthwhile for those of libraries alone.
+    """Return whether the library headers that a request's group includes are worth precompiling; False if the current
+    call may use no precompiled headers.
 
-    All sources of a group must then read the same stand-ins, the used parts and the others.
+    If True, the request must keep all parts of the stand-in headers, because all sources of a group must read the same
+    text.
     """
     precompilation = _current.get()
     if precompilation is None:
@@ -322,7 +326,8 @@ PRECOMPILED_HEADERS = "CUDA_WHEEL_PRECOMPILED_HEADERS"
 
 
 def may_precompile() -> bool:
-    """Return whether the environment allows precompiled headers. Raises ConfigError if the variable is invalid."""
+    """Return whether the environment variable CUDA_WHEEL_PRECOMPILED_HEADERS allows precompiled headers: "auto", the
+    default, does, and "off" does not. Raises ConfigError for any other value."""
     setting = os.environ.get(PRECOMPILED_HEADERS) or "auto"
     if setting not in ("auto", "off"):
         raise ConfigError(f'the environment variable {PRECOMPILED_HEADERS} must be "auto" or "off", not {setting!r}.')
@@ -336,10 +341,10 @@ _STRING_OR_COMMENT = re.compile(rb'("(?:\\.|[^"\\\n])*"?)|' + _COMMENT, re.DOTAL
 
 
 def preamble_prefixes(text: bytes) -> list[tuple[str, int]]:
-    """Return the prefixes of a source's preamble that end with a complete include, the shortest first.
+    """Return the prefixes of a source's preamble that end with an include, the shortest first: for each, a hash of its
+    directives without comments and white space, and its length in bytes.
 
-    Each is a hash of its directives, without comments and white space, and its length in bytes. None ends inside an
-    `#if`: it ends after the last `#endif` instead.
+    For an include inside an `#if`, the prefix ends after the outermost `#endif`.
     """
     prefixes = []
     digest = sha256()
@@ -363,9 +368,10 @@ def _match_end(pattern: re.Pattern[bytes], text: bytes, at: int) -> int:
 
 
 def find_header_groups(jobs: Iterable[Job]) -> dict[Job, HeaderGroup]:
-    """Return the group of each job that has one: at least MIN_JOBS jobs with equal options and a common preamble.
+    """Return job -> its group: at least MIN_JOBS jobs with equal options and a common beginning of their preambles.
 
-    Of the prefixes of a source's preamble, its group has the one with the largest product of jobs and includes.
+    A job without such a group is omitted. If a job shares several prefixes of its preamble with others, its group is
+    the one with the largest product of jobs and includes.
     """
     prefixes_of = cache(preamble_prefixes)  # the jobs of one source share its text
     prefix_of = cache(lambda text, end: text[:end])
@@ -389,8 +395,7 @@ def _is_candidate(job: Job) -> bool:
 
 
 def _hash_of_settings(job: Job) -> str:
-    """Return a hash of everything except the source that must be equal for NVRTC to use the same precompiled
-    headers."""
+    """Return a hash of the job's settings. Two jobs can share precompiled headers only if their hashes are equal."""
     preamble = looks_like_host_code(job.text)
     settings = (job.library, job.root, job.arch, job.cubin, job.options, job.include_dirs, job.lineinfo, job.form)
     return sha256(

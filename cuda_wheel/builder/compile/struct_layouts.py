@@ -1,17 +1,15 @@
 """Read the names, types and struct fields of kernels' parameters from debugging information.
 
-NVRTC's front end writes it, which knows what no reader of texts does: macros, templates, base classes and padding.
-What NumPy cannot express, such as bit-fields, leaves a struct without fields.
-
-Read the debugging information (DWARF 2) that NVRTC writes into PTX: a tree of entries, such as types and functions.
+NVRTC's front end writes this information into PTX (DWARF 2): a tree of entries, such as types and functions. It
+includes what no reader of source text knows: the effect of macros, templates, base classes and padding. A struct with a
+part that NumPy cannot express, such as a bit-field, is recorded without fields.
 
 Source: the DWARF Debugging Information Format, version 2.0.0, section 7.
 
-Ask NVRTC for the fields of the structs that kernels take, and for types that no symbol contains.
-
-The compiler writes them into debugging information, so this is a second compilation of the source. Only sources whose
-kernels need it pay for that, and only for the module's first architecture if no text depends on the architecture. A job
-and the files that it reads decide whether it is asked, so that neither caches nor the schedule change a manifest.
+Debugging information takes a second compilation of the source. It is made only if a kernel takes a struct, or a type
+that neither its symbol nor the source text shows; and only for the module's first architecture, if no text depends on
+the architecture. A job and the files that it reads alone decide this, so that neither caches nor the schedule change a
+manifest.
 """
 
 from __future__ import annotations
@@ -44,7 +42,8 @@ _SECTION = re.compile(r"^[ \t]*\.section[ \t]+(\.debug_\w+)\s*\{([^}]*)\}", re.M
 _DATA = re.compile(
     r"^((?:[ \t]*\.b8[ \t]+\d+(?:,[ \t]*\d+)*[ \t]*\n)+)|^[ \t]*\.b(8|16|32|64)[ \t]+(.+)$", re.MULTILINE
 )
-"""Matches consecutive `.b8` lines, the most frequent data, or one other line of data."""
+"""Matches either consecutive `.b8` lines, which are most of the data (group 1), or one other line of data: its number
+of bits (group 2) and its values (group 3)."""
 
 _NUMBER = re.compile(r"-?(?:\d+|0[xX][0-9a-fA-F]+)")
 
@@ -57,7 +56,8 @@ _FIXED_SIZES = {0x0B: 1, 0x0C: 1, 0x11: 1, 0x05: 2, 0x12: 2, 0x06: 4, 0x13: 4, 0
 
 @dataclass
 class DebugEntry:
-    """An entry: its tag, its attributes by number (integers, strings, or the bytes of a block) and its children."""
+    """A DWARF entry: its tag, attribute number -> value (an integer, a string, or the bytes of a block), and its
+    children."""
 
     tag: int
     attributes: dict[int, int | str | bytes]
@@ -65,9 +65,10 @@ class DebugEntry:
 
 
 def debug_entries(ptx: str) -> dict[int, DebugEntry] | None:
-    """Return the entries in the debugging information of PTX by their offset, which references name, in order.
+    """Return byte offset -> entry, in order, of the debugging information in PTX. Entries refer to each other by
+    offset.
 
-    None if the text has no such information, or another version of it.
+    None if the text has no debugging information, or none of DWARF 2.
     """
     sections = {match[1]: match[2] for match in _SECTION.finditer(ptx)}
     try:
@@ -96,7 +97,7 @@ def _content(text: str) -> bytes:
 
 
 _Abbreviation = tuple[int, bool, list[tuple[int, int]]]
-"""Tag, whether an entry has children, and the (number, form) of each attribute."""
+"""Layout of a kind of entry: its tag, whether it has children, and (number, form) of each attribute."""
 
 
 def _abbreviations(content: bytes) -> dict[int, _Abbreviation]:
@@ -128,7 +129,7 @@ def _entries(content: bytes, abbreviations: dict[int, _Abbreviation]) -> dict[in
 
 
 class _FormReader:
-    """Reads the values of DWARF's forms from bytes."""
+    """Reads attribute values from bytes, in DWARF's encodings, which are called forms."""
 
     def __init__(self, content: bytes, at: int = 0) -> None:
         self.at = at
@@ -154,7 +155,7 @@ class _FormReader:
                 return
 
     def value(self, form: int) -> int | str | bytes:
-        """Return an attribute's value; raises KeyError for an unknown form."""
+        """Read the value of an attribute of this form; raises KeyError for an unknown form."""
         if form == 0x08:  # a string
             end = self._content.index(b"\0", self.at)
             text = self._content[self.at : end].decode(errors="replace")
@@ -196,7 +197,7 @@ _TABLE_MEMBER = "__v"
 
 
 def declared_parameters(ptx: str) -> dict[str, tuple[Declared, ...]]:
-    """Return the parameters of each function in PTX with debugging information, by symbol."""
+    """Return symbol -> declared parameters, for each function in PTX with debugging information."""
     entries = debug_entries(ptx) or {}
     types = _Types(entries)
     found: dict[str, tuple[Declared, ...]] = {}
@@ -209,11 +210,11 @@ def declared_parameters(ptx: str) -> dict[str, tuple[Declared, ...]]:
 
 
 class _NoFieldsError(Exception):
-    """A struct has a part that no field describes."""
+    """A struct has a part, such as a bit-field, that no NumPy field can describe."""
 
 
 class _Types:
-    """The types among the entries of one text."""
+    """Converts the types in one PTX text's debugging information to C++ spellings and struct fields."""
 
     def __init__(self, entries: Mapping[int, DebugEntry]) -> None:
         self._entries = entries
@@ -237,7 +238,8 @@ class _Types:
     # --- C++ types ----------------------------------------------------------------------------------
 
     def _spelling(self, entry: DebugEntry) -> str:
-        """Return a parameter's C++ type as demangled symbols spell it; "" for a type whose spelling differs there."""
+        """Return a parameter's C++ type as demangled symbols spell it ("const float*"); "" if that is unknown, as for a
+        reference."""
         type_ = self._unqualified(self._type_of(entry))
         stars = []
         while type_ is not None and type_.tag == _POINTER:
@@ -262,7 +264,8 @@ class _Types:
     # --- structs ------------------------------------------------------------------------------------
 
     def _struct(self, entry: DebugEntry) -> Struct | None:
-        """Return a struct with its fields; None if it has none, or if fields cannot describe all of it."""
+        """Return the struct that an entry describes; None if it has no fields, or if NumPy fields cannot describe all
+        of it."""
         if id(entry) not in self._structs:
             size = entry.attributes.get(_SIZE)
             try:
@@ -306,7 +309,7 @@ class _Types:
         return name, type_
 
     def _size(self, type_: DebugEntry | None) -> int:
-        """Return the size of a type in bytes; 1 if it is unknown."""
+        """Return the size of a type in bytes; 1 for an unknown size."""
         size = type_.attributes.get(_SIZE) if type_ is not None else None
         if type_ is not None and type_.tag == _ARRAY:
             return prod(map(_count, type_.children)) * self._size(self._unqualified(self._type_of(type_)))
@@ -387,8 +390,8 @@ def _count(entry: DebugEntry) -> int:
 
 
 _LARGEST = 1 << 18
-"""Maximum size in bytes of the PTX of a source for which the compiler writes debugging information: for hundreds of
-instances, writing and reading it takes many seconds."""
+"""Maximum size in bytes of a source's PTX for which debugging information is made: for hundreds of template instances,
+writing and reading it takes many seconds."""
 
 _NAMES_TARGET = re.compile(rb"(?<![A-Z])ARCH|(?<!\w)_?NV_|nv::target|nv/target|arch_id|arch_traits|_CG_HAS_")
 """Matches the names of all macros and functions that make a text depend on the architecture, such as
@@ -399,7 +402,8 @@ _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
     r"-arch=|--ptxas-options|-Xptxas|-G$|--device-debug$"
 )
-"""Matches NVRTC options that decide what the compiler writes."""
+"""Matches NVRTC options that choose the target or the output; the compilation for debugging information replaces
+them."""
 
 
 def with_parameters(
@@ -408,10 +412,11 @@ def with_parameters(
     compiled: Compiled,
     compile_: Callable[[NvrtcRequest], NvrtcResult | None] = compile_apart,
 ) -> Compiled:
-    """Return a job's result with the declared parameters of its kernels, if these have structs or unknown types.
+    """Return a job's result with the declared parameters of its kernels, if a kernel has a struct or an unknown type
+    among them; else the result unchanged.
 
     `request` is the call that compiled the source; `compile_` calls NVRTC in a process that compiles nothing
-    afterwards. A kernel without an answer has ().
+    afterwards. A kernel that the debugging information does not describe gets ().
     """
     if not (job.describes or _may_depend_on_target(job, compiled)) or not _needs_fields(job, compiled):
         return compiled

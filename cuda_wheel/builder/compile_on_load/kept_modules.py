@@ -33,7 +33,7 @@ __all__ = ["Opened", "Work", "kept_module"]
 
 
 FORMAT = "6"
-"""Version of the entries' layout, which is part of every cache key."""
+"""Version of the layout of cache entries; part of every cache key."""
 
 States = dict[str, str | None]
 """Absolute path of a file -> identifier of its content; None for a missing file."""
@@ -44,23 +44,25 @@ Opened = tuple[Path, "Config", "SourceModule"]
 
 @dataclass(frozen=True)
 class Work:
-    """A module to compile, and what decides the result besides the toolchain, the GPU and the files that are read."""
+    """A module to compile, with what its cache entry depends on besides the toolchain, the GPU and the files read."""
 
     identity: str
-    """Identifier of all that is compiled, as one string."""
+    """String that identifies the module, its settings and its folder or sources; part of the cache key."""
     edited: tuple[str, ...]
-    """Absolute paths of folders with files that people edit. A file there is identified by its content, and any other
-    by its size and times."""
+    """Absolute paths of folders whose files people edit. The cache identifies a file in them by its content, and any
+    other file by its size and times of change."""
     opened: Callable[[], AbstractContextManager[Opened]]
     """Function that returns a context in which the files are available for compilation."""
     is_temporary: bool = False
-    """Whether `opened` writes the files into a new folder; then `identity` has their content."""
+    """Whether `opened` writes the files into a temporary folder. Then `identity` must include their content, because
+    the cache entry does not depend on files in that folder."""
 
 
 def kept_module(work: Work, ask_capability: Callable[[], Version | None]) -> tuple[bytes, bytes]:
-    """Return the manifest and fatbin of a module, compiled for the compute capability of the GPU in use.
+    """Return the manifest and fatbin of a module, from the user's cache or compiled for the GPU in use.
 
-    `ask_capability` returns that; None without a GPU. Raises ConfigError, ToolchainError or CompileError.
+    `ask_capability` returns the GPU's compute capability; None without a GPU. Raises ConfigError, ToolchainError or
+    CompileError.
     """
     cache, environment = Cache(), toolchain_environment()
     results: DependencyCache[States] = DependencyCache(cache, dict)
@@ -99,8 +101,8 @@ def _compile(
     environment: str,
     ask_capability: Callable[[], Version | None],
 ) -> tuple[BuiltModule, list[str] | None, Version | None]:
-    """Return the compiled module, the paths of the files that decide it (None if unknown), and the GPU's compute
-    capability."""
+    """Return the compiled module, the paths of the files that it depends on (None if unknown), and the GPU's compute
+    capability (None without a GPU)."""
     # Imported only when something must be compiled: this takes longer than loading a cached module.
     from cuda_wheel.builder.workers.worker import Worker
 
@@ -125,13 +127,13 @@ def _compile(
 
 
 def _machine(capability: Version | None) -> str:
-    """Return what decides the target of a compilation: the GPU's compute capability, or without a GPU the environment
-    variable that replaces the project's architectures."""
+    """Return the part of a cache key that identifies the target: the GPU's compute capability, or without a GPU the
+    value of CUDAARCHS, which replaces the project's architectures."""
     return f"no GPU, {os.environ.get(VARIABLE)!r}" if capability is None else repr(capability)
 
 
 def _parse(entry: bytes) -> tuple[bytes, bytes]:
-    """Return the manifest and the fatbin in a cache entry."""
+    """Return the manifest and the fatbin in a cache entry. Raises ImageError if the manifest is not valid."""
     size = 8 + int.from_bytes(entry[:8], "big")
     manifest, fatbin = entry[8:size], entry[size:]
     all_manifests(manifest, "the cache")
@@ -139,8 +141,8 @@ def _parse(entry: bytes) -> tuple[bytes, bytes]:
 
 
 def _states(paths: Iterable[str], edited: tuple[str, ...]) -> States:
-    """Return the state of each file: its SHA-256 in a folder that people edit; its size and times of change
-    elsewhere."""
+    """Return path -> state of the file: its SHA-256 in the folders `edited`, else its size and times of change; None
+    for a missing file."""
     inside = tuple(f"{folder}{os.sep}" for folder in edited)
     return {path: _hash(path) if path.startswith(inside) else _size_and_times(path) for path in sorted(set(paths))}
 

@@ -42,10 +42,11 @@ __all__ = ["compile_for_gpu"]
 def compile_for_gpu(
     root: Path, config: Config, module: SourceModule, toolchain: Toolchain, capability: Version | None, worker: Worker
 ) -> tuple[BuiltModule, list[str] | None]:
-    """Return the module, compiled for a compute capability, and the absolute paths that decide the result.
+    """Return the module, compiled for a compute capability, and the absolute paths of the files that it depends on.
 
-    Without a GPU, the capability is None, and the module is compiled for the newest target of a build of the project.
-    None for the paths if the compiler cannot list them. Raises ConfigError or CompileError.
+    With None for `capability`, on a machine without a GPU, the module is compiled for the newest target that a build of
+    the project has. The paths are None if the compiler cannot list them, or if the result depends on the time of the
+    build. Raises ConfigError or CompileError.
     """
     nvvm = worker.call(find_nvvm, toolchain, config.timeout) if needs_nvvm([module]) else None
     plan = _plan(config, module, root, toolchain, capability, nvvm)
@@ -62,8 +63,8 @@ def compile_for_gpu(
 def _deciding_paths(
     jobs: Sequence[Job], built: BuiltModule, toolchain: Toolchain, nvvm: Nvvm | None
 ) -> list[str] | None:
-    """Return the absolute paths of the files that decide a module, some of which may not exist; None if they are
-    unknown, or if the time of the build affects the module."""
+    """Return the absolute paths of the files that a module depends on. A missing file is among them if the compiler
+    would read it. None if the files are unknown, or if the module depends on the time of the build."""
     if built.headers is None or built.uses_build_time:
         return None
     paths = [*built.headers, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
@@ -78,9 +79,9 @@ def _deciding_paths(
 def _compile_cubin(
     module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float
 ) -> BuiltModule | None:
-    """Return a module that is a single cubin without a fatbin, for which NVRTC is enough.
+    """Compile a module with calls of NVRTC alone; return it as a single cubin without a fatbin.
 
-    None if the source may need several compilations, as for host code, missing headers or struct layouts.
+    None if the source may need the strategies of a build, as for host code, missing headers or ignored attributes.
     """
     if job.host_code == "reject" or job.missing_headers:
         return None
@@ -148,7 +149,8 @@ def _plan(
 
 
 def _without_gpu(config: Config, module: SourceModule) -> Architectures:
-    """Return the architectures that a build of the module uses on a machine without a GPU; "default" for "native"."""
+    """Return the architectures of a build of the module on a machine without a GPU: without "native", and "default" if
+    no other entry is left."""
     own, override = module.settings.architectures, os.environ.get(VARIABLE, "").strip()
     if override:
         own = override_project(own, override) if own == config.architectures else override_module(own, override)

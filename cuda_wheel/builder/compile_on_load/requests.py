@@ -1,7 +1,7 @@
-"""Compile for the GPU in use what the loader asks for and no wheel has; the results are cached.
+"""Compile modules for the GPU in use that the loader needs and no wheel contains; the results are cached.
 
-That is a module of a source tree, as in an editable install; a variant or instance, from the sources that a wheel
-carries; or a text, as a module of one source.
+Such a module comes from a source tree, as in an editable install; or it is a variant or template instance of a module
+whose sources a wheel contains; or it is compiled from one CUDA C++ text.
 """
 
 from __future__ import annotations
@@ -38,13 +38,16 @@ def compile_on_load(
     macros: Mapping[str, Any] = {},
     instance: str | None = None,
 ) -> tuple[bytes, bytes] | None:
-    """Return the manifest and fatbin of the module `name`, compiled for the compute capability of the GPU in use.
+    """Return the manifest and fatbin of the module `name` of a source tree, compiled for the GPU in use.
 
-    `ask_capability` returns that; None where there is no GPU. `folders` are those of the module's package; `macros`
-    those of the variant to compile, of a module with variants; `instance` is the name expression of a template instance
-    that the module lacks and allows with `specialize`. None, without calling `ask_capability`, if no project above them
-    has a source for the module. Raises ConfigError, ToolchainError or CompileError; UnknownVariantError for other
-    macros than those of a variant, unless the module allows them with `specialize`.
+    `folders` are those of the module's package. None, without a call of `ask_capability`, if no project in or above
+    them has a source for the module. `ask_capability` returns the GPU's compute capability; None without a GPU.
+
+    `macros` are macro -> value of the variant to compile, for a module with variants. `instance` is the name expression
+    of a further template instance to compile, which the module must allow with `specialize`.
+
+    Raises ConfigError, ToolchainError or CompileError. Raises UnknownVariantError if no variant has these macros,
+    unless the module allows other values with `specialize`.
     """
     found = find_source(name, folders)
     if found is None:
@@ -60,7 +63,10 @@ def compile_on_load(
 
 
 def _variant(module: SourceModule, macros: Mapping[str, Any]) -> SourceModule:
-    """Return the variant of a module with exactly these macros; for a module without variants, the module itself."""
+    """Return the variant of a module with exactly these macros; for a module without variants, the module itself.
+
+    Raises UnknownVariantError if there is no such variant and `specialize` does not allow other values.
+    """
     if not module.settings.variants and not macros:
         return module
     wanted = same_macros(macros)
@@ -81,10 +87,10 @@ def compile_text(
     include_dirs: tuple[str, ...],
     ask_capability: Callable[[], Version],
 ) -> tuple[bytes, bytes]:
-    """Return the manifest and fatbin of a text in CUDA C++, compiled for the compute capability of the GPU in use.
+    """Return the manifest and fatbin of a CUDA C++ text, compiled for the GPU in use as a module called `name`.
 
-    `table` has keys of a module's table; `include_dirs` are absolute paths. Raises ConfigError, ToolchainError or
-    CompileError.
+    `table` has keys and values as in a module's table of pyproject.toml; `include_dirs` are absolute paths;
+    `ask_capability` returns the GPU's compute capability. Raises ConfigError, ToolchainError or CompileError.
     """
     options = table.get("options", ())
     # There is no project for relative folders among the options to start from.
@@ -124,10 +130,12 @@ def _compiled(
 def specialize(
     carried: bytes, macros: Mapping[str, Any], instance: str | None, ask_capability: Callable[[], Version]
 ) -> tuple[bytes, bytes]:
-    """Return the manifest and fatbin of a module, compiled for the compute capability of the GPU in use.
+    """Return the manifest and fatbin of a variant or template instance that a wheel lacks, compiled for the GPU in use.
 
-    `carried` are its sources, `macros` those of the variant, and `instance` is the name expression of the template
-    instance to compile; None for those that the build compiles. Raises ConfigError, ToolchainError or CompileError.
+    `carried` is the content of the wheel's file with the module's sources, as `wheel.outputs.unpack_sources` reads it.
+    `macros` are those of the variant. `instance` is the name expression of the template instance to compile, None for
+    the instances that the build compiles. `ask_capability` returns the GPU's compute capability. Raises ConfigError,
+    ToolchainError or CompileError.
     """
 
     @contextmanager

@@ -17,7 +17,7 @@ _PREFIXED = re.compile(r"(?P<prefix>sm|compute)_(?P<number>\d{2,3})(?P<suffix>[a
 _DOTTED = re.compile(r"(?P<major>\d{1,2})\.(?P<minor>\d)(?P<suffix>[af]?)(?P<ptx>\+PTX)?", re.IGNORECASE)
 
 DEFAULT = "default"
-"""Word in `architectures` that a project without architectures gets."""
+"""Value of `architectures` in a project that does not set it."""
 
 _DEFAULT_REAL = (75, 80, 90, 100, 120)
 """First architecture of each major generation since 7.5, compiled to machine code; without 11.0 (Jetson), which CUDA 12
@@ -75,7 +75,8 @@ def settle(
 
 
 def named_targets(entries: Iterable[str], where: str) -> set[Target]:
-    """Return the targets that entries name one by one; those of words such as "all" are not among them.
+    """Return the targets of entries that name one architecture each, such as "80-real"; words such as "all" are
+    skipped.
 
     Raises ConfigError for an unknown spelling.
     """

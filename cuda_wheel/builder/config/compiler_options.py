@@ -1,8 +1,8 @@
-"""Read the compiler options in `options`: those of NVRTC, and those of nvcc that people paste.
+"""Read the compiler options in the setting `options`: those of NVRTC, and those copied from nvcc's command line.
 
-NVRTC gets what it knows. What a key of `[tool.cuda-wheel]` sets becomes that key. What only the host compiler, the
-linker or a run of nvcc needs is ignored, with a message. What would change the result unseen is an error. The table
-`compiler_options` says which is which.
+Options of NVRTC are passed on. An option for which `[tool.cuda-wheel]` has a key, such as `-lineinfo`, sets that key.
+An option that only affects host code, the linker or the run of nvcc is ignored, with a message. An option that would
+change the images unnoticed is an error. The data file `tables/compiler_options` lists the options of each kind.
 
 `read_options` reads a list of options; `macro_options` and its neighbours read the macros in NVRTC's arguments.
 """
@@ -60,28 +60,30 @@ _TABLE = read_table(
 
 
 def _by_option(rows: str, options: str, value: str = "reason") -> dict[str, Any]:
-    """Return option -> value, from table rows that each list several options."""
+    """Return option -> the row's field `value`, for all options that a row of the table lists in its field
+    `options`."""
     return {option: row[value] for row in _TABLE[rows] for option in row.get(options, ())}
 
 
 VALUE: tuple[str, ...] = _TABLE["value"]
-"""NVRTC options that may take the next argument as their value. Options that no table lists are passed to NVRTC
-unchanged."""
+"""NVRTC options, without dashes, that may take the next argument as their value. Options that no table lists are passed
+to NVRTC unchanged."""
 
 TRANSLATED: dict[str, tuple[str, ...]] = _by_option("translated", "options", "arguments")
-"""nvcc option -> the NVRTC arguments for it, in which "{}" stands for the option's value."""
+"""nvcc option, without dashes -> the NVRTC arguments for it, in which "{}" stands for the option's value."""
 
 IGNORED: dict[str, str] = _by_option("ignored", "options")
-"""Option without effect on the images -> the reason."""
+"""Option without effect on the images, without dashes -> the reason why it has none."""
 
 IGNORED_PATTERNS: dict[str, str] = _by_option("ignored", "patterns")
-"""Regular expression for such options, including their dashes -> the reason."""
+"""Regular expression for options without effect on the images, which matches their dashes too -> the reason."""
 
 IGNORED_WITH_VALUE: tuple[str, ...] = _TABLE["ignored with value"]
 """Options of IGNORED that may take the next argument as their value."""
 
 REFUSED: dict[str, str] = _by_option("refused", "options")
-"""Option that would change the result unnoticed, or contradict what cuda-wheel sets -> what to do instead."""
+"""Option, without dashes, that would change the images unnoticed or contradict what cuda-wheel sets -> the rest of the
+error message, with what to do instead."""
 
 PTXAS_IGNORED: dict[str, str] = _by_option("ignored", "ptxas")
 """Assembler option without effect on the images -> the reason."""
@@ -114,7 +116,7 @@ TARGETS = ("gencode", "generate-code", "arch", "gpu-architecture", "code", "gpu-
 
 
 class CompilerOptions(NamedTuple):
-    """What a list of options means."""
+    """A list of compiler options, as `read_options` reads it."""
 
     arguments: tuple[str, ...]
     """Arguments for NVRTC."""
@@ -133,10 +135,14 @@ class _ReadOption(NamedTuple):
     """Name without dashes."""
     value: str | None
     written: tuple[str, ...]
+    """The option as it is written: one argument, or two if the value is a separate one."""
 
 
 def read_options(options: Sequence[str], where: str) -> CompilerOptions:
-    """Return what a list of options means. Raises ConfigError, which names the list as `where`."""
+    """Return the NVRTC arguments and settings that a list of options stands for, and the options without effect.
+
+    Raises ConfigError for an option that is refused; its message calls the list `where`.
+    """
     reader = _Reader(where)
     for option in _split(options):
         reader.read(option)
@@ -153,7 +159,8 @@ class _Reader:
         self._ignored: dict[str, tuple[str, ...]] = {}
         self._targets = _Targets()
         self._unfinished: tuple[str, ...] = ()
-        """The last host-compiler option, while its value has not been read; else empty."""
+        """Host-compiler option whose value is in the next `-Xcompiler`, such as ("-include",); empty if there is
+        none."""
 
     def result(self) -> CompilerOptions:
         for option in self._unfinished:
@@ -330,7 +337,7 @@ class _Targets:
     def __init__(self) -> None:
         self._entries: dict[str, None] = {}
         self._architecture = ""
-        """Value of -arch while a later -code may add to it; else ""."""
+        """Architecture of the last -arch, such as "80" for sm_80, whose images -code chooses; "" if there is none."""
         self._codes: list[tuple[str, str]] = []
         """Values of -code, each with the place in the settings where it is written."""
 
@@ -352,7 +359,8 @@ class _Targets:
             self._entries |= dict.fromkeys(_codes(match[1], match[2], where))
 
     def entries(self) -> tuple[str, ...]:
-        """Return the entries of `architectures`. nvcc has one -arch, whose images -code chooses."""
+        """Return the targets as entries of `architectures`. Values of -code replace the entry of the only -arch: nvcc
+        generates the images that -code names."""
         for words, where in self._codes:
             if not self._architecture:
                 raise ConfigError(f"{where} stands without -arch=compute_XY; use the key architectures.")
@@ -386,7 +394,7 @@ class MacroOption(NamedTuple):
     arguments: tuple[str, ...]
     """Arguments of the option: one, or two if the value is a separate argument."""
     text: str
-    """What the option defines or undefines: "NAME", "NAME=VALUE" or "NAME(X)=VALUE"."""
+    """Macro that the option defines ("NAME", "NAME=VALUE" or "NAME(X)=VALUE") or undefines ("NAME")."""
     is_definition: bool
 
     @property
@@ -395,13 +403,13 @@ class MacroOption(NamedTuple):
 
     @property
     def value(self) -> str | None:
-        """What the macro stands for; None if the option undefines it."""
+        """Replacement text of the macro, "1" if the option has none; None if the option undefines the macro."""
         _, equals, value = self.text.partition("=")
         return (value if equals else "1") if self.is_definition else None
 
 
 def macro_options(arguments: Sequence[str]) -> list[MacroOption]:
-    """Return those of NVRTC's arguments that are about macros."""
+    """Return the options among NVRTC's arguments that define or undefine a macro."""
     return [each for each in _options(arguments) if isinstance(each, MacroOption)]
 
 
@@ -416,8 +424,8 @@ def defined_macros(arguments: Sequence[str]) -> frozenset[str]:
 
 
 def split_undefinitions(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return NVRTC's arguments without those that undefine macros, and the names of the macros that these undefine and
-    no later one defines."""
+    """Return NVRTC's arguments without those that undefine macros, and the names of the macros that are undefined after
+    all arguments: their last option is `-U`."""
     others: list[str] = []
     is_defined: dict[str, bool] = {}
     for option in _options(arguments):
@@ -430,7 +438,7 @@ def split_undefinitions(arguments: Sequence[str]) -> tuple[list[str], list[str]]
 
 
 def _options(arguments: Sequence[str]) -> Iterator[str | MacroOption]:
-    """Yield the arguments; an option about a macro, which may be two arguments, as a MacroOption."""
+    """Yield the arguments in order. The one or two arguments that define or undefine a macro become one MacroOption."""
     remaining = iter(arguments)
     for first in remaining:
         match = _MACRO.fullmatch(first)

@@ -1,4 +1,4 @@
-"""Read the settings in a project's pyproject.toml, or those of a CMake call, whose messages name its arguments."""
+"""Read the settings in a project's pyproject.toml, and translate messages about settings into terms of a CMake call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ else:
 
 
 def read_config(root: Path, environ: Mapping[str, str], modules: Sequence[Mapping[str, Any]] = ()) -> Config:
-    """Return the settings of the project in the folder `root`; `modules`, if any, replace its module tables.
+    """Return the settings of the project in the folder `root`. `modules`, if not empty, replace the `module` tables of
+    its pyproject.toml; `environ` are environment variables, of which CUDAARCHS counts.
 
     Raises ConfigError.
     """
@@ -39,7 +40,7 @@ def read_config(root: Path, environ: Mapping[str, str], modules: Sequence[Mappin
 
 
 def is_concerned(project: Mapping[str, Any]) -> bool:
-    """Return whether the project of a pyproject.toml is built with cuda-wheel."""
+    """Return whether a pyproject.toml with this content belongs to a project that is built with cuda-wheel."""
     requires = project.get("build-system", {}).get("requires", [])
     return "cuda-wheel" in project.get("tool", {}) or any(
         isinstance(item, str) and re.match(r"cuda[-_.]wheel\b", item, re.IGNORECASE) for item in requires
@@ -77,7 +78,8 @@ _DIAGNOSTIC = re.compile(r"  |.*: (?:error|warning): ")
 
 
 class CMakeCall(NamedTuple):
-    """A call of the CMake function: the file that contains it, its target, and the keys that its arguments set."""
+    """A call of the CMake function `cuda_wheel_add_module`: the file that contains it, its target, and the settings
+    keys that its arguments set."""
 
     file: str
     target: str
@@ -85,7 +87,7 @@ class CMakeCall(NamedTuple):
 
     @classmethod
     def of(cls, request: Mapping[str, Any]) -> CMakeCall:
-        """Return the call that recorded a module's settings."""
+        """Return the call that CMake recorded as `request`, with the keys "root", "module" and perhaps "file"."""
         target = request["module"]["name"].rpartition(".")[2]
         root = Path(request["root"])
         file = Path(request.get("file", root / "CMakeLists.txt"))
@@ -97,7 +99,8 @@ class CMakeCall(NamedTuple):
 
     @contextmanager
     def named_in_errors(self) -> Iterator[None]:
-        """Raise ConfigError and CompileError in terms of the call."""
+        """Change the messages of ConfigErrors and CompileErrors in the `with` block to name the call and its
+        arguments."""
         try:
             yield
         except ConfigError as error:
@@ -107,7 +110,8 @@ class CMakeCall(NamedTuple):
             raise CompileError(self.in_its_terms(str(error))) from None
 
     def in_its_terms(self, text: str) -> str:
-        """Return a message with the call's arguments in place of keys of pyproject.toml, and with no change to code."""
+        """Return a message with the call's arguments in place of keys of pyproject.toml. Lines of compiler output are
+        not changed."""
         text = re.sub(r'\[\[tool\.cuda-wheel\.module\]\]\nname = "[^"]*"\n', "", text)
         return "\n".join(line if _DIAGNOSTIC.match(line) else self._line(line) for line in text.split("\n"))
 

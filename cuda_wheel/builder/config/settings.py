@@ -1,8 +1,8 @@
 """The settings in `[tool.cuda-wheel]`: its keys with their defaults, read once into a frozen `Config`.
 
 The same fields give the parser and the JSON schema for validate-pyproject. CUDAARCHS, CMake's environment variable,
-overrides the architectures of a project and of its modules. `variants` in a module's table are lists of values of
-macros, whose product less `exclude` counts, or `rows`.
+overrides the architectures of a project and of its modules. `variants` in a module's table gives lists of values of
+macros, and every combination is a variant unless `exclude` names it; or it gives each variant's macros in `rows`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _WHERE = f"the environment variable {VARIABLE}"
 
 
 def override_project(own: Architectures, value: str) -> Architectures:
-    """Return the value of CUDAARCHS in place of a project's architectures."""
+    """Return the architectures in `value`, the value of CUDAARCHS, which replace a project's `own` ones."""
     entries = tuple(split(value))
     lost = [entry for entry in own.entries if is_specific(entry) and entry not in entries]
     note = _replaced(entries, own.entries, own.where) if entries != own.entries else ""
@@ -76,7 +76,8 @@ def override_project(own: Architectures, value: str) -> Architectures:
 
 
 def override_module(own: Architectures, value: str) -> Architectures:
-    """Return a module's own architectures with the value of CUDAARCHS in place of all but "a" and "f" targets.
+    """Return a module's own architectures with those in `value`, the value of CUDAARCHS, in place of all but "a" and
+    "f" targets.
 
     A list of "a" or "f" targets alone stays as it is: the module may compile for no other target.
     """
@@ -161,7 +162,7 @@ def _values(name: str, values: Any, where: str) -> list[MacroValue]:
 
 
 def _tables(value: Any, where: str) -> list[Variant]:
-    """Return the macros in a list of tables."""
+    """Return (macro, value) pairs for each table in a list, such as `[{ NUM_MODES = 4 }]`. Raises ConfigError."""
     if not isinstance(value, list) or not all(isinstance(each, dict) and each for each in value):
         raise ConfigError(f"{where} must be a list of tables such as [{{ NUM_MODES = 4 }}], not {value!r}.")
     for name, each in (pair for table in value for pair in table.items()):
@@ -187,7 +188,11 @@ def _check_value(value: Any, where: str) -> None:
 def _without(
     variants: Sequence[Variant], excluded: Sequence[Variant], lists: Mapping[str, object], where: str
 ) -> list[Variant]:
-    """Return the variants without those that have all macros of an entry of `excluded`."""
+    """Return the variants without those that have all macros of an entry of `excluded`, with the same values.
+
+    `lists` has the names of all macros. Raises ConfigError for an entry that excludes nothing, or if no variant is
+    left.
+    """
     kept = list(variants)
     for macros in excluded:
         unknown = next((name for name, _ in macros if name not in lists), None)
@@ -239,7 +244,7 @@ def _key(kind: Kind[T], default: T, doc: str, shown: str | None = None) -> T:
 
 @dataclass(frozen=True)
 class Settings:
-    """The keys that `[tool.cuda-wheel]` has for all modules, and a module's own table for that one."""
+    """Settings that `[tool.cuda-wheel]` sets for all modules, and a module's own table for that module."""
 
     architectures: Architectures = _key(
         ARCHITECTURES,
@@ -263,7 +268,7 @@ class Settings:
     std: str = _key(STANDARD, "c++17", "The C++ standard.")
     defines: tuple[tuple[str, str], ...] = _key(MACROS, (), "Macros, as a table of names and values.", "{}")
     options: tuple[str, ...] = _key(
-        COMPILER_OPTIONS, (), "Further options of NVRTC; those of nvcc are translated, or ignored and told."
+        COMPILER_OPTIONS, (), "Further options of NVRTC; those of nvcc are translated, or ignored with a message."
     )
     host_code: str = _key(
         one_of("whole", "leave-out", "reject"),
@@ -276,7 +281,7 @@ class Settings:
         FLAG,
         True,
         "Whether sources that include PyTorch's headers are compiled with the macros that PyTorch's `BuildExtension` "
-        "defines; a macro in `defines` or `options` counts more.",
+        "defines; a macro in `defines` or `options` takes precedence.",
     )
     optional_kernels: tuple[str, ...] = _key(
         STRINGS,

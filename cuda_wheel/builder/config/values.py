@@ -50,7 +50,8 @@ _TOKEN = re.compile(
     """,
     re.ASCII | re.DOTALL | re.VERBOSE,
 )
-"""A raw string's start, which may end on another line; a number, string or character; anything else."""
+"""Matches one token. Group "raw" is the start of a raw string, which may end on another line; "literal" is a number, a
+string or a character; "other" is anything else."""
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
@@ -58,7 +59,7 @@ _DIRECTIVE_WORDS = re.compile(r"_Pragma|__pragma|__has_(?:include|include_next|e
 
 
 def check_expression(text: str, where: str) -> None:
-    """Raise ConfigError if a C++ name expression, such as "gemm<float, 16>", is not one line of one expression."""
+    """Raise ConfigError if a C++ name expression, such as "gemm<float, 16>", is not a single expression on one line."""
     reason = _reason_against(text)
     if reason is None and not text.isascii():
         reason = "characters other than ASCII, which CUDA compilers refuse in names"
@@ -75,14 +76,15 @@ def check_expression(text: str, where: str) -> None:
 
 
 def check_macro_value(text: str, where: str) -> None:
-    """Raise ConfigError if the value of a macro is not one printable line that ends with itself."""
+    """Raise ConfigError if the value of a macro is not printable, or could affect text after its own line, as the start
+    of a comment does."""
     reason = _reason_against(text)
     if reason is not None:
         raise ConfigError(f"{where} must be one line of C++, and {text!r} has {reason}.")
 
 
 def _reason_against(text: str) -> str | None:
-    """Return which part of a text would have an effect beyond its own line; None if no part has."""
+    """Return which part of a text could affect more than its own line, such as "a comment"; None if no part does."""
     if not text.isprintable():
         return "a line break or another character that is not printable"
     if "??" in text:
@@ -119,7 +121,7 @@ Parse = Callable[[Any, str], T]
 
 @dataclass(frozen=True)
 class Kind(Generic[T]):
-    """A kind of value: its parser, and as much of what that accepts as JSON schema can express."""
+    """The type of a setting: the parser of its values, and their JSON schema, as exact as JSON schema can be."""
 
     parse: Parse[T]
     schema: dict[str, Any]
@@ -178,7 +180,7 @@ def one_of(*choices: str) -> Kind[str]:
 
 
 def some_of(*choices: str) -> Kind[tuple[str, ...]]:
-    """Return the kind of settings that list some of these strings."""
+    """Return the kind of a list of strings, each of which must be one of `choices`."""
     one = one_of(*choices)
 
     def parse(value: Any, where: str) -> tuple[str, ...]:
@@ -273,7 +275,7 @@ class Architectures:
     entries: tuple[str, ...]
     where: str
     note: str = ""
-    """Which of the project's architectures CUDAARCHS replaces, and which it keeps; "" if it has no effect."""
+    """Message that says which architectures CUDAARCHS replaces and which it keeps; "" if it has no effect."""
 
 
 def _architectures(value: Any, where: str) -> Architectures:

@@ -181,7 +181,7 @@ class Writer:
 
 
 _BRACKETS = {"template": ("<", ">"), "call": ("(", ")"), "braces": ("{", "}")}
-"""Node kind -> the brackets around its list, for a name or type with a list."""
+"""Node kind -> opening and closing bracket of the list after the node's name or type, as in "gemm<float, 16>"."""
 
 
 class Signature(NamedTuple):

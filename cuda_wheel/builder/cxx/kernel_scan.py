@@ -1,6 +1,6 @@
 """Find the kernels, and for messages the functions, that a text defines, from its tokens alone.
 
-No macro is expanded and no condition is evaluated. Both take linear time.
+No macro is expanded and no condition is evaluated. Both searches take linear time.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def _macro_name(directive: Directive) -> str:
 
 
 class _Head(NamedTuple):
-    """The head of a function: its name, the tokens between its parentheses, and the index of the body's brace."""
+    """The heading of a function definition: its name, the range of the token indices of its parameters, and the index
+    of the body's opening brace."""
 
     name: str
     parameters: slice
@@ -105,7 +106,8 @@ class _Head(NamedTuple):
 
 
 def _head(tokens: Sequence[Token], index: int) -> _Head | None:
-    """Return the heading of the function whose tokens continue at `index`; None if it has no body."""
+    """Return the heading of the kernel whose `__global__` is before `index`; None if the function has no body, or if a
+    macro produces its name."""
     end = min(index + _MAX_HEAD_TOKENS, len(tokens))
     name = ""
     while index < end:
@@ -197,14 +199,15 @@ _NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 
 
 class FunctionDefinition(NamedTuple):
-    """The definition of a function: what stands before its name since the last statement, its name, and places."""
+    """The definition of a function in a text."""
 
     head: str
+    """Text between the end of the previous statement and the name, such as "static int "."""
     name: str
     line: int
     """1-based line of the name."""
     body: int
-    """Offset in the text after the opening brace."""
+    """Offset in the text of the first character after the body's opening brace."""
 
 
 def masked(text: str) -> str:
@@ -213,7 +216,7 @@ def masked(text: str) -> str:
 
 
 def function_definitions(plain: str) -> Iterator[FunctionDefinition]:
-    """Yield the functions that a masked text defines, in its order."""
+    """Yield the functions that a text defines, in order; `plain` is the text as `masked` returns it."""
     start, line = 0, 1
     for end in _END.finditer(plain):
         part = plain[start : end.start()]
@@ -236,8 +239,8 @@ def _declarator(part: str) -> tuple[str, str, int] | None:
 
 
 def _closes(text: str, start: int) -> bool:
-    """Return whether the parenthesis that opens before `start` is closed in the text, as it is not in the call
-    `f(Pair{`."""
+    """Return whether the parenthesis that opens before `start` is closed in the text. In the text `f(Pair` before a
+    brace it is not, so that `f` is called and not defined."""
     return text[start:].count(")") > text[start:].count("(")
 
 
@@ -251,7 +254,8 @@ def _after_parenthesis(text: str, start: int) -> int:
 
 
 def open_namespaces(plain: str, end: int) -> list[str]:
-    """Return the namespaces that are open at an offset of a masked text."""
+    """Return the names of the namespaces that are open at the offset `end` of a text, the outermost first; `plain` is
+    the text as `masked` returns it."""
     scopes: list[str] = []
     start = 0
     for match in _END.finditer(plain, 0, end):

@@ -1,8 +1,8 @@
 """Read a mangled symbol by the grammar of the Itanium C++ ABI, chapter "Mangling", into nodes.
 
-First the nodes and the limits on them; then the position in a symbol, with the terminals of the grammar and the state
-that its rules share; then the rules for names (encodings, nested and local names, operators, substitutions, templates)
-and those for expressions, which template arguments, array bounds and `decltype` contain. `demangling` writes nodes.
+This file has, in order: nodes and their limits; `Cursor`, a position in a symbol, with the terminals of the grammar;
+the rules for names (encodings, nested and local names, operators, substitutions, templates), for types, and for
+expressions, which template arguments, array bounds and `decltype` contain. `demangling` writes the nodes as C++.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DemanglingError(Exception):
 
 
 class Node(NamedTuple):
-    """A part of a name, type or expression. `kind` determines how `Writer` writes `text` and `parts`."""
+    """A part of a name, type or expression. `kind` determines how `demangling.Writer` writes `text` and `parts`."""
 
     kind: str
     text: str = ""
@@ -79,25 +79,27 @@ _COMPILER_NAME = re.compile(r"_GLOBAL_[._$]N|_INTERNAL_[0-9a-f]{8}_")
 file."""
 
 _INLINE_NAMESPACE = re.compile(r"__v?\d+|__cxx11|(?:CUB|THRUST)_\d+_\w+|_V_\d+_\w+|__(?:\d+_)?ABI\w*")
-"""Inline namespaces of libcu++, CUB, Thrust, cooperative groups and the C++ standard libraries."""
+"""Matches names of inline namespaces of libcu++, CUB, Thrust, cooperative groups and the C++ standard libraries."""
 
 
 def source_name(identifier: str) -> Node:
-    """Return the node of an identifier; its kind says whether the writer omits it as a scope."""
+    """Return the node of an identifier. The writer omits scopes of the kinds "unwritten" (names that compilers invent)
+    and "inline" (inline namespaces); other identifiers have the kind "name"."""
     if _COMPILER_NAME.match(identifier):
         return Node("unwritten", identifier)
     return Node("inline" if _INLINE_NAMESPACE.fullmatch(identifier) else "name", identifier)
 
 
 _QUALIFIERS = {"K": "const", "V": "volatile", "r": "__restrict__"}
-"""<CV-qualifiers> -> C++ keywords, in the order in which people write them."""
+"""Letter of <CV-qualifiers> -> C++ keyword, in the order in which people write the keywords."""
 
 
 class Cursor(ABC):
-    """A symbol that is read from its beginning to its end. All methods raise DemanglingError.
+    """A symbol and the current position in it.
 
-    Each method reads one rule of the ABI's grammar at the current position and returns its node. The abstract methods
-    are the rules that names, types and expressions need from each other.
+    A method whose docstring is "Read <rule>" reads this rule of the ABI's grammar at the current position, moves the
+    position to its end, and returns its node. Methods raise DemanglingError for a malformed symbol. The abstract
+    methods are the rules that names, types and expressions need from each other.
     """
 
     def __init__(self, symbol: str) -> None:
@@ -107,7 +109,7 @@ class Cursor(ABC):
         self.substitutions: list[Node] = []
         """Nodes that <substitution> refers to by index."""
         self.template_arguments: tuple[Node, ...] | None = None
-        """Arguments that <template-param> refers to by index; None where there are none."""
+        """Template arguments that <template-param> refers to by index; None outside of a template."""
         self.in_lambda = False
         """Whether <template-param> means an `auto` parameter of a lambda."""
 
@@ -130,7 +132,7 @@ class Cursor(ABC):
     # --- terminals ------------------------------------------------------------------------------------
 
     def more(self, ends: str = "") -> bool:
-        """Return whether the symbol goes on, and not with one of the characters `ends`."""
+        """Return whether a character follows that is not one of `ends`."""
         return self._position < len(self._symbol) and self.peek() not in ends
 
     def peek(self, count: int = 1) -> str:
@@ -153,7 +155,7 @@ class Cursor(ABC):
             raise DemanglingError
 
     def match(self, pattern: str) -> str:
-        """Skip and return what a regular expression matches here."""
+        """Skip and return the text at the current position that a regular expression matches."""
         match = re.compile(pattern).match(self._symbol, self._position)
         if match is None:
             raise DemanglingError
@@ -165,17 +167,17 @@ class Cursor(ABC):
         return int(self.match(r"[0-9]{1,6}"))
 
     def sequence_id(self) -> int:
-        """Read [<seq-id>] _: 0 if the number is omitted, else its base-36 value plus 1."""
+        """Read [<seq-id>] _; return 0 if the number is omitted, else its base-36 value plus 1."""
         digits = self.match(r"[0-9A-Z]{0,4}_")[:-1]
         return int(digits, 36) + 1 if digits else 0
 
     def index(self) -> int:
-        """Read [<number>] _: 0 if the number is omitted, else its value plus 1."""
+        """Read [<number>] _; return 0 if the number is omitted, else its value plus 1."""
         digits = self.match(r"[0-9]{0,4}_")[:-1]
         return int(digits) + 1 if digits else 0
 
     def identifier(self) -> str:
-        """Read <source-name>: the length of an identifier, and the identifier."""
+        """Read <source-name>, the length of an identifier and the identifier; return the identifier."""
         length = self.number()
         identifier = self.peek(length)
         if len(identifier) != length or not length:
@@ -184,12 +186,12 @@ class Cursor(ABC):
         return identifier
 
     def cv_qualifiers(self) -> str:
-        """Read <CV-qualifiers>, as text with a space before each."""
+        """Read <CV-qualifiers>; return C++ keywords with a space before each, such as " const volatile"."""
         letters = self.match(r"r?V?K?")
         return "".join(f" {word}" for letter, word in _QUALIFIERS.items() if letter in letters)
 
     def ref_qualifier(self) -> str:
-        """Read [<ref-qualifier>], as text with a space before it."""
+        """Read [<ref-qualifier>]; return " &", " &&", or "" if it is omitted."""
         return " &" if self.take("R") else " &&" if self.take("O") else ""
 
     # --- state ----------------------------------------------------------------------------------------
@@ -211,7 +213,7 @@ class Cursor(ABC):
     # --- lists ----------------------------------------------------------------------------------------
 
     def types(self, ends: str) -> tuple[Node, ...]:
-        """Read <type>+ up to one of the characters `ends` or the end of the symbol; "(void)" has none."""
+        """Read <type>+ up to one of the characters `ends` or the end of the symbol; a single `void` gives ()."""
         types = [self.type()]
         while self.more(ends):
             types.append(self.type())
@@ -242,7 +244,7 @@ _CASTS: dict[str, str] = _TABLE["casts"]
 _LITERAL_SUFFIXES: dict[str, str] = _TABLE["literal suffixes"]
 
 _STANDARD_ABBREVIATIONS: dict[str, str] = _TABLE["standard abbreviations"]
-"""Letter after "S" -> the standard name that the substitution always means."""
+"""Letter after "S" -> the name in namespace std that this substitution stands for in every symbol."""
 
 _BUILTIN_TYPES: dict[str, str] = _TABLE["builtin types"]
 """<builtin-type> code -> C++ type."""
@@ -252,7 +254,7 @@ class NameReader(Cursor):
     """Reads <encoding>, <name> and their parts."""
 
     def encoding(self) -> tuple[Node, tuple[Node, ...] | None]:
-        """Read <encoding>: return a name and the types of its parameters, None for a variable."""
+        """Read <encoding>; return the name, and the parameter types of a function or None for a variable."""
         name = self.name()
         if not self.more("E."):
             return name, None
@@ -345,7 +347,8 @@ class NameReader(Cursor):
         self.match(r"(?:__[0-9]+_|_[0-9])?")
 
     def unqualified_name(self, scope: Node | None = None) -> Node:
-        """Read <unqualified-name>, or <unscoped-name> without a scope, which names constructors."""
+        """Read <unqualified-name>; without a scope, <unscoped-name>. Constructors are named after the last part of
+        `scope`."""
         in_std = scope is None and self.take("St")
         self.take("L")  # internal linkage
         first = self.peek()
@@ -582,7 +585,7 @@ _EXTENDED_RULES: dict[str, Callable[[TypeReader], Node]] = {
 
 
 class SymbolReader(TypeReader):
-    """Reads <expression>; with what it inherits, the whole grammar."""
+    """Reads <expression>, and by inherited methods all other rules."""
 
     def expr_primary(self) -> Node:
         """Read <expr-primary>: a literal, or the name of a function or variable."""

@@ -1,8 +1,9 @@
 """Read the types of a kernel's parameters from its source text, where the tokens alone determine them.
 
 `extern "C"` kernels need this, because their symbols encode no types. No macro is expanded, no condition is evaluated
-and no header is read; a type that depends on one is uncertain, and given as "". Types are written as by `demangling`.
-The tables have the types that need no header to be known: C++'s fundamental types, CUDA's, and the standard library's.
+and no header is read. A type that depends on one of them is uncertain, which "" stands for. Types are spelled as
+`demangling` spells them. The tables list the types that are known without a header: C++'s fundamental types, CUDA's,
+and the standard library's.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ STANDARD_TYPES = {
     **{"uint8_t": "unsigned char", "uint16_t": "unsigned short", "uint32_t": "unsigned int"},
     **dict.fromkeys(("uint64_t", "uintptr_t", "size_t"), f"unsigned {_LONG_64}"),
 }
-"""Type name of the standard library -> the fundamental type that cuda-wheel's headers define it as for NVRTC, equal to
-nvcc's."""
+"""Integer type of the standard library -> fundamental type that it stands for ("uint8_t" -> "unsigned char"). For
+NVRTC, cuda-wheel's stand-in headers define these types as nvcc does."""
 
 KNOWN_TYPES = {
     **{name: name for name in (*SPELLINGS.values(), *ARRAY_SIZES)},
@@ -98,7 +99,7 @@ KNOWN_TYPES = {
     **STANDARD_TYPES,
     **{f"{scope}::{name}": type_ for scope in ("std", "cuda::std") for name, type_ in STANDARD_TYPES.items()},
 }
-"""Name or alias of a known type -> the name of the type."""
+"""Name or alias of a known type -> the name of the type: "half" -> "__half"."""
 
 
 _HALF_HEADER = re.compile(r"""[<"](?:cuda_fp16|cuda_bf16|mma)\.h[>"]""")
@@ -115,7 +116,7 @@ _CLASS_KEYS = ("struct", "class", "union", "enum")
 
 
 def parameter_types(text: str, macros: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
-    """Return the parameter types of the kernels that a text defines, by name without scope; "" for an uncertain type.
+    """Return kernel name without scope -> parameter types, for kernels that a text defines; "" for an uncertain type.
 
     Takes linear time, for any text. Omitted are kernels whose parameters a directive or a macro may change, whether the
     macro is one of the text's or one of `macros`, and kernels with several definitions that disagree.
@@ -134,8 +135,8 @@ def parameter_types(text: str, macros: Collection[str] = ()) -> dict[str, tuple[
 
 
 def parameter_names(text: str, macros: Collection[str] = ()) -> dict[str, tuple[str, ...]]:
-    """Return the names of the parameters of the kernels that a text defines, by the kernel's name without scope; "" for
-    a parameter without a name. Omitted is what `parameter_types` omits."""
+    """Return kernel name without scope -> parameter names, for kernels that a text defines; "" for a parameter without
+    a name. Kernels are omitted as in `parameter_types`."""
     found: dict[str, set[tuple[str, ...] | None]] = {}
     for kernel in kernels_in(text):
         names = None
@@ -300,7 +301,8 @@ def _is_name(word: str) -> bool:
 # --- known names with another meaning ---------------------------------------------------------------
 
 _MAX_ALIAS_TOKENS = 8
-"""Maximum number of tokens between `typedef` and the name in a redundant definition of a known type."""
+"""Maximum number of tokens between `typedef` and the name in a definition that is recognised as equal to the known
+type, such as `typedef unsigned int uint32_t;`."""
 
 
 def redeclared(tokens: Sequence[Token]) -> frozenset[str]:

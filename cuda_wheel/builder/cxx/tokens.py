@@ -1,9 +1,9 @@
 """Split CUDA C++ into tokens and preprocessor directives.
 
-Also read the macros that a text defines, and which of its lines are inside an `#if` whose condition is false, as far as
-the text alone tells.
+Also read the macros that a text defines, and find the lines inside an `#if` whose condition is false, as far as the
+text alone shows.
 
-`sources.header_dependencies` follows the macros that name headers; it works on characters, because spaces count there.
+`sources.header_dependencies` reads macros that name headers without this module, because spaces count in header names.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ ANGLES = {"<": 1, ">": -1, "<<<": 3, ">>>": -3}
 
 
 def template_arguments_end(tokens: Sequence[Token], index: int) -> int | None:
-    """Return the index after the bracket that closes the `<` at an index; None if there is none, or none closes it."""
+    """Return the index after the bracket that closes the `<` at an index; None if the token there is no `<`, or if no
+    bracket closes it."""
     if index >= len(tokens) or tokens[index].text != "<":
         return None
     depth = 0
@@ -189,8 +190,11 @@ _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 
 
 class FalseBranches:
-    """The lines of a text that the preprocessor leaves out if no macros are defined but those of the text and some
-    others. A condition that also depends on values, or on macros of the compiler, counts as true."""
+    """The 1-based lines that the preprocessor skips in a text, as a set for the operator `in`, if only the text's own
+    macros and those in `defined` are defined.
+
+    A condition that depends on the values of macros, or on macros of the compiler, counts as true.
+    """
 
     def __init__(self, text: str, defined: Collection[str]) -> None:
         content = text.encode(errors="surrogateescape")

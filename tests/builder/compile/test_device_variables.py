@@ -362,22 +362,6 @@ def test_an_error_is_reported_once(compiled) -> None:
     assert str(caught.value).count("nonsense") == 2  # in the message and in the source line
 
 
-def test_cccl_unrolls_as_far_as_for_nvcc(toolchain: Toolchain) -> None:
-    (header,) = (
-        path
-        for folder in toolchain.include_dirs
-        if (path := Path(folder, "cuda/std/__type_traits/type_list.h")).is_file()
-    )
-    nvccs, _ = re.findall(r"define _CCCL_META_UNROLL_LIMIT (\d+)", header.read_text())
-    job = Job("", ".", "k.cu", b"", "80", True, False, (), (), (), False, "auto")
-    assert f"--define-macro=_CCCL_META_UNROLL_LIMIT={nvccs}" in nvrtc_request(job)["options"]
-    for own in (
-        replace(job, options=("-D_CCCL_META_UNROLL_LIMIT=3",)),
-        replace(job, text=b"#define _CCCL_META_UNROLL_LIMIT"),
-    ):
-        assert not any("=10" in option for option in nvrtc_request(own)["options"])
-
-
 # --- relocatable sources ------------------------------------------------------------------------------
 
 ASKING = """

@@ -1,4 +1,4 @@
-"""Compiler options: NVRTC's are passed on; nvcc's are translated, ignored and told, or refused."""
+"""Compiler options: NVRTC's are passed on; nvcc's are translated, ignored with a message, or refused."""
 
 from __future__ import annotations
 

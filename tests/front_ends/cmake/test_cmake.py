@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from cuda_wheel.builder.config.pyproject import CMakeCall
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.source_tree import find_source
 from cuda_wheel.builder.wheel.loader_copy import copied_files
@@ -318,27 +317,6 @@ def test_a_load_from_the_source_tree_names_the_call_too(make) -> None:
     shutil.copy(root / "build/cuda-wheel/demo/kernels/k.cuda-wheel.json", package)
     with pytest.raises(ConfigError, match=r"^CMakeLists\.txt: cuda_wheel_add_module\(TARGET k\): STD must be "):
         find_source("demo.kernels.k", [str(package)])
-
-
-def test_messages_name_the_arguments_of_the_call_and_leave_code_as_it_is() -> None:
-    call = CMakeCall("cuda/CMakeLists.txt", "k", {"std", "options"})
-    assert str(call) == "cuda/CMakeLists.txt: cuda_wheel_add_module(TARGET k)"
-    for text, expected in {
-        "tool.cuda-wheel.module[0].extern-default: there is no file x.cu.": "EXTERN_DEFAULT: there is no file x.cu.",
-        "tool.cuda-wheel.options: ignored -O3": "OPTIONS: ignored -O3",
-        "tool.cuda-wheel.defines must be a table": "tool.cuda-wheel.defines must be a table",  # the call has none
-        'help: this is C++20: set std = "c++20"': "help: this is C++20: set STD c++20",
-        'help: add "include" to include-dirs': 'help: add "include" to INCLUDE_DIRECTORIES',
-        "name the library's folder in system-include-dirs": "name the library's folder in SYSTEM_INCLUDE_DIRECTORIES",
-        'set missing-headers = ["Eigen/*"]': "set MISSING_HEADERS Eigen/*",
-        'architectures = ["80-real", "90"], the links in instances': "ARCHITECTURES 80-real 90, the links in instances",
-        'set options = ["-I my folder"]': 'set OPTIONS "-I my folder"',
-        "give the module its own [[tool.cuda-wheel.module]] table": "give the module its own call of cuda_wheel_add_module",
-        '[[tool.cuda-wheel.module]]\nname = "a.k"\ninstantiate = ["t<int, 4>"]': 'INSTANTIATE "t<int, 4>"',
-        '  const char* std = "include-dirs";': '  const char* std = "include-dirs";',
-        'k.cu:1: error: link = "lto"': 'k.cu:1: error: link = "lto"',
-    }.items():
-        assert call.in_its_terms(text) == expected
 
 
 @pytest.mark.slow
