@@ -1,5 +1,4 @@
-"""Assemble PTX with nvJitLink; read kernels, variables and launch bounds from PTX, and resource use from the
-assembler's log."""
+"""Assemble PTX with nvJitLink; read what PTX and the assembler's log say about kernels."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Lower the PTX ISA version that PTX declares, so that older drivers accept it, to the lowest that is proven
-equivalent.
+"""Lower the PTX ISA version that a PTX text declares, so that older drivers accept the text.
 
 NVRTC declares its own PTX ISA version in all its PTX, whether the code needs it or not. Three things limit how low the
 version of a text may be: the version that introduced its target; the version of every instruction, modifier, directive
@@ -9,9 +8,9 @@ versions. A text with a word that the table does not contain keeps its version. 
 which takes half the time and leaves no instruction out.
 
 The *form* of a line is its words and punctuation, with any register, number or label as an operand. The version can
-change how the assembler reads a form, but not how it reads two lines of one form differently. So the proof needs each
-form only once: the text is shortened to some of its kernels and lines, which contain every form of the whole. The
-shorter text takes a tenth of the time to assemble, or less.
+change how the assembler reads a form, but it reads all lines of one form alike. So the proof needs each form only once:
+the text is shortened to some of its kernels and lines, which contain every form of the whole. The shorter text takes a
+tenth of the time to assemble, or less.
 """
 
 from __future__ import annotations
