@@ -34,8 +34,8 @@ _REGISTER = re.compile(r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+")
 """Matches a numbered register of the compiler, except a predicate."""
 
 _ANY_REGISTER = "%r0"
-"""Replacement for each register, before the form of a line is looked up in a cache: most lines then equal an earlier
-one."""
+"""Text that replaces every register in a line before the line's form is computed: most lines then equal an earlier one,
+whose form is cached."""
 
 _VALUE = re.compile(
     _REGISTER.pattern + r"|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
@@ -118,8 +118,8 @@ def in_short(ptx: str, proven: Collection[str] = ()) -> str:
 
 
 def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
-    """Return a kernel's text reduced to the statements with a form that is not in `known`, and add their forms to
-    `known`."""
+    """Return a kernel's text reduced to the statements with a form of line that is not in `known`, and add their forms
+    to `known`."""
     head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
     kept: list[str] = []
     declared: list[str] = []
@@ -206,8 +206,10 @@ def _forms_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 18)
 def _form(line: str) -> str:
-    """Return the form of a line. It is cached: once register numbers are replaced, most lines of a text repeat an
-    earlier one."""
+    """Return the form of a line: the line with each register, number, label and mangled name in it replaced by "0".
+
+    It is cached: once register numbers are replaced, most lines of a text repeat an earlier one.
+    """
     return "".join(map(_general, _TOKEN.findall(line)))
 
 
@@ -223,7 +225,8 @@ def _forms(ptx: str, kernel: Item) -> frozenset[str]:
 
 
 def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
-    """Return kernels that together contain all forms, chosen greedily by the number of new forms per character."""
+    """Return kernels that together contain all forms of lines, chosen greedily by the number of new forms per
+    character."""
     chosen: set[Item] = set()
     missing = {item: set(each) for item, each in forms.items() if each}
     while missing:

@@ -287,8 +287,8 @@ def _table_forms() -> dict[str, list[str]]:
 
 @cache
 def _forms(opcode: str) -> list[_Form]:
-    """Return the forms of an instruction with their regular expressions. Only this instruction's are compiled: all
-    would take half a second."""
+    """Return the forms of an instruction in the table, with their regular expressions. Only this instruction's are
+    compiled: all would take half a second."""
     forms = []
     for text in _table_forms().get(opcode, ()):
         version, _, *slots = text.split()
@@ -299,8 +299,11 @@ def _forms(opcode: str) -> list[_Form]:
 
 
 def slot_alternatives(slot: str) -> list[tuple[str, str]]:
-    """Return (modifier, PTX ISA version) for each alternative of a form's slot; the version is "" if it is the form's
-    own."""
+    """Return (modifier, PTX ISA version) for each alternative in a slot of a form in the table; "" for the form's own
+    version.
+
+    For example, "[.a|.b@8.3]" -> [(".a", ""), (".b", "8.3")].
+    """
     names = slot.strip("[]")
     names = ptx_table()["aliases"].get(names, names)
     return [(name, since) for name, _, since in (each.partition("@") for each in names.split("|"))]

@@ -246,8 +246,8 @@ def chosen_instances(symbols: Collection[str], patterns: Sequence[str], named: C
     """Return the symbols of the kernels to keep: those in `named`, those that are not instances of a template, and the
     instances that `patterns` choose.
 
-    `patterns` are globs, of which the last that matches an instance counts; "!" before a glob excludes. An instance
-    that none matches is kept if all globs exclude.
+    `patterns` are globs; one that begins with "!" excludes. Of several that match an instance, the last decides. An
+    instance that none matches is kept only if all patterns exclude.
     """
     start = all(pattern.startswith("!") for pattern in patterns)
 

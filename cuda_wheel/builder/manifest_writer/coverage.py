@@ -356,8 +356,8 @@ def _compilable(manifest: Manifest) -> list[Version]:
 def _with_target(manifest: Manifest, target: Target) -> Manifest:
     """Return a manifest with an image for a target added.
 
-    PTX gets the oldest version that its target allows; the compiler's, if other PTX of the module could be lowered and
-    is not.
+    PTX gets the oldest PTX ISA version that its target allows, or the compiler's version if other PTX of the module is
+    not lowered.
     """
     driver, version = (manifest.cuda[0], 0), None
     if not target.real:

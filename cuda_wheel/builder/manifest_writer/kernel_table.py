@@ -266,8 +266,8 @@ def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dic
 def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
     """Return a kernel with the names, C++ types and struct fields of its parameters as the compiler reported them.
 
-    If the compiler's reports differ between architectures, or there is none, the parameters get only `names`, the names
-    in the source; None if these are unknown.
+    If the reports differ between architectures, or there are none, the kernel gets only the parameters' names in the
+    source, `names`; None if these are unknown.
     """
     answers = {result.parameters[kernel.symbol] for result in results.values() if kernel.symbol in result.parameters}
     declared = next(iter(answers)) if len(answers) == 1 else None

@@ -70,7 +70,7 @@ the file without changes."""
 
 
 def no_original_lines(file: str) -> None:
-    """Return None, which says of every file that the compiler read it without changes; an `OriginalLines`."""
+    """Return None for every file: the compiler read all files without changes. It is the default `OriginalLines`."""
 
 
 # --- texts --------------------------------------------------------------------------------------------

@@ -236,7 +236,8 @@ class _Folder(NamedTuple):
     them."""
 
     def misfits(self, nvrtc: Version) -> list[str]:
-        """Return the header groups in the folder that NVRTC of a release cannot use, or whose release is unknown."""
+        """Return the header groups in the folder that NVRTC of release `nvrtc` cannot use, or whose release is
+        unknown."""
         return [name for name, release in self.releases.items() if release is None or not fits(name, release, nvrtc)]
 
     def headers(self, name: str) -> Headers:

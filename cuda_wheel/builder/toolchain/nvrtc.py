@@ -307,7 +307,7 @@ def compile_with_references(request: NvrtcRequest) -> tuple[NvrtcResult, bytes |
     They are None if the source does not compile, or if NVRTC's front end does not write them. A line has an address,
     the qualified name, "D" where the mention defines it, "d" where it declares it or "R" where it uses it, the file,
     the line and the column. Names that macros paste together are included. The option of the front end is undocumented;
-    the text may have 40 MB, and takes a fifth of the front end's time.
+    its output may be 40 MB large, and takes a fifth of the front end's time.
     """
     with _temporary_file() as path:
         result = compile_text({**request, "options": [*request["options"], "-Xcudafe", f"--xref={path}"]})

@@ -38,8 +38,8 @@ def cuda_folders() -> list[str]:
 
 
 def is_cuda_package(name: str) -> bool:
-    """Return whether the name of a file or folder in `sys.path` is that of the metadata folder of a CUDA package or of
-    PyTorch: "nvidia_cuda_nvrtc_cu12-12.9.86.dist-info"."""
+    """Return whether `name` is that of the metadata folder of a CUDA package or of PyTorch, in a folder of `sys.path`:
+    "nvidia_cuda_nvrtc_cu12-12.9.86.dist-info"."""
     return name.endswith(".dist-info") and name.startswith(("nvidia_", "cuda_", "torch-"))
 
 

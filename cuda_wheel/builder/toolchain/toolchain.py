@@ -59,9 +59,12 @@ class HeaderGroup(NamedTuple):
     """Whether the group's releases are independent of CUDA's, as PyTorch's are: several work with one CUDA, and the
     project chooses."""
     pathfinder: str | None
-    """Name in cuda.pathfinder; None if the lowest release of cuda.pathfinder that an extra allows does not have the
-    group: it raises RuntimeError for unknown names, such as "cutlass" before 1.6. Its "mathdx" is another package,
-    libmathdx."""
+    """Name of the group in cuda.pathfinder; None if the lowest release of it that an extra allows does not know the
+    group.
+
+    cuda.pathfinder raises RuntimeError for unknown names. It has "cutlass" from 1.6 on; its "mathdx" is another
+    package, libmathdx.
+    """
     cuda_12: tuple[str, ...]
     """Folders with the group's headers, relative to a folder of packages for CUDA 12, in search order."""
     cuda_13: tuple[str, ...]
