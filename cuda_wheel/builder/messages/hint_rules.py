@@ -158,7 +158,7 @@ def _in_another_folder(name: str, case: Case) -> str | None:
     paths = [path for path in case.find(posixpath.basename(name)) if f"/{path}".endswith(f"/{relative}")]
     if not paths:
         return None
-    folder = posixpath.normpath(paths[0][: -len(relative)] or ".")
+    folder = posixpath.normpath(paths[0][: -len(relative)])
     return f'{paths[0]} is in none of the folders that are searched ({_searched(case)}): add "{folder}" to include-dirs'
 
 

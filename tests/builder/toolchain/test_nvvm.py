@@ -19,7 +19,7 @@ from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.assembly import assemble
-from cuda_wheel.builder.messages.nvvm_log import read_nvvm_log, read_nvvm_result
+from cuda_wheel.builder.messages.nvvm_log import read_nvvm_result
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.modules import SourceModule
@@ -355,10 +355,6 @@ def test_another_release_of_libnvvm_does_not_use_the_cache(
     ((job,), (other,)) = (plan(release).modules[0].jobs for release in (nvvm.release, "12.0.1"))
     assert cache.load_job(job) is not None
     assert cache.load_job(other) is None
-
-
-def test_a_warning_is_not_an_error() -> None:
-    assert str(read_nvvm_log("warning: Linking two modules\n", "k.ll", b"")) == "k.ll: warning: Linking two modules"
 
 
 # --- installation -------------------------------------------------------------------------------------
