@@ -59,7 +59,7 @@ def kernel_resources(log: str, cubin: Cubin | None) -> dict[str, dict[str, int]]
     """Return kernel symbol -> resource -> amount, from the assembler's log.
 
     "constant" is the size in bytes of the whole module's constant memory, read from the cubin because ptxas does not
-    report it for every target. Without a cubin, it is what the log reports, if anything.
+    report it for every target; without a cubin, it is absent.
     """
     constant = {"constant": cubin.constant} if cubin else {}
     return {symbol: figures | constant for symbol, figures in resources_of(log).items()}
