@@ -305,9 +305,9 @@ def compile_with_references(request: NvrtcRequest) -> tuple[NvrtcResult, bytes |
     """Return the result of `compile_text`, and the cross-references of the source, a line for each mention of a name.
 
     They are None if the source does not compile, or if NVRTC's front end does not write them. A line has an address,
-    the qualified name, "D" where the mention defines it, "d" where it declares it or "R" where it uses it, the file,
-    the line and the column. Names that macros paste together are included. The option of the front end is undocumented;
-    its output may be 40 MB large, and takes a fifth of the front end's time.
+    the qualified name, "D" where the mention defines it, "d" where it declares it or another letter where it uses it
+    ("U", "R"), the file, the line and the column. Names that macros paste together are included. The option of the
+    front end is undocumented; its output may be 40 MB large, and takes a fifth of the front end's time.
     """
     with _temporary_file() as path:
         result = compile_text({**request, "options": [*request["options"], "-Xcudafe", f"--xref={path}"]})
