@@ -91,6 +91,7 @@ def test_a_mistake_is_no_exception_and_its_log_has_the_name_of_the_source(compil
 def test_an_option_that_nvrtc_rejects_has_an_error_of_its_own(compiled: Callable[..., NvrtcResult]) -> None:
     result = compiled(KERNEL, "--no-such-option")
     assert result["error"] == INVALID_OPTION and "no-such-option" in result["log"]
+    assert result["headers"] is None  # it is compiled again without the option that lists them
 
 
 def test_headers_are_the_files_that_were_read(tmp_path: Path, compiled: Callable[..., NvrtcResult]) -> None:
@@ -151,7 +152,7 @@ def test_a_compiler_knows_its_release_its_architectures_and_its_standards(
     archs = workers.submit(supported, library).result()
     assert archs == sorted(archs) and tuple(archs) == toolchain.supported and 90 in archs
     known = workers.submit(standards, library).result()
-    assert {"c++14", "c++17", "c++20"} <= set(known) and "c++98" not in known
+    assert known[:4] == ["c++03", "c++11", "c++14", "c++17"] and "c++20" in known
 
 
 # --- what the front end writes ----------------------------------------------------------------------------
@@ -199,6 +200,7 @@ def test_where_processes_cannot_be_copied_a_new_one_compiles(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("way", ["copy", "new process"])
 def test_a_source_that_takes_too_long_or_crashes_the_compiler_has_no_result(
     way: str, workers: Workers, request_of: Callable[..., NvrtcRequest]
