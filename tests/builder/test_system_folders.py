@@ -20,7 +20,6 @@ from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.layout import WheelFile
 from cuda_wheel.builder.sources.paths import system_folders
-from cuda_wheel.builder.toolchain.toolchain import HOST_LIBRARIES, Headers, Toolchain
 from cuda_wheel.builder.wheel.sdist import sdist_files
 from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.inspect import rebuild
@@ -158,18 +157,6 @@ def test_folders_are_expanded_and_checked(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(ConfigError, match=message):
             folders(written)
-
-
-def test_they_come_after_the_toolchain_and_before_the_packages_that_only_some_projects_need() -> None:
-    headers = (
-        Headers("cccl", "2.8.2", "/cccl", "", ""),
-        Headers("cudart", "12.9", "/cuda", "", ""),
-        Headers("cutlass", "4.2", "/cutlass", "", ""),
-        Headers("curand", "12.9", "/cuda", "", ""),
-    )
-    toolchain = Toolchain("12.9.86", "12.9", "12.9", (80,), ("/cccl", "/cuda", "/cutlass"), (), headers)
-    folders = toolchain.include_folders(["own"], ["/mine"])
-    assert folders[:2] == (HOST_LIBRARIES, "own") and folders[-4:] == ("/cccl", "/cuda", "/mine", "/cutlass")
 
 
 def test_a_job_with_them_is_left_to_this_machine_and_says_so(job_of: Callable[..., Job]) -> None:

@@ -1,4 +1,4 @@
-"""Assemble PTX with nvJitLink, and read what PTX and the assembler's log say of each kernel."""
+"""Assemble PTX with nvJitLink; read what PTX and the assembler's log say about kernels."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ __all__ = ["assemble", "described", "kernel_resources", "machine_code", "nowhere
 
 
 def described(text: bytes, declared: Collection[str] = ()) -> Compiled:
-    """Return what a PTX text says of its kernels and variables; raise ValueError where it declares no version.
+    """Return a `Compiled` record of a PTX text: the text, its PTX ISA version, its kernels, launch bounds and
+    variables.
 
-    `declared` has the names that the project declares though they look foreign, by `identity`.
+    Variables whose names look like those of a library or of the compiler are left out, unless `declared` contains the
+    name in the form that `variables.identity` returns. Raises ValueError if the text has no `.version` directive.
     """
     normal = ptx_text.normalise(text.decode())
     return replace(
@@ -39,7 +41,11 @@ def described(text: bytes, declared: Collection[str] = ()) -> Compiled:
 
 @contextmanager
 def nowhere() -> Iterator[None]:
-    """Make an empty folder the current one: the assembler records when the files of line numbers were changed."""
+    """Make an empty temporary folder the working directory inside the `with` block.
+
+    With line information, the assembler stores modification times of source files that it finds by relative path. In an
+    empty folder it finds none, so the output does not depend on them.
+    """
     before = os.getcwd()
     with new_folder() as folder:
         os.chdir(folder)
@@ -50,19 +56,20 @@ def nowhere() -> Iterator[None]:
 
 
 def kernel_resources(log: str, cubin: Cubin | None) -> dict[str, dict[str, int]]:
-    """Return the resources of each kernel by symbol, from the assembler's log.
+    """Return kernel symbol -> resource -> amount, from the assembler's log.
 
-    Constant memory, which ptxas does not report for every target, is the whole module's, from the cubin.
+    "constant" is the size in bytes of the whole module's constant memory, read from the cubin because ptxas does not
+    report it for every target; without a cubin, it is absent.
     """
     constant = {"constant": cubin.constant} if cubin else {}
     return {symbol: figures | constant for symbol, figures in resources_of(log).items()}
 
 
 def machine_code(text: str, arch: str) -> bytes:
-    """Return a PTX text's machine code without optimisation, to compare it with another's.
+    """Return the cubin of a PTX text, assembled without optimisation, to compare it with that of another text.
 
-    Stubs define what the text leaves to other modules. A text that cannot be assembled so, because its limits of
-    registers are too low for that, is optimised.
+    Stubs define the functions and variables that the text declares and other modules define. The text is assembled with
+    optimisation only if it does not assemble without, because its register limits are too low.
     """
     missing = ptx_text.undefined(text)
     texts = [text, *([ptx_text.stub_definitions(text, missing.values())] if missing else [])]
@@ -74,7 +81,10 @@ def machine_code(text: str, arch: str) -> bytes:
 
 
 def assemble(texts: Sequence[str], arch: str, options: Sequence[str] = ()) -> tuple[bytes, str]:
-    """Return the cubin that nvJitLink assembles from PTX, and its log; raise CompileError with that log."""
+    """Return the cubin that nvJitLink makes of PTX texts for `arch` ("90a"), and nvJitLink's log.
+
+    Raises CompileError with that log if it fails.
+    """
     inputs = [("PTX", f"module{number}.ptx", text.encode()) for number, text in enumerate(texts)]
     try:
         return nvjitlink.link_code(inputs, [f"-arch=sm_{arch}", *options])

@@ -26,7 +26,11 @@ nvFatbin's mode "default" is not used: it means "speed" in nvFatbin 12.9, and "b
 
 @phase("bundling")
 def bundle(request: BundleRequest) -> Fatbin:
-    """Return the fatbin of a module's images, with the offset of each image in it."""
+    """Return the fatbin of a module's images, with the byte offset of each image in it; None where compression hides
+    the image.
+
+    Raises ToolchainError if nvFatbin is not installed, fails, or changes an image.
+    """
     name, images, compress = request
     try:
         fatbin = make_fatbin(images, _OPTIONS[compress])
@@ -47,7 +51,11 @@ def bundle(request: BundleRequest) -> Fatbin:
 
 
 def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -> bytes:
-    """Return what nvFatbin makes of images, each with its name, and of its own options. Raises ToolchainError."""
+    """Return the fatbin that nvFatbin makes of images with `options`; each image is its content and its name in the
+    fatbin.
+
+    Raises ToolchainError if nvFatbin is not installed or fails.
+    """
     library = open_library("nvfatbin")
     if library is None:
         raise ToolchainError("nvFatbin is not installed")
@@ -78,8 +86,10 @@ def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -
 
 
 def _compression(request: BundleRequest, fatbin: bytes) -> Compression:
-    """Return which compression nvFatbin used in a fatbin, on which the drivers that can read it depend. Raises
-    ToolchainError."""
+    """Return the compression that nvFatbin used in a fatbin; it decides which drivers can read the fatbin.
+
+    Raises ToolchainError if the fatbin cannot be read, or if it is compressed and `compress` is "none", or the reverse.
+    """
     name, images, compress = request
     try:
         compression = compression_of(fatbin)

@@ -1,15 +1,16 @@
-"""Lower the PTX ISA version that PTX declares to the lowest that older drivers surely read.
+"""Lower the PTX ISA version that a PTX text declares, so that older drivers accept the text.
 
-NVRTC declares its own PTX ISA version in all its PTX, whether the code needs it or not. Three things decide how low a
-text may go: the version that introduced its target; the version of every instruction, modifier, directive and special
-register in it, by `ptx_requirements`; and a proof by the assembler, that each form in the text gives the same machine
+NVRTC declares its own PTX ISA version in all its PTX, whether the code needs it or not. Three things limit how low the
+version of a text may be: the version that introduced its target; the version of every instruction, modifier, directive
+and special register in it, by `ptx_requirements`; and a proof by the assembler that the text gives the same machine
 code with both versions. The assembler alone is no proof, because some releases accept new instructions under old
-versions. A text with a word that the table does not know keeps its version. The proof is made without optimisation,
-which takes half the time and leaves no form out.
+versions. A text with a word that the table does not contain keeps its version. The proof is made without optimisation,
+which takes half the time and leaves no instruction out.
 
-A version changes how the assembler reads a form, not one line among many of the same form, so the proof needs each form
-once: the text is shortened to some of its kernels and lines, which contain every form of line that the whole contains.
-The shorter text takes a tenth of the time to assemble, or less.
+The *form* of a line is its words and punctuation, with any register, number or label as an operand. The version can
+change how the assembler reads a form, but it reads all lines of one form alike. So the proof needs each form only once:
+the text is shortened to some of its kernels and lines, which contain every form of the whole. The shorter text takes a
+tenth of the time to assemble, or less.
 """
 
 from __future__ import annotations
@@ -30,33 +31,34 @@ __all__ = ["FIRST_PTX_ISA", "in_short", "lower", "proof_text"]
 
 
 _REGISTER = re.compile(r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+")
-"""Matches a register of the compiler that is not a predicate."""
+"""Matches a numbered register of the compiler, except a predicate."""
 
 _ANY_REGISTER = "%r0"
-"""Text that replaces each register before the forms of lines are looked up, which makes most lines equal to others."""
+"""Text that replaces every register in a line before the line's form is computed: most lines then equal an earlier one,
+whose form is cached."""
 
 _VALUE = re.compile(
     _REGISTER.pattern + r"|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
     r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|(?<=(?<![\w$])_Z)(?!_param_)[\w$]+|\$str(?:\$\d+)?"
 )
-"""A register of the compiler's that is no predicate, a number, a label or string literal of the compiler's, or the
-number of a predicate, of local memory, of a parameter or of a variable without a name."""
+"""Matches the parts of a token that do not belong to a line's form: a register that is not a predicate; a number; a
+compiler's label or string literal; a mangled name after "_Z"; the number of a predicate, of local memory, of a
+parameter or of an unnamed variable."""
 
 _TOKEN = re.compile(r"-?[\w$%.]+|[^\w$%.-]+|-")
 """Matches a word with its sign, or the text between two words."""
 
 _PARAMETER = re.compile(r"^\.param [^\n]*", re.MULTILINE)
-"""Matches a line that declares a parameter, because the total size of all parameters may need a newer PTX ISA
-version."""
+"""Matches a line that declares a kernel parameter. The whole line is a form, because the total size of all parameters
+may need a newer PTX ISA version."""
 
 
 def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[str]]:
-    """Return a normalised PTX text without kernels that a proof does not need, and the forms that it proves.
+    """Return the part of a normalised PTX text that a proof must assemble, and the forms of lines that this proves.
 
-    The forms of the lines in both texts, and the `proven` ones, are the same: their words and punctuation, with any
-    register, number or label as an operand and with any kernel's name. Functions, variables and other directives are
-    all kept, and so is a text with debug information, which contains the addresses of its kernels. The text is empty if
-    all its forms are proven.
+    The result lacks kernels whose forms are all in `proven` or in other kernels; functions, variables and other
+    directives are kept. It is "" if all forms are in `proven`. A text with debug information, which contains the
+    addresses of its kernels, is returned unchanged, with no forms.
     """
     if ".debug_info" in ptx:
         return ptx, frozenset()
@@ -76,7 +78,8 @@ def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[s
 
 
 _REGISTERS = re.compile(r"\.reg \.([a-z0-9]+) ([%\w]+?)<\d+>;")
-"""Matches a declaration of numbered registers; the groups are their type and the prefix of their names."""
+"""Matches a declaration of numbered registers; group 1 is their type, group 2 the prefix of their names: "b32", "%r"
+for ".reg .b32 %r<9>;"."""
 
 _WORD = re.compile(r"[%$\w]+")
 
@@ -89,15 +92,18 @@ _JUMP = re.compile(r"(?:@\S+ )?(?:br[ax]|ret|exit|trap)\b")
 _FIRST_OPERAND = re.compile(r"(?:@\S+ )?\S+ ((?:\{[^{}]*\}|[^,{}])*)")
 
 _ANY = "__cuda_wheel_any"
-"""Name of the variable that registers are loaded from and stored to."""
+"""Name of the variable in global memory that a shortened kernel loads all its registers from and stores its results
+to."""
 
 
 def in_short(ptx: str, proven: Collection[str] = ()) -> str:
-    """Return a `proof_text` with one statement of each form in its kernels, without the `proven` ones.
+    """Return a result of `proof_text`, its kernels reduced to the statements that contain a form for the first time.
 
-    The assembler drops what cannot be reached and results that nothing uses, also without optimisation. So each
-    statement has registers that are loaded from memory, and its result is stored. It is not certain that the assembler
-    accepts such a text.
+    Forms in `proven` count as seen. A text with debug information is returned unchanged.
+
+    Even without optimisation, the assembler drops unreachable statements and unused results. So registers are loaded
+    from memory before each statement, and the statement's results are stored after it. The assembler may reject such a
+    text; the caller must then use the unshortened one.
     """
     kernels = [item for item in items(ptx) if item.is_kernel]
     if not kernels or ".debug_info" in ptx:
@@ -112,8 +118,8 @@ def in_short(ptx: str, proven: Collection[str] = ()) -> str:
 
 
 def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
-    """Return a kernel's text reduced to the statements with a form that is not in `known`; add these forms to
-    `known`."""
+    """Return a kernel's text reduced to the statements with a form of line that is not in `known`, and add their forms
+    to `known`."""
     head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
     kept: list[str] = []
     declared: list[str] = []
@@ -137,7 +143,7 @@ def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
 
 
 _SIZES = {"pred": ""} | {kind + size: "b" + size for kind in "bsuf" for size in ("16", "32", "64")}
-"""Type of a register -> the type by which it is loaded and stored."""
+"""Type of a register -> the type by which it is loaded and stored; "" for a predicate, which has no memory type."""
 
 _OWN_REGISTERS = (".reg .b32 %cuda_wheel_value;", ".reg .pred %cuda_wheel_condition;")
 
@@ -147,7 +153,10 @@ _STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_A
 
 
 def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
-    """Yield a statement, between loads of all its registers and stores of its result registers."""
+    """Yield PTX statements: loads of all the statement's registers, the statement, and stores of its result registers.
+
+    `sizes` is register name prefix -> type to load and store; `label` is placed after a jump.
+    """
     first = _FIRST_OPERAND.match(statement)
     results = _registers(statement if first is None or statement.startswith("{") else first[1], sizes)
     for name, size in _registers(statement, sizes).items():
@@ -162,7 +171,7 @@ def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterat
 
 
 def _registers(text: str, sizes: Mapping[str, str]) -> dict[str, str]:
-    """Return each numbered register in a text -> the type by which it is loaded and stored."""
+    """Return register name -> the type by which it is loaded and stored, for each numbered register in a text."""
     names = dict.fromkeys(_WORD.findall(text))
     return {name: sizes[start] for name in names if (start := name.rstrip("0123456789")) in sizes and start != name}
 
@@ -185,8 +194,8 @@ def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
 
 
 def _without_name(text: str, kernel: Item) -> str:
-    """Return a text without the kernel's name; without only the part after "_Z" if the name is mangled, because that is
-    what the names of things inside the kernel contain."""
+    """Return a text without the kernel's name. Of a mangled name, "_Z" is kept, because names of things inside the
+    kernel contain only the part after it."""
     return text.replace(kernel.name.removeprefix("_Z"), "")
 
 
@@ -197,14 +206,17 @@ def _forms_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 18)
 def _form(line: str) -> str:
-    """Return the form of a line, cached: texts repeat few lines apart from register numbers, and lines use few
-    tokens."""
+    """Return the form of a line: the line with each register, number, label and mangled name in it replaced by "0".
+
+    It is cached: once register numbers are replaced, most lines of a text repeat an earlier one.
+    """
     return "".join(map(_general, _TOKEN.findall(line)))
 
 
 @lru_cache(maxsize=1 << 18)
 def _general(token: str) -> str:
-    """Return "0" for a token that is a register, number, label or name; any other token unchanged."""
+    """Return a token with each register, number, label and mangled name in it replaced by "0". It is cached: lines use
+    few tokens."""
     return _VALUE.sub("0", token)
 
 
@@ -213,7 +225,8 @@ def _forms(ptx: str, kernel: Item) -> frozenset[str]:
 
 
 def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
-    """Return kernels that together have all forms, chosen greedily by the number of new forms per length."""
+    """Return kernels that together contain all forms of lines, chosen greedily by the number of new forms per
+    character."""
     chosen: set[Item] = set()
     missing = {item: set(each) for item, each in forms.items() if each}
     while missing:
@@ -238,23 +251,25 @@ FIRST_PTX_ISA: dict[str, Version] = {
     "120f": (8, 8), "121f": (8, 8), "88": (9, 0), "110": (9, 0), "110a": (9, 0), "110f": (9, 0),
     "107": (9, 4), "107a": (9, 4), "107f": (9, 4),
 }  # fmt: skip
-"""Target -> the PTX ISA version that introduced it, or OLDEST if that is later. Source: PTX ISA, "Release Notes"."""
+"""Architecture of a target -> the PTX ISA version that introduced it, at least OLDEST. Source: PTX ISA, "Release
+Notes"."""
 
 
 _PROVEN: dict[tuple[Assemble, str, Version, Version], set[str]] = {}
-"""(assembler, architecture, compiler's version, lowered version) -> forms of lines already proven in this process.
-Files of one project share most forms."""
+"""(assembler, architecture, compiler's version, lowered version) -> forms of lines that are already proven in this
+process. Files of one project share most forms."""
 
 
 class _Proof:
-    """Whether the assembler gives the same machine code for a text with another version."""
+    """Checks that the assembler gives the same machine code for a PTX text with another PTX ISA version."""
 
     def __init__(self, text: str, arch: str, assemble: Assemble) -> None:
         self._text, self._arch, self._assemble = text, arch, assemble
         self._reference = cache(lambda text: assemble(text, arch))
 
     def holds(self, version: Version) -> bool:
-        """Return whether it does; raises CompileError where the assembler refuses a version."""
+        """Return whether the machine code is the same with this version; raises CompileError if the assembler rejects
+        it."""
         key = (self._assemble, self._arch, ptx.version(self._text), version)
         proven = _PROVEN.setdefault(key, set())
         text, forms = proof_text(self._text, proven)
@@ -266,7 +281,7 @@ class _Proof:
         return True
 
     def _in_short(self, text: str, proven: Collection[str]) -> str:
-        """Return the shortened text, or the whole text if the assembler refuses the shortened one."""
+        """Return the text shortened by `in_short`, or `text` if the assembler rejects the shortened one."""
         short = in_short(text, proven)
         try:
             self._reference(short)
@@ -280,10 +295,11 @@ class _Proof:
 
 
 def lower(text: str, wanted: str, arch: str, source: str, assemble: Assemble) -> str:
-    """Return the PTX `text` for `arch` with the version that `wanted` ("auto", "as-compiled", "8.0") asks for.
+    """Return the PTX `text` for `arch` ("90a") with the version that `wanted` ("auto", "as-compiled", "8.0") asks for.
 
-    `source` is the file's name in messages. Raises ConfigError where an explicit version is too low for a word of the
-    text or for the target, where the table lacks a word, or where the assembler does not prove it.
+    With "auto", the text keeps its version if no lower one is proven equivalent. With an explicit version, raises
+    ConfigError if it is too low for the target or for a word of the text, if the table lacks a word, or if the
+    assembler gives other machine code. `source` is the file's name in messages.
     """
     if wanted == "as-compiled":
         return text
@@ -324,7 +340,7 @@ def _with_version(text: str, version: Version, proof: _Proof, arch: str, source:
 
 
 def _too_low(version: Version, arch: str, needed: PtxNeeds) -> str:
-    """Return why a version below the compiler's is not used; "" if it may be used."""
+    """Return the reason why a version lower than the compiler's cannot be used; "" if it can be."""
     first = FIRST_PTX_ISA.get(arch)
     if first is None:
         return f'cuda-wheel does not know which version compute_{arch} needs; "as-compiled" keeps the compiler\'s.'

@@ -1,21 +1,21 @@
-"""Find the PTX ISA version that a PTX text needs, by the table `ptx_forms`.
+"""Find the lowest PTX ISA version that supports every word of a PTX text, by the table `ptx_forms`.
 
-The assembler alone does not tell: some releases accept a new instruction under an old version that others refuse. What
-the table does not know is reported, so that nothing is concluded from it.
+The assembler alone cannot decide: some releases accept a new instruction under an old version that others reject. Words
+that the table does not contain are reported as unknown, so that nothing is concluded from them.
 
-The table holds what PTX text may contain, and since which PTX ISA version. A string of its "forms" is one form of an
-instruction: the version that introduced it, its opcodes, and one slot for each modifier. A slot lists alternatives, of
-which one must be present; in square brackets it may be absent. A name in a slot stands for the alternatives of its
-entry in "aliases". "@8.3" marks an alternative that is newer than the form. A form without "@" that begins with 6.3,
-the oldest version that is worth declaring, may be older.
+The table lists what PTX text may contain, and since which PTX ISA version. A string of its "forms" is one form of an
+instruction: the version that introduced it, its opcodes, and one slot for each modifier. A slot lists alternatives, one
+of which must be present; in square brackets it may be absent. A name in a slot stands for the alternatives of its entry
+in "aliases". "@8.3" marks an alternative that is newer than the form. A form without "@" that begins with 6.3, the
+oldest version that is worth declaring, may be older.
 
-"operands" has what the operands of an instruction need: patterns of the instruction and of its operands, the version,
-and what it is in words. "later targets" has instructions that a target got later than others.
+"operands" lists what the operands of an instruction need: patterns of the instruction and of its operands, the version,
+and a description. "later targets" lists instructions that some targets got later than others.
 
 A form must not be wider than what the PTX ISA document and the assemblers of all releases accept from its version on: a
-modifier that is new for one type has its own form. What is not there is unknown, and then PTX keeps its version. So it
-is safe to leave out what no compiler writes, and wrong to add a form that no assembler was asked about:
-`scripts/ptx_requirements.py` expands every form and asks them all.
+modifier that is new for one type has its own form. What the table lacks is unknown, and such PTX keeps its version. So
+it is safe to leave out what no compiler writes, and wrong to add a form that has not been tried with every assembler:
+`scripts/ptx_requirements.py` expands every form and tries it with all of them.
 """
 
 from __future__ import annotations
@@ -44,21 +44,22 @@ OLDEST: Version = (6, 3)
 
 
 class PtxNeeds(NamedTuple):
-    """What a PTX text needs."""
+    """The PTX ISA version that a PTX text needs, and the words that decide it."""
 
     version: Version
     """Lowest PTX ISA version that supports all known words."""
     word: str
-    """A word that needs `version`; "" if that is OLDEST."""
+    """A word or feature of the text that needs `version`; "" if `version` is OLDEST."""
     unknown: str
-    """A word of the text that is not in the table, so that its version is unknown; "" if there is none."""
+    """A word of the text that the table does not contain; "" if it contains all. With an unknown word, the text may
+    need a newer version than `version`."""
 
 
 class _Form(NamedTuple):
     pattern: re.Pattern[str]
     version: Version
     newer: Mapping[str, Version]
-    """Modifier -> PTX ISA version, for modifiers of the form that are newer than the form."""
+    """Modifier -> the PTX ISA version that added it to the form; modifiers as old as the form are absent."""
 
 
 _COMMENT = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
@@ -73,22 +74,24 @@ _UNTERMINATED = re.compile(
     r"|file\s+\d+(?:\s*,\s*\d+\s*,\s*\d+)?|version\s+\d+\.\d+|address_size\s+\d+"
     r"|target\s+sm_\w+(?:\s*,\s*(?:debug|texmode_\w+|map_f64_to_f32))*|section\s+\.debug_\w+\s*\{(?P<section>[^{}]*)\})"
 )
-"""Directives that end without a semicolon; strings are blank."""
+"""Matches a directive that ends without a semicolon, in a text whose strings are replaced by spaces."""
 
 _BRACES = re.compile(r"\{([^;{}]*)\}")
 """Matches the elements of a vector or of an initialiser. A block differs in that it contains a semicolon."""
 
 _MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
-"""The operator mask(); its group is the first digit of a number. Source: PTX ISA, "Initializers"."""
+"""Matches a use of the operator mask() in an initialiser; group 1 is the first digit of its operand if that is a
+number. Source: PTX ISA, "Initializers"."""
 
 _NUMBERED = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
-"""Regular expression for each kind of the compiler's registers that the table's operand rules distinguish, and the text
-that replaces it."""
+"""(regular expression of one kind of numbered register, its replacement without the number): "%rd7" becomes "%rd". The
+kinds are those that the table's operand rules distinguish."""
 
 _STATEMENT = re.compile(
     r"\s*(?:[\w$%]+\s*:(?!:)\s*)*(?:@\s*!?\s*[\w$%]+\s*)?(?P<opcode>[A-Za-z_]\w*)?(?P<modifiers>(?:\s*\.\w+(?:::\w+)*)*)"
 )
-"""Matches the labels, the predicate, and the word that tells what the statement is; a directive has no opcode."""
+"""Matches the start of a statement: its labels, its predicate, its opcode and its modifiers. A directive has no opcode,
+and its words match as modifiers."""
 
 _WORD = re.compile(r"\.[A-Za-z_][\w:]*")
 
@@ -107,7 +110,7 @@ class _OperandRule(NamedTuple):
 
 @cache
 def _operand_rules() -> Mapping[str, Sequence[_OperandRule]]:
-    """Return opcode -> rules for the PTX ISA version that its operands need."""
+    """Return opcode -> rules for the PTX ISA version that operands of that instruction need."""
     rules: dict[str, list[_OperandRule]] = {}
     for row in ptx_table()["operands"]:
         rule = _OperandRule(re.compile(row["instruction"]), re.compile(row["operands"]), row["version"], row["what"])
@@ -117,7 +120,8 @@ def _operand_rules() -> Mapping[str, Sequence[_OperandRule]]:
 
 
 def requirement(text: str, arch: str) -> PtxNeeds:
-    """Return what a PTX text for `arch` ("90a") needs; comments and strings do not matter."""
+    """Return the PTX ISA version that a PTX text for `arch` ("90a") needs; comments and strings do not count, except
+    pragmas."""
     version, word, unknown = OLDEST, "", ""
     for candidate, needed in _words(text, arch):
         if needed is None:
@@ -128,7 +132,7 @@ def requirement(text: str, arch: str) -> PtxNeeds:
 
 
 def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield each feature in a text with the PTX ISA version that it needs; None if that is unknown."""
+    """Yield (feature, PTX ISA version that it needs) for each feature in a text; None if the version is unknown."""
     if "//" in text or "/*" in text:  # normalised text has no comments, and the search takes long
         text = _COMMENT.sub(lambda match: match[1] or " ", text)
     pragmas = _PRAGMA.findall(text)
@@ -148,10 +152,10 @@ def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
 
 
 def _distinct(text: str) -> str:
-    """Return a text with only one of the statements that differ in nothing but register numbers.
+    """Return a text with one of all the statements that are equal apart from register numbers.
 
-    These are most statements of a large text. The text between two semicolons is kept or dropped as a whole;
-    declarations of registers are kept.
+    In a large text, most statements are equal in this way. The text between two semicolons is kept or dropped as a
+    whole; declarations of registers are kept.
     """
     general = text
     for register, kind in _NUMBERED:
@@ -161,7 +165,8 @@ def _distinct(text: str) -> str:
 
 
 def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
-    """Yield each debugging directive with the PTX ISA version that it needs. Source: PTX ISA, ".loc" and ".section"."""
+    """Yield (feature, PTX ISA version that it needs) for what a match of `_UNTERMINATED` uses of newer debugging
+    directives. Source: PTX ISA, ".loc" and ".section"."""
     if match["inlined"]:
         yield ".loc with inlined_at", (7, 2)
     if ":" in (match["section"] or ""):
@@ -171,8 +176,10 @@ def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
 
 
 def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield the features in the statements of a text without strings and without directives that end without a
-    semicolon."""
+    """Yield (feature, PTX ISA version that it needs) for the statements of a text; None if the version is unknown.
+
+    The text has no strings and no directives that end without a semicolon.
+    """
     shorter = _BRACES.sub(_without_elements, text)
     while shorter != text:
         text, shorter = shorter, _BRACES.sub(_without_elements, shorter)
@@ -205,7 +212,7 @@ def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
 
 
 def _without_elements(match: re.Match[str]) -> str:
-    """Return the replacement for elements in braces; an empty block stays an empty block."""
+    """Return the replacement for braces and their content: " 0 " for elements, ";" for an empty block."""
     return " 0 " if match[1].strip() else ";"
 
 
@@ -217,7 +224,8 @@ def _operand_needs(opcode: str, modifiers: str, operands: str) -> Iterator[tuple
 
 
 def _registers(text: str, directives: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield the special registers in a text, without the registers that the text declares."""
+    """Yield (special register, PTX ISA version that it needs) for the registers in a text that `directives` do not
+    declare; None if the version is unknown."""
     declared = set(_REGISTER.findall(directives))
     numbered = {name.rstrip("0123456789") for name in set(_REGISTER.findall(text)) - declared}
     if numbered <= declared:
@@ -230,7 +238,8 @@ def _registers(text: str, directives: str) -> Iterator[tuple[str, Version | None
 
 @cache
 def instruction_version(instruction: str, arch: str) -> Version | None:
-    """Return the PTX ISA version that an instruction with its modifiers needs, or None if the table lacks it."""
+    """Return the PTX ISA version that an instruction with its modifiers needs on `arch` ("90a"); None if the table
+    lacks it."""
     modifiers = ["." + each for each in instruction.split(".")[1:]]
     needed = [
         max([form.version, *(form.newer[each] for each in modifiers if each in form.newer)])
@@ -247,7 +256,8 @@ def instruction_version(instruction: str, arch: str) -> Version | None:
 
 @cache
 def ptx_table() -> Mapping[str, Any]:
-    """Return the table `ptx_forms`; its groups of forms are one sequence. It is read only where PTX is examined."""
+    """Return the table `ptx_forms`, with all groups of "forms" joined into one sequence. It is read at the first call
+    only."""
     by_version = {str: [str]}
     shape = {
         "aliases": {str: str},
@@ -267,7 +277,7 @@ def ptx_table() -> Mapping[str, Any]:
 
 @cache
 def _table_forms() -> dict[str, list[str]]:
-    """Return opcode -> its forms, as the table spells them."""
+    """Return opcode -> the forms of that instruction, as strings in the table's notation."""
     forms: dict[str, list[str]] = {}
     for form in ptx_table()["forms"]:
         for opcode in form.split(" ", 2)[1].split(","):
@@ -277,7 +287,8 @@ def _table_forms() -> dict[str, list[str]]:
 
 @cache
 def _forms(opcode: str) -> list[_Form]:
-    """Return the forms of an instruction, compiled on demand: compiling all forms takes half a second."""
+    """Return the forms of an instruction in the table, with their regular expressions. Only this instruction's are
+    compiled: all would take half a second."""
     forms = []
     for text in _table_forms().get(opcode, ()):
         version, _, *slots = text.split()
@@ -288,7 +299,11 @@ def _forms(opcode: str) -> list[_Form]:
 
 
 def slot_alternatives(slot: str) -> list[tuple[str, str]]:
-    """Return the alternatives of a form's slot, each with the version that it needs, or ""."""
+    """Return (modifier, PTX ISA version) for each alternative in a slot of a form in the table; "" for the form's own
+    version.
+
+    For example, "[.a|.b@8.3]" -> [(".a", ""), (".b", "8.3")].
+    """
     names = slot.strip("[]")
     names = ptx_table()["aliases"].get(names, names)
     return [(name, since) for name, _, since in (each.partition("@") for each in names.split("|"))]
@@ -301,5 +316,6 @@ def _slot_pattern(slot: str) -> str:
 
 @cache
 def _words_of(part: str) -> dict[str, Version]:
-    """Return word -> PTX ISA version, from a part of the table that lists words by version."""
+    """Return word -> PTX ISA version, from the key `part` of the table ("directives", "special registers"), which lists
+    words by version."""
     return {word: parse_version(version) for version, words in ptx_table()[part].items() for word in words}

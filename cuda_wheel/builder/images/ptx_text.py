@@ -1,6 +1,6 @@
-"""Read and rewrite PTX text for a build: its declarations, its version, and the kernels to keep.
+"""Read and rewrite PTX text for a build: its declarations, its version, and which kernels it contains.
 
-Where kernels are removed, the functions and variables that only they use go with them.
+Removing a kernel also removes the functions and variables that only removed kernels use.
 """
 
 from __future__ import annotations
@@ -35,26 +35,27 @@ __all__ = [
 _UNSIZED = re.compile(r"\[ *\]")
 
 SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
-"""Names of functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
+"""Names of device functions that the driver defines. Source: PTX Writer's Guide to Interoperability, "System Calls"."""
 
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
 
 _STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|(?:/\*.*?(?:\*/|\Z)|//[^\n]*|[ \t\r])+', re.DOTALL)
-"""A string, or white space and comments. One that is not closed ends with its line or the text, so that each character
-is read once."""
+"""Matches a string (group 1), or a run of white space and comments. A string without a closing quote ends at the end of
+its line, and such a comment at the end of the text, so that each character is read once."""
 
 _LINE_COMMENT = re.compile(r"//[^\n]*")
 
 _STRING = re.compile(r'"[^"\n]*"?')
 
 _UNUSUAL = re.compile(r"[^\t\n\r -~]")
-"""Matches a character that compilers do not write in PTX; some are white space."""
+"""Matches a character that compilers do not write in PTX; some of these are white space."""
 
 _NOISE_IN_STRINGS = ("\t", "\r", "  ", "//", "\\")
-"""Parts of strings that are noise outside strings, or that do not end a string."""
+"""Parts of strings for which the quick way to normalise is wrong: text that is removed outside strings, and the
+backslash, which may precede a quote that does not close the string."""
 
 _NOISE = ("\t", "\r", "  ", "//", "/*", "\n\n", "\n ", " \n")
-"""Text that does not occur in normalised PTX outside strings."""
+"""Substrings that do not occur in normalised PTX, except in its strings."""
 
 _BOUND = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d{1,9}(?:\s*,\s*\d{1,9}){0,2})",
@@ -68,14 +69,15 @@ _BOUND_NAMES = {
     "maxclusterrank": "cluster_blocks",
     "reqnctapercluster": "cluster_blocks",
 }
-"""PTX directive -> name of a launch bound. Source: PTX ISA, "Performance-Tuning Directives" and "Cluster Dimension
-Directives"."""
+"""PTX directive without its dot -> name of a launch bound in manifests. Source: PTX ISA, "Performance-Tuning
+Directives" and "Cluster Dimension Directives"."""
 
 _FILE = re.compile(r'^([ \t]*\.file\s+\d+\s+")([^"\n]*)(")', re.MULTILINE)
 
 
 def undefined(ptx: str) -> dict[str, str]:
-    """Return the declarations of the functions and variables that another module must define, by symbol.
+    """Return symbol -> declaration of the functions and variables that a PTX text declares and another module must
+    define.
 
     Functions that the driver defines are left out.
     """
@@ -85,9 +87,9 @@ def undefined(ptx: str) -> dict[str, str]:
 
 
 def stub_definitions(ptx: str, declarations: Iterable[str]) -> str:
-    """Return a PTX text that defines what these declarations declare: functions without effect, zeroed variables.
+    """Return a PTX text that defines the declared symbols: functions without effect, and zeroed variables.
 
-    Its version and target are those of `ptx`.
+    Its `.version`, `.target` and `.address_size` are those of `ptx`.
     """
     lines = [line for line in ptx.split("\n") if line.lstrip().startswith((".version", ".target", ".address_size"))][:3]
     for declaration in declarations:
@@ -104,7 +106,8 @@ def set_version(ptx: str, new: Version) -> str:
 
 
 def compiler_release(ptx: str) -> str | None:
-    """Return the exact release ("12.9.86") of the NVRTC that wrote the text, from its first comment."""
+    """Return the exact release ("12.9.86") of the NVRTC or libNVVM that wrote the text, from its first comment; None if
+    there is none."""
     match = _RELEASE.search(ptx)
     return match and match[1]
 
@@ -112,8 +115,8 @@ def compiler_release(ptx: str) -> str | None:
 def normalise(ptx: str) -> str:
     """Return the text without comments, blank lines, and white space that separates no tokens.
 
-    nvFatbin removes these anyway. It keeps a text without them byte for byte, so that a search finds the text in the
-    fatbin.
+    nvFatbin removes these anyway. It stores a normalised text unchanged, so that a search for the text finds its offset
+    in the fatbin.
     """
     if ptx.startswith("\n") and ptx.endswith("\n") and not any(each in ptx for each in _NOISE):
         return ptx  # several steps of a build want normal text
@@ -122,7 +125,8 @@ def normalise(ptx: str) -> str:
 
 
 def _is_plain(ptx: str) -> bool:
-    """Return whether "//" occurs only in comments, and no string contains what is noise outside strings."""
+    """Return whether `_quickly_normalised` is right for a text: it has no block comments or unusual characters, no
+    quotes in comments, and no strings that contain any of `_NOISE_IN_STRINGS`."""
     if "/*" in ptx or _UNUSUAL.search(ptx) or any('"' in comment for comment in _LINE_COMMENT.findall(ptx)):
         return False
     return not any(each in string for string in _STRING.findall(ptx) for each in _NOISE_IN_STRINGS)
@@ -136,7 +140,7 @@ def _normalised(ptx: str) -> str:
 
 
 def _quickly_normalised(ptx: str) -> str:
-    """Return the same as `_normalised` in a third of the time, for a text for which `_is_plain` is true."""
+    """Return the same as `_normalised` in a third of the time; right only if `_is_plain` returns True for the text."""
     text = f"\n{_LINE_COMMENT.sub('', ptx)}\n".replace("\t", " ").replace("\r", " ")
     for noise, rest in ("  ", " "), ("\n ", "\n"), (" \n", "\n"), ("\n\n", "\n"):
         while noise in text:
@@ -145,7 +149,11 @@ def _quickly_normalised(ptx: str) -> str:
 
 
 def relocate_files(ptx: str, roots: Mapping[str, str]) -> str:
-    """Return the text with each `.file` path below a folder of `roots` moved to the folder's replacement there."""
+    """Return the text with the start of each `.file` path replaced: `roots` is absolute folder -> replacement for
+    "FOLDER/".
+
+    Of several folders that contain a path, the longest counts.
+    """
 
     def relocate(match: re.Match[str]) -> str:
         path = match[2]
@@ -159,9 +167,10 @@ def relocate_files(ptx: str, roots: Mapping[str, str]) -> str:
 
 
 def launch_bounds(ptx: str) -> dict[str, dict[str, int]]:
-    """Return the launch bounds of each kernel that has any, by symbol.
+    """Return kernel symbol -> name of a launch bound -> value, for the kernels that have any.
 
-    They are "max_threads" of a block, "min_blocks" of a multiprocessor, and "cluster_blocks".
+    The names are "max_threads" (threads in a block), "min_blocks" (blocks on a multiprocessor) and "cluster_blocks"
+    (blocks in a cluster).
     """
     found = {}
     for entry in ENTRY.finditer(ptx):
@@ -175,7 +184,8 @@ def launch_bounds(ptx: str) -> dict[str, dict[str, int]]:
 
 
 class Item(NamedTuple):
-    """A declaration or definition at the top of a text; its name is empty if it is neither function nor variable."""
+    """A declaration, definition or directive at the top level of a PTX text, with its range of character offsets;
+    `name` is "" unless it is a function or variable."""
 
     name: str
     start: int
@@ -184,7 +194,7 @@ class Item(NamedTuple):
 
 
 _MARK = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*|[;{}]', re.DOTALL)
-"""A string, a comment, or what may end an item."""
+"""Matches a string, a comment, or a character that may end an item: a semicolon or a brace."""
 
 _SPACE = re.compile(r"(?:\s|/\*.*?(?:\*/|\Z)|//[^\n]*)*", re.DOTALL)
 
@@ -201,7 +211,7 @@ _VARIABLE = re.compile(
 
 
 def items(ptx: str) -> Iterator[Item]:
-    """Yield what a text declares and defines, in its order."""
+    """Yield the declarations, definitions and directives at the top level of a PTX text, in its order."""
     at = _SPACE.match(ptx).end()  # type: ignore[union-attr]  # it matches everywhere
     while at < len(ptx):
         line = _LINE.match(ptx, at)
@@ -214,7 +224,8 @@ def items(ptx: str) -> Iterator[Item]:
 
 
 def _end(ptx: str, start: int, ends_with_brace: bool) -> int:
-    """Return the offset at which the item that begins at `start` ends: a semicolon, or the brace that closes a body."""
+    """Return the offset behind the item that begins at `start`: behind its semicolon or, if `ends_with_brace`, behind
+    the brace that closes its body, whichever is first."""
     depth = 0
     for mark in _MARK.finditer(ptx, start):
         if mark[0] == "{":
@@ -232,8 +243,12 @@ _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
 def chosen_instances(symbols: Collection[str], patterns: Sequence[str], named: Collection[str]) -> list[str]:
-    """Return the kernels to keep, by symbol: those that are no instances of a template or are in `named`, and the
-    instances that a glob matches. Of several globs that match one, the last counts; "!" excludes."""
+    """Return the symbols of the kernels to keep: those in `named`, those that are not instances of a template, and the
+    instances that `patterns` choose.
+
+    `patterns` are globs; one that begins with "!" excludes. Of several that match an instance, the last decides. An
+    instance that none matches is kept only if all patterns exclude.
+    """
     start = all(pattern.startswith("!") for pattern in patterns)
 
     def is_kept(symbol: str) -> bool:
@@ -246,7 +261,8 @@ def chosen_instances(symbols: Collection[str], patterns: Sequence[str], named: C
 
 
 def matches_instance(symbol: str, pattern: str) -> bool:
-    """Return whether a glob matches a kernel's symbol or name, in any spelling: "*<half*" matches "k<c10::Half>"."""
+    """Return whether a glob matches a kernel's symbol, or its C++ name in any spelling: "*<half*" matches
+    "k<c10::Half>"."""
     name = signature(symbol).name
     return fnmatchcase(symbol, pattern) or any(
         fnmatchcase(canonical(name, same_layout), canonical(pattern, same_layout)) for same_layout in (False, True)
@@ -254,9 +270,10 @@ def matches_instance(symbol: str, pattern: str) -> bool:
 
 
 def without_kernels(ptx: str, removed: Collection[str], kept_variables: Collection[str] = ()) -> str:
-    """Return a PTX text without these kernels, and without the functions and variables that only they use.
+    """Return a PTX text without the kernels `removed` (symbols), and without the functions and variables that only they
+    use.
 
-    `kept_variables` are kept, used or not.
+    The variables `kept_variables` (symbols) are kept, used or not.
     """
     everything = list(items(ptx))
     named = [item for item in everything if item.name]
@@ -279,7 +296,11 @@ def without_kernels(ptx: str, removed: Collection[str], kept_variables: Collecti
 
 
 def _reached(starts: Collection[str], uses: dict[str, set[str]]) -> set[str]:
-    """Return the names of `uses` that are reached from `starts`, directly or not."""
+    """Return the names that `starts` use, directly or indirectly, and `starts` itself; `uses` is name -> names that it
+    uses.
+
+    Names that are not keys of `uses` are left out.
+    """
     reached: set[str] = set()
     waiting = list(starts)
     while waiting:

@@ -1,7 +1,8 @@
-"""List the variables of a PTX text that its source declares, and remove the unused ones that its libraries declare.
+"""List the variables of a PTX text that the project's source declares, and remove unused variables that library headers
+declare.
 
-A program can look up every variable at file scope, whatever its linkage: NVRTC gives them all internal linkage, with
-`static` or without, used or not, and the driver finds them nevertheless. `extern` makes no difference either.
+A program can look up every variable at file scope in a loaded module, `static` or not: NVRTC gives all of them internal
+linkage, and the driver finds them nevertheless. `extern` makes no difference either.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ __all__ = [
 ]
 
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
-"""Matches the prefixes of symbols that the compiler adds: string literals, virtual function tables, guards."""
+"""Matches the start of a symbol that the compiler adds: a string literal, virtual function table or guard."""
 
 LIBRARY_NAMESPACES = (
     "cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|c10|at|torch|pybind11|nanobind|fmt|spdlog"
 )
-"""A regular expression for the namespaces of the headers of the toolkit, of CCCL and of this package, which has some in
-place of PyTorch's and pybind11's."""
+"""Regular expression of the outermost namespaces of library headers: the CUDA toolkit's, CCCL's, and those of the
+libraries that cuda-wheel has stand-in headers for, such as PyTorch and pybind11."""
 
 _LIBRARIES = re.compile(rf"(?:{LIBRARY_NAMESPACES})::")
 
@@ -46,8 +47,8 @@ _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 def source_variables(ptx: str, declared: Collection[str] = ()) -> tuple[GlobalInfo, ...]:
     """Return the `__device__`, `__constant__` and `__managed__` variables of a normalised PTX text, in its order.
 
-    Those that look like a library's or the compiler's are left out, unless the project declares them: `declared` has
-    their names by `identity`.
+    Variables whose names look like those of a library or of the compiler are left out, unless `declared` contains the
+    C++ name in the form that `identity` returns.
     """
     return tuple(
         GlobalInfo(signature(each.symbol).name, each.symbol, each.space, each.size)
@@ -57,7 +58,8 @@ def source_variables(ptx: str, declared: Collection[str] = ()) -> tuple[GlobalIn
 
 
 def foreign_names(ptx: str) -> frozenset[str]:
-    """Return the C++ names of the variables in a normalised PTX text that look like a library's or the compiler's."""
+    """Return the C++ names of the variables in a normalised PTX text whose names look like those of a library or of the
+    compiler."""
     return frozenset(signature(each.symbol).name for each in _defined(ptx) if each.size and looks_foreign(each.symbol))
 
 
@@ -68,16 +70,17 @@ def _defined(ptx: str) -> tuple[VariableDeclaration, ...]:
 
 @cache
 def looks_foreign(symbol: str) -> bool:
-    """Return whether a variable looks like one of a library or of the compiler.
+    """Return whether the symbol of a variable looks like one of a library or of the compiler.
 
-    A project may declare such names too: what its own files declare decides, see `compile.library_variables`.
+    A project may declare such names too, so its own files must be searched for them: see `compile.library_variables`.
     """
     return bool(_COMPILERS.match(symbol)) or is_library_variable(symbol)
 
 
 @cache
 def is_library_variable(symbol: str) -> bool:
-    """Return whether a variable's name looks like one of the headers of the toolkit, of CCCL or of this package."""
+    """Return whether the symbol of a variable looks like one from the headers of the CUDA toolkit, of CCCL or of
+    cuda-wheel."""
     name = signature(symbol).name
     # C++ reserves names that begin with two underscores for the implementation: its headers.
     return bool(_LIBRARIES.match(name)) or (name != symbol and name.startswith("__"))
@@ -85,8 +88,12 @@ def is_library_variable(symbol: str) -> bool:
 
 @lru_cache(maxsize=1 << 15)
 def identity(name: str) -> str:
-    """Return the first and the last part of a C++ name, without template arguments and inline namespaces: "cub::v" for
-    "cub::CUB_200802_SM_800::detail::v<int>". For a variable in a function, that of the function."""
+    """Return the first and the last part of a C++ name, without template arguments: "cub::v" for
+    "cub::CUB_200802_SM_800::detail::v<int>".
+
+    So the name is the same in releases of a library that differ in inline namespaces. For a variable in a function, the
+    result is that of the function's name.
+    """
     plain = name.replace("(anonymous namespace)::", "").partition("(")[0]
     while "<" in plain and (shorter := re.sub(r"<[^<>]*>", "", plain)) != plain:
         plain = shorter
@@ -103,7 +110,8 @@ def unqualified_name(name: str) -> str:
 def without_unused(ptx: str, is_library: Callable[[str], bool] = is_library_variable) -> str:
     """Return a normalised PTX text without the library variables and string literals that nothing in it uses.
 
-    CCCL adds hundreds of them to every text, and many a name is longer than a kernel. `is_library` decides by symbol.
+    `is_library` returns whether a symbol is a library variable. CCCL adds hundreds of them to every text, and many of
+    their names are longer than a kernel.
     """
     candidates = {
         each.symbol: each for each in _defined(ptx) if _LITERAL.fullmatch(each.symbol) or is_library(each.symbol)
@@ -129,6 +137,6 @@ def without_unused(ptx: str, is_library: Callable[[str], bool] = is_library_vari
 
 
 def _count_uses(ptx: str, symbols: Iterable[str]) -> Counter[str]:
-    """Return symbol -> number of occurrences in a text, including its declaration."""
+    """Return symbol -> number of its occurrences in a PTX text, its declaration included."""
     wanted = frozenset(symbols)
     return Counter(word for word in _WORD.findall(ptx) if word in wanted) if wanted else Counter()

@@ -1,1 +1,1 @@
-"""Turn the results of jobs into a manifest; say which GPUs and drivers a module covers."""
+"""Make a module's manifest from the results of its jobs; compute which GPUs and drivers the module can be loaded on."""

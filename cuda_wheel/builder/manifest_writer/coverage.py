@@ -1,6 +1,7 @@
-"""Compute which GPUs and drivers a module has an image for, and advise what would cover more. Pure functions.
+"""Compute on which GPUs with which drivers a module can be loaded, and what to change in a project to cover more. Pure
+functions.
 
-Each advised change is tried on the manifest first, and is only advised if it covers more.
+A change is advised only if it covers more cells when it is applied to the manifest.
 """
 
 from __future__ import annotations
@@ -43,31 +44,31 @@ __all__ = [
 
 Cell = Literal["native", "jit", "link", "unproven", "none", "unknown"]
 """How a module loads on a GPU with a driver: "native" from machine code; "jit" from PTX by the driver; "link" from PTX
-by nvJitLink, if that is installed; "none" not at all; "unproven" if that is unknown (see `Resolution.doubt`); "unknown"
-if the driver does not support the GPU."""
+by nvJitLink, if that is installed; "none" not at all; "unproven" if it is not known whether it loads (see
+`Resolution.doubt`); "unknown" if the driver does not support the GPU."""
 
 DRIVERS: tuple[Version, ...] = tuple(release.cuda for release in RELEASES if release.cuda >= OLDEST_DRIVER)
-"""CUDA releases of all drivers that can load a module."""
+"""CUDA releases of all drivers that can load a module, in ascending order."""
 
 GPU_OF: dict[Version, Gpu] = {gpu.capability: gpu for gpu in GPUS}
 
 Key = tuple[Version, Version]
-"""Compute capability, and the CUDA release of a driver."""
+"""(compute capability of a GPU, CUDA release of a driver), such as ((8, 9), (12, 4))."""
 
 KEYS: tuple[Key, ...] = tuple((gpu.capability, driver) for gpu in GPUS for driver in DRIVERS)
 
 
 class Coverage(NamedTuple):
-    """The coverage of one or more modules that have the same cells."""
+    """How modules load on each GPU with each driver; all modules in `names` load alike."""
 
     names: tuple[str, ...]
     manifest: Manifest
-    """Manifest of one of the modules."""
+    """Manifest of the first module, with its PTX as loadable images if the module can only be linked."""
     cells: Mapping[Key, Cell]
 
 
 def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
-    """Return the coverage of modules, with modules of the same cells together."""
+    """Return the coverage of modules, one record for all modules that load alike on every GPU with every driver."""
     known: KnownCells = {}
     found: dict[Cells, list[Manifest]] = {}
     for manifest in map(once_linked, manifests):
@@ -85,15 +86,18 @@ def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
 
 
 Cells = tuple[Cell, ...]
-"""Cells of all entries of KEYS, in the same order."""
+"""How a module loads on each entry of KEYS, in the same order."""
 
 KnownCells = dict[tuple[Any, ...], Cells]
-"""The images' properties that decide the cells -> the cells. A project may have thousands of modules, but few sets of
-targets."""
+"""Cache: the properties of a module's images that decide its coverage -> its cells. A project may have thousands of
+modules, but few sets of targets."""
 
 
 def distinct(manifests: Iterable[Manifest]) -> Iterable[Manifest]:
-    """Return modules, as if linked, of which no two have the same coverage by their images."""
+    """Return one manifest of each group of modules whose images have the same targets, versions and compression.
+
+    Modules of such a group have the same coverage. The manifests are as `once_linked` returns them.
+    """
     return {_deciding_images(manifest): manifest for manifest in map(once_linked, manifests)}.values()
 
 
@@ -110,14 +114,18 @@ def module_cells(manifest: Manifest, known: KnownCells) -> Cells:
 
 
 def deciding(manifest: Manifest) -> Manifest:
-    """Return the part of a manifest that decides its coverage: without the kernels, of which there may be thousands."""
+    """Return a manifest reduced to what decides its coverage: without kernels, of which there may be thousands, and
+    variables."""
     images = tuple(image._replace(resources={}) for image in manifest.images)
     return manifest._replace(kernels=(), globals=(), host_code=(), images=images)
 
 
 def once_linked(manifest: Manifest) -> Manifest:
-    """Return a module that can only be linked as if it were linked: with its PTX as loadable images. Return any other
-    module unchanged."""
+    """Return a manifest with its PTX as loadable images, if all images of the module are for linking; else the manifest
+    unchanged.
+
+    So the coverage of a module that can only be linked is that of the linked module.
+    """
     if len(manifest.relocatable) < len(manifest.images):
         return manifest
     return manifest._replace(images=tuple(i._replace(source=None) for i in manifest.images if i.kind == "ptx"))
@@ -132,7 +140,7 @@ def _cell(manifest: Manifest, gpu: Gpu, driver: Version) -> Cell:
 
 
 class Requirement(NamedTuple):
-    """The GPUs and drivers that a module must cover, and the least cell that counts as covered."""
+    """The GPUs and drivers that a module must load on, and the worst way of loading that is accepted."""
 
     gpus: tuple[Version, ...]
     drivers: tuple[Version, ...]
@@ -140,23 +148,25 @@ class Requirement(NamedTuple):
 
 
 LEVELS: tuple[Cell, ...] = ("none", "unproven", "link", "jit", "native")
-"""Cells of GPUs that a driver supports, worst first."""
+"""Ways of loading on a GPU that the driver supports, worst first."""
 
 
 def missing(coverage: Coverage, requirement: Requirement) -> list[Key]:
-    """Return the required cells that are not covered, by GPU and driver. A GPU that a driver does not support is not
-    required with that driver."""
+    """Return the (GPU, driver) pairs of a requirement on which the modules load worse than required.
+
+    A pair whose driver does not support the GPU is not required.
+    """
     return uncovered(coverage.manifest, required_keys(requirement), requirement.least)
 
 
 def not_required(requirement: Requirement) -> list[Key]:
-    """Return the cells that a requirement names and that cannot be covered: the driver does not support the GPU."""
+    """Return the (GPU, driver) pairs that a requirement names though the driver does not support the GPU."""
     required = set(required_keys(requirement))
     return [key for key in _named_keys(requirement) if key not in required]
 
 
 def required_keys(requirement: Requirement) -> list[Key]:
-    """Return the required cells, by GPU and driver."""
+    """Return the (GPU, driver) pairs that a requirement names, without those whose driver does not support the GPU."""
     return [(gpu, driver) for gpu, driver in _named_keys(requirement) if GPU_OF[gpu].is_supported_by(driver)]
 
 
@@ -165,13 +175,13 @@ def _named_keys(requirement: Requirement) -> list[Key]:
 
 
 def uncovered(manifest: Manifest, keys: Iterable[Key], least: Cell) -> list[Key]:
-    """Return which of these cells are worse than `least`."""
+    """Return those of the (GPU, driver) pairs `keys` on which a module loads worse than `least`."""
     cells = ((key, _cell(manifest, GPU_OF[key[0]], key[1])) for key in keys)
     return [key for key, cell in cells if LEVELS.index(cell) < LEVELS.index(least)]
 
 
 def cells_text(keys: Sequence[Key]) -> str:
-    """Return cells in words: "Turing (7.5), Ada (8.9) with drivers for CUDA 12.2 to 12.8"."""
+    """Return (GPU, driver) pairs in words: "Turing (7.5), Ada (8.9) with drivers for CUDA 12.2 to 12.8"."""
     by_drivers: dict[tuple[Version, ...], list[Version]] = {}
     for gpu, group in groupby(sorted(keys), key=lambda key: key[0]):
         by_drivers.setdefault(tuple(driver for _, driver in group), []).append(gpu)
@@ -188,11 +198,12 @@ COMMON: tuple[Version, ...] = ((12, 2), (12, 8), (13, 0))
 Data Center Drivers, "Supported Drivers and CUDA Toolkit Versions"."""
 
 TOOLCHAINS: dict[int, Version] = {12: (12, 9), 13: (13, 0)}
-"""CUDA's major version -> the oldest compiler that the extra `cu12` or `cu13` installs."""
+"""CUDA's major version -> CUDA release of the oldest compiler that the extra "cu12" or "cu13" installs."""
 
 
 class _Plan(NamedTuple):
-    """Changes to a project, one line each, the manifest of who makes them, and the cells that stay uncovered."""
+    """Advised changes to a project: `lines` describes them, `manifest` is the module's with all changes made, and
+    `left` are the (GPU, driver) pairs that are still uncovered."""
 
     lines: tuple[str, ...]
     manifest: Manifest
@@ -200,9 +211,10 @@ class _Plan(NamedTuple):
 
 
 def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
-    """Return what a project can change to cover what it lacks of a requirement, one line each; all are needed.
+    """Return the changes to a project that cover what it lacks of a requirement, one line each; [] if it lacks nothing.
 
-    The last line names the cells that no change covers.
+    All changes are needed, except that a line that begins with "or" replaces the lines before it. The last lines name
+    the (GPU, driver) pairs that no change covers.
     """
     least = requirement.least
     before = _Plan((), coverage.manifest, missing(coverage, requirement))
@@ -218,14 +230,15 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
 
 
 def _improve(plan: _Plan, least: Cell) -> _Plan:
-    """Return the plan that covers the most cells with the fewest changes of settings."""
+    """Return a plan with changes to settings added: the one that leaves the fewest pairs uncovered and, of several, has
+    the fewest lines."""
     plans = [_architecture_plan(variant, least) for variant in _variants(plan, least)]
     return min(plans, key=lambda each: (len(each.left), len(each.lines)))
 
 
 def _variants(plan: _Plan, least: Cell) -> Iterable[_Plan]:
-    """Yield a plan for each combination of a change of compression, or none, with a change of the PTX version, or
-    none."""
+    """Yield the plan with each combination of no or one change to `compress` and no or one change to `ptx-version`
+    added."""
     for stored in (plan, *(_changed(plan, *change, least) for change in _compression_changes(plan.manifest))):
         yield from (_changed(stored, *change, least) for change in _lowering_changes(stored.manifest))
         yield stored
@@ -255,13 +268,14 @@ def _compression_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
 
 
 def _first_driver(image: Image, cuda: Version) -> Version:
-    """Return the first CUDA release whose driver reads an uncompressed image."""
+    """Return the CUDA release of the first driver that reads an image, if the fatbin is uncompressed; `cuda` is the
+    compiler's release."""
     return (cuda[0], 0) if image.ptx_version is None else first_reading(image.ptx_version, cuda)
 
 
 def _lowering_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
-    """Yield the advice to lower PTX, and the manifest with each PTX at the oldest version of its target, if that
-    changes any PTX."""
+    """Yield (advice to lower PTX, manifest in which each PTX has the oldest version of its target); nothing if all PTX
+    is lowered."""
     lowered = [_lowered(image) for image in manifest.images]
     if lowered != list(manifest.images):
         yield (
@@ -282,7 +296,7 @@ def _ptx_isa(release: Version) -> Version:
 
 
 def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
-    """Return a plan with the targets to add: machine code or PTX if one of them is enough, else both."""
+    """Return the plan with targets to add: for machine code or for PTX if one of them is enough, else for both."""
     real = plan
     names: list[str] = []
     for gpu in sorted({gpu for gpu, _ in plan.left}):
@@ -302,7 +316,7 @@ def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
 
 
 def _both(real: _Plan, least: Cell) -> _Plan:
-    """Return a plan with machine code, and PTX for the cells that machine code does not cover."""
+    """Return a plan that adds machine code, with PTX added for the pairs that it leaves uncovered."""
     virtual, name = _best_virtual(real, least)
     if name is None:
         return real
@@ -311,15 +325,19 @@ def _both(real: _Plan, least: Cell) -> _Plan:
 
 
 def _best_real(gpu: Version, manifest: Manifest) -> Target | None:
-    """Return the compiler's target for machine code that is nearest to a GPU's compute capability."""
+    """Return the highest target for machine code that the manifest's compiler supports and that surely runs on a GPU;
+    None if there is none."""
     targets = [Target(*capability, "", True) for capability in _compilable(manifest)]
     suitable = [each for each in targets if each.major == gpu[0] and each.capability <= gpu and not doubt(each, gpu)]
     return max(suitable, default=None)
 
 
 def _best_virtual(plan: _Plan, least: Cell) -> tuple[_Plan, str | None]:
-    """Return the plan with the PTX that covers the most cells, and that PTX's name; of several, the highest target,
-    which gives the best code."""
+    """Return the plan with one PTX target added, and that target as in `architectures` ("80-virtual", in quotes).
+
+    It is the target that covers the most pairs and, of several, the highest, which gives the best code. If none covers
+    more, returns the plan unchanged, and None.
+    """
     best, name = plan, None
     for capability in _compilable(plan.manifest):
         target = Target(*capability, "", False)
@@ -336,8 +354,11 @@ def _compilable(manifest: Manifest) -> list[Version]:
 
 
 def _with_target(manifest: Manifest, target: Target) -> Manifest:
-    """Return a manifest with one more image. PTX has the oldest version that its target allows, unless the module's
-    other PTX is not lowered."""
+    """Return a manifest with an image for a target added.
+
+    PTX gets the oldest PTX ISA version that its target allows, or the compiler's version if other PTX of the module is
+    not lowered.
+    """
     driver, version = (manifest.cuda[0], 0), None
     if not target.real:
         as_compiled = any(_lowered(image) != image for image in manifest.images)
@@ -350,7 +371,8 @@ def _with_target(manifest: Manifest, target: Target) -> Manifest:
 
 
 def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
-    """Return a plan that starts with a change to the other toolchain; None if the compiler belongs to neither."""
+    """Return a plan whose first change is to build with the other toolchain (cu12 or cu13); None if the manifest's
+    compiler is of neither."""
     manifest = plan.manifest
     other = next((major for major in TOOLCHAINS if major != manifest.cuda[0]), None)
     if manifest.cuda[0] not in TOOLCHAINS or other is None:
@@ -366,7 +388,7 @@ def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
 
 
 def _compiled_by(image: Image, cuda: Version) -> Image:
-    """Return an image as the compiler of the CUDA release `cuda` would make it."""
+    """Return an image as the compiler of another CUDA release would make it."""
     if image.ptx_version is None:
         return image._replace(driver=(cuda[0], 0))
     version = min(image.ptx_version, _ptx_isa(cuda))
@@ -374,7 +396,7 @@ def _compiled_by(image: Image, cuda: Version) -> Image:
 
 
 def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
-    """Yield the reasons why no plan covers the remaining cells."""
+    """Yield a line for each reason why no change covers the (GPU, driver) pairs `left`."""
     too_old = [key for key in left if key[1] < OLDEST_DRIVER]
     if too_old:
         first = dotted(OLDEST_DRIVER)
@@ -385,10 +407,11 @@ def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
 
 
 def gaps(manifests: Iterable[Manifest]) -> str | None:
-    """Return a line on current GPUs that have no loadable image with a common driver; None if there are none.
+    """Return a line on current GPUs on which a module has no loadable image with a common driver, and on what helps;
+    None if there are none.
 
-    Tegra GPUs are ignored: projects for them name them. PTX that only nvJitLink accepts does not count: few users have
-    nvJitLink.
+    Of several modules, it is about the one with the most such pairs of GPU and driver. Tegra GPUs are ignored: projects
+    for them name them. PTX that only nvJitLink accepts does not count: few users have nvJitLink.
     """
     current = tuple(gpu.capability for gpu in GPUS if gpu.last is None and not gpu.is_tegra)
     requirement = Requirement(current, COMMON, "jit")

@@ -31,28 +31,28 @@ __all__ = [
 
 
 Names = tuple[str, ...]
-"""All names of one thing, such as a kernel's C++ name and its symbol. A glob matches it if the glob matches any
-name."""
+"""All names of one kernel, such as its C++ name and its symbol. A glob matches the kernel if it matches any of them."""
 
 _EXACT_NAMES, _EXACT_GLOBS, _EXACT_CANDIDATES = 100, 3, 40
-"""Limits up to which the fewest globs are searched for exactly: number of names, of globs in the result, and of
-candidates."""
+"""Limits of the exhaustive search for the smallest set of globs: number of names, of globs in the set, and of candidate
+globs. Beyond them, a greedy search is used."""
 
 _MOST_PAIRS = 2_000
 """Maximum number of (prefix, suffix) pairs that are tried as globs."""
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Return whether a glob matches a name. Spaces do not count: "k<float,16>" and "k<float, 16>" are the same."""
+    """Return whether a glob matches a name. White space is ignored: "k<float,16>" and "k<float, 16>" are the same."""
     return fnmatchcase(_unspaced(name), _unspaced(pattern))
 
 
 def shortest_globs(wanted: Collection[Names], others: Collection[Names]) -> list[str]:
-    """Return globs, sorted, that match all of `wanted` and none of `others`.
+    """Return globs, sorted, that match all kernels of `wanted` and none of `others`.
 
-    They are the fewest that beginnings, ends and words inside of the names give, or, for many names, nearly so. Of
-    several that match as many names, the one with fewer parts comes first, and then the one with more text: it matches
-    fewer names of the future. A name of `wanted` that is also a name of `others` is written as another of its names.
+    The globs are built from beginnings, ends and inner words of names. Their number is minimal for up to 100 names if 3
+    globs are enough; else it is near the minimum. Of globs that match equally many names, one with fewer parts is
+    preferred, then one with more text, because it matches fewer names that are added later. A kernel that no glob with
+    "*" covers is listed by a name that is not also a name in `others`, if it has one.
     """
     forbidden = {_unspaced(name) for names in others for name in names}
     literals = {names: next((name for name in names if _unspaced(name) not in forbidden), names[0]) for names in wanted}
@@ -71,7 +71,7 @@ def _escaped(text: str) -> str:
 
 
 class _Glob(NamedTuple):
-    """A glob of one part, or of a beginning and an end."""
+    """A glob START*, *MIDDLE*, *END or START*END; the unused parts are ""."""
 
     start: str
     middle: str
@@ -84,7 +84,7 @@ class _Glob(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int, int, str]:
-        """What orders globs that match equally many names: the highest is best."""
+        """Sort key among globs that match equally many names; the glob with the greatest key is preferred."""
         return -sum(map(bool, self)), -bool(self.middle), sum(map(len, self)), self.text
 
     def matches(self, name: str) -> bool:
@@ -94,7 +94,7 @@ class _Glob(NamedTuple):
 
 
 def _candidates(names: Sequence[str]) -> list[_Glob]:
-    """Return globs that may match several of the sorted names."""
+    """Return globs that may match several of the names, which must be sorted."""
     starts = _common_starts(names)
     ends = [text[::-1] for text in _common_starts(sorted(name[::-1] for name in names))]
     inner = dict.fromkeys(text for name in names for text in _inner_words(name))
@@ -108,7 +108,7 @@ def _candidates(names: Sequence[str]) -> list[_Glob]:
 
 
 def _common_starts(names: Sequence[str]) -> list[str]:
-    """Return the prefixes that neighbours in a sorted list share, cut to whole words, and also uncut for few names."""
+    """Return the common prefixes of neighbours in a sorted list, cut at the ends of words; for few names also uncut."""
     found: dict[str, None] = {}
     for first, second in pairwise(names):
         length = next((index for index, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), len(first))
@@ -119,7 +119,8 @@ def _common_starts(names: Sequence[str]) -> list[str]:
 
 
 def _inner_words(name: str) -> Iterator[str]:
-    """Yield the runs of up to four words inside a name, each with the separators around it."""
+    """Yield each run of one to four words inside a name, with the separators before and after it: "<float," of
+    "k<float, 16>"."""
     ends = [match.start() for match in re.finditer(r"[^A-Za-z0-9]", name)]
     for index, start in enumerate(ends):
         for end in ends[index + 1 : index + 5]:
@@ -129,8 +130,10 @@ def _inner_words(name: str) -> Iterator[str]:
 def _useful(
     candidates: Sequence[_Glob], names: Collection[str], forbidden: Collection[str]
 ) -> dict[_Glob, frozenset[str]]:
-    """Return glob -> matching names, for globs that match several names and nothing in `forbidden`; of globs that match
-    the same names, the best one."""
+    """Return glob -> matching names, for the candidates that match several names and none of `forbidden`.
+
+    Of globs that match the same names, only the one with the highest rank is returned.
+    """
     lines = "\n".join(["", *forbidden, ""])  # one search in this text replaces one in each name
     best: dict[frozenset[str], _Glob] = {}
     for glob in dict.fromkeys(candidates):
@@ -144,7 +147,7 @@ def _useful(
 
 
 def _fewest(covered: Mapping[_Glob, frozenset[str]], names: set[str]) -> tuple[list[_Glob], set[str]]:
-    """Return globs that cover the names, and the names that no glob covers."""
+    """Return few globs that together match most of the names, and the names that none of these globs matches."""
     if len(names) <= _EXACT_NAMES:
         widest = [glob for glob in covered if not any(covered[glob] < other for other in covered.values())]
         widest = sorted(widest, key=lambda glob: (len(covered[glob]), glob.rank), reverse=True)[:_EXACT_CANDIDATES]
@@ -165,7 +168,11 @@ def _fewest(covered: Mapping[_Glob, frozenset[str]], names: set[str]) -> tuple[l
 
 
 class LackingKernelsError(CompileError):
-    """Some images of a module lack kernels; `lacking` and `others` are the names and symbols of its kernels."""
+    """Some images of a module lack kernels that other images have.
+
+    `lacking` are the names and symbols of these kernels, without those that `optional-kernels` names; `others` are
+    those of the module's other kernels.
+    """
 
     def __init__(self, text: str, lacking: tuple[Names, ...], others: tuple[Names, ...]) -> None:
         super().__init__(text)
@@ -177,10 +184,11 @@ class LackingKernelsError(CompileError):
 
 
 def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[KernelInfo, ...]:
-    """Return the kernels of a module, sorted by symbol, from its merged results by architecture.
+    """Return the kernels of a module, sorted by symbol; `results` is architecture -> merged result.
 
-    Raises CompileError if there is none, and if a kernel's parameters differ between images; LackingKernelsError if an
-    image lacks a kernel that `optional-kernels` does not name; ConfigError if a kernel has two names.
+    Raises CompileError if the module has no kernel and no relocatable image, or if a kernel's parameters differ between
+    images; LackingKernelsError if an image lacks a kernel that `optional-kernels` does not name; ConfigError if
+    `instantiate` names a kernel twice, or if a glob of `instances` matches no kernel.
     """
     symbols = sorted({symbol for result in results.values() for symbol in result.kernels})
     if not symbols and not module.relocatable:
@@ -201,7 +209,7 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
 
 
 def _check_instances(module: ModulePlan, symbols: Sequence[str]) -> None:
-    """Raise ConfigError if a glob in `instances` matches no kernel."""
+    """Raise ConfigError if a glob in the module's setting `instances` matches none of the kernels' symbols."""
     for pattern in module.module.settings.instances:
         if not pattern.startswith("!") and not any(matches_instance(symbol, pattern) for symbol in symbols):
             names = ", ".join(signature(symbol).name for symbol in symbols[:8])
@@ -217,8 +225,10 @@ def _names(kernels: Sequence[KernelInfo]) -> tuple[Names, ...]:
 
 
 def variable_table(results: Mapping[str, Compiled]) -> tuple[GlobalInfo, ...]:
-    """Return the variables of a module, sorted by symbol, without those whose size or state space differs between
-    images."""
+    """Return the variables of a module, sorted by symbol; `results` is architecture -> merged result.
+
+    Variables whose size or state space differs between images are left out.
+    """
     found: dict[str, set[GlobalInfo]] = {}
     for result in results.values():
         for variable in result.variables:
@@ -229,11 +239,11 @@ def variable_table(results: Mapping[str, Compiled]) -> tuple[GlobalInfo, ...]:
 # --- one kernel ------------------------------------------------------------------------------------
 
 Layout = tuple[tuple[str, int, int], ...]
-"""PTX type, offset in bytes and size in bytes of each parameter of a kernel."""
+"""(PTX type, offset in bytes, size in bytes) of each parameter of a kernel."""
 
 
 def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
-    """Return symbol -> name expression."""
+    """Return symbol -> name expression of `instantiate`; raises ConfigError if two expressions name one symbol."""
     names: dict[str, str] = {}
     for expression, symbol in (pair for result in results for pair in result.names.items()):
         other = names.setdefault(symbol, expression)
@@ -243,16 +253,22 @@ def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
 
 
 def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Return kernel name -> types of its parameters, and kernel name -> names of its parameters, where the sources show
-    them without doubt."""
+    """Return kernel name -> C++ types of its parameters, and kernel name -> names of its parameters, read from the
+    sources.
+
+    Kernels whose declaration is ambiguous are left out.
+    """
     macros = defined_macros(module.options)
     text = "\n".join(source.text for source in cuda_sources(module.module))
     return parameter_types(text, macros), parameter_names(text, macros)
 
 
 def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
-    """Return a kernel with its declaration as the compiler describes it, if the description is the same for all
-    architectures that it was asked for; else with `names`, the parameters' names in the source, if known."""
+    """Return a kernel with the names, C++ types and struct fields of its parameters as the compiler reported them.
+
+    If the reports differ between architectures, or there are none, the kernel gets only the parameters' names in the
+    source, `names`; None if these are unknown.
+    """
     answers = {result.parameters[kernel.symbol] for result in results.values() if kernel.symbol in result.parameters}
     declared = next(iter(answers)) if len(answers) == 1 else None
     if declared is None or len(declared) != len(kernel.parameters):
@@ -281,7 +297,11 @@ def _kernel(
     results: Mapping[str, Compiled],
     declared: tuple[str, ...] | None,
 ) -> KernelInfo:
-    """Return a kernel's entry. `declared` are its parameter types in the source, if these are certain."""
+    """Return the manifest's entry for a kernel; raises CompileError if its parameters differ between images.
+
+    `expression` is its name expression, None without one; `declared` are its parameter types in the source, None if
+    unknown.
+    """
     demangled = signature(symbol)
     name = expression or demangled.name
     found = {str(target): results[target.arch].kernels.get(symbol) for target in module.all_targets}
@@ -302,8 +322,10 @@ def _kernel(
 def _with_types(
     parameters: tuple[Parameter, ...], demangled: Sequence[str] | None, declared: tuple[str, ...] | None
 ) -> tuple[Parameter, ...]:
-    """Return the parameters with their C++ types: from the symbol, or else from the source if it agrees with the
-    compiled code."""
+    """Return the parameters with C++ types: those in the demangled symbol or, if it has none, those in the source.
+
+    Types from the source are used only if they are compatible with the parameters in PTX.
+    """
     types = demangled
     if types is None and declared is not None and agree(declared, parameters):
         types = declared
@@ -337,7 +359,10 @@ def _lacking(kernels: Sequence[KernelInfo], module: ModulePlan) -> str:
 
 
 def lacking_kernels_help(errors: Sequence[LackingKernelsError], rest: Iterable[Names]) -> str:
-    """Return what to do about all modules that lack kernels in some images; `rest` are the kernels of other modules."""
+    """Return the help text for all modules with a LackingKernelsError, with one list of globs for `optional-kernels`.
+
+    `rest` are the kernels of the modules without this error, which the globs must not match.
+    """
     lacking = {names for error in errors for names in error.lacking}
     others = {*rest, *(names for error in errors for names in error.others)}
     globs = ", ".join(json.dumps(glob, ensure_ascii=False) for glob in shortest_globs(lacking, others - lacking))

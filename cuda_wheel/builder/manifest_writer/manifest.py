@@ -1,6 +1,6 @@
 """Merge the results of a module's jobs and links, and make its manifest.
 
-The external symbols that a relocatable module leaves undefined are compared with its `extern` setting.
+The undefined symbols of a relocatable module are compared with its setting `extern`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ __all__ = ["all_headers", "built_module", "extern_table", "image_contents", "mer
 
 
 def extern_table(module: ModulePlan, contents: Sequence[ImageContent]) -> tuple[External, ...]:
-    """Return the symbols that a module's images use and do not define, sorted.
+    """Return the symbols that a module's relocatable PTX uses and none of its sources defines, sorted by symbol.
 
-    Raises CompileError if `extern` does not name one of them; ConfigError if it names anything else.
+    Raises CompileError if the setting `extern` lacks one of them, and ConfigError if it names any other symbol.
     """
     texts = [(source, content.decode()) for _, source, (kind, _, content) in contents if source and kind == "ptx"]
     definers = _definers(texts)
@@ -65,7 +65,7 @@ def extern_table(module: ModulePlan, contents: Sequence[ImageContent]) -> tuple[
 
 
 def _definers(texts: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return symbol -> the source that defines it, from the PTX of each source."""
+    """Return symbol -> path of the source that defines it; `texts` are (path of a source, its PTX)."""
     definers = {}
     for source, text in texts:
         known = symbols(text)
@@ -74,8 +74,8 @@ def _definers(texts: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External:
-    """Return an external symbol with its declaration: in C++ as far as the symbol and the sources show it, else in
-    PTX."""
+    """Return the manifest's entry for an undefined symbol. Its declaration is in C++ if the symbol or the sources
+    contain the types, else as in PTX."""
     demangled = signature(symbol)
     declaration = ptx_declaration
     if demangled.parameters is not None:
@@ -86,12 +86,13 @@ def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External
 
 
 _STATEMENT = re.compile(r"([^;{}]*)([;{}]|\Z)")
-"""Matches text up to a semicolon, a brace or the end of the file; the second group is that character."""
+"""Matches text up to a semicolon, a brace or the end of the file; group 1 is the text, group 2 that character, "" at
+the end."""
 
 
 def _c_declaration(name: str, module: ModulePlan) -> str | None:
-    """Return the declaration of an `extern "C"` function in the sources, without CUDA's attributes; None if there is
-    none."""
+    """Return the declaration of an `extern "C"` function as the sources contain it, without CUDA's attributes; None if
+    they do not declare it."""
     call = re.compile(rf"(?<![\w$]){re.escape(name)}\s*\([^()]*\)\s*$")
     statements = (match for source in cuda_sources(module.module) for match in _STATEMENT.finditer(source.text))
     for statement in statements:
@@ -120,7 +121,8 @@ def _check_all_named(externals: Sequence[External], module: ModulePlan) -> None:
 
 
 def _superfluous(name: str, externals: Sequence[External], definers: Mapping[str, str], module: ModulePlan) -> str:
-    """Return the error for a name in `extern` that the module defines or does not use."""
+    """Return the error message for a name in `extern` that is not an undefined symbol of the module: the module defines
+    it or does not use it."""
     text = f'{module.module.name} has extern = ["{name}"], but does not leave that symbol undefined: '
     definer = next((source for symbol, source in definers.items() if name in (symbol, signature(symbol).name)), None)
     if definer is not None:
@@ -139,7 +141,7 @@ V = TypeVar("V")
 def merge_results(
     module: ModulePlan, compiled: Mapping[Job, Compiled], linked: Mapping[Link, Compiled]
 ) -> dict[str, Compiled]:
-    """Return a module's results by architecture, each merged into one record."""
+    """Return architecture -> one result, merged from the module's jobs and links for that architecture."""
     results = {}
     for arch in dict.fromkeys(target.arch for target in module.all_targets):
         units = {job: compiled[job] for job in module.jobs if job.arch == arch}
@@ -149,14 +151,19 @@ def merge_results(
 
 
 def _unlinked(units: Mapping[Job, Compiled]) -> list[Compiled]:
-    """Return the results that describe a module that is not linked: those with complete images, or else those with
-    relocatable PTX."""
+    """Return the results that contain the kernels of a module without links: those of complete images if there are any,
+    else those of relocatable PTX."""
     whole = [unit for job, unit in units.items() if job.form == "whole"]
     return whole or [unit for job, unit in units.items() if job.form == "ptx"]
 
 
 def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
-    """Return one result with the kernels and variables of `images`, and what the compiler reported for all `units`."""
+    """Return one result with the code, kernels and variables of `images`, and with the warnings, headers and name
+    expressions of all `units`.
+
+    `units` are the results of the jobs for one architecture; `images` those of its links, or of jobs if nothing is
+    linked.
+    """
     with_ptx = next((image for image in images if image.ptx), EMPTY)
     with_version = next((each for each in (with_ptx, *units) if each.ptx), EMPTY)
     return Compiled(  # complexity: a comprehension for each field, each of its own
@@ -186,7 +193,7 @@ def _unique(lists: Iterable[Iterable[V]]) -> tuple[V, ...]:
 
 
 def all_headers(results: Iterable[Compiled]) -> tuple[str, ...] | None:
-    """Return the headers of all results, sorted; None if one of them could not list its headers."""
+    """Return the sorted absolute paths of the headers in all results; None if the headers of any result are unknown."""
     paths: set[str] = set()
     for result in results:
         if result.headers is None:
@@ -200,7 +207,7 @@ def image_contents(
 ) -> list[ImageContent]:
     """Return the images of a module: the loadable ones, then the relocatable ones.
 
-    `results` are the merged ones by architecture. A relocatable module without kernels has no loadable image.
+    `results` is architecture -> merged result. A relocatable module without kernels has no loadable image.
     """
     images: list[ImageContent] = []
     if not module.relocatable or any(result.kernels for result in results.values()):
@@ -227,9 +234,10 @@ def built_module(
     toolchain: Toolchain,
     kernels: tuple[KernelInfo, ...],
 ) -> BuiltModule:
-    """Return a built module with its manifest, from its merged results by architecture, its images and its fatbin.
+    """Return a built module with its manifest and files; `results` is architecture -> merged result, without images.
 
-    `kernels` are those of `kernel_table`. Raises CompileError if the externs of two images differ.
+    `contents` are the images, `bundled` is the fatbin that contains them, and `kernels` is the return value of
+    `kernel_table`. Raises CompileError or ConfigError as `extern_table` does.
     """
     cuda = parse_version(toolchain.nvrtc)
     images = [
@@ -287,10 +295,10 @@ def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Vers
 
 
 def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str]:
-    """Return {"system-headers": "sha256:..."}, the hash of the names and content of all headers outside the project; {}
-    if there are none.
+    """Return {"system-headers": "sha256:..."}, the hash of the paths and contents of all headers in
+    `system-include-dirs`; {} if there are none.
 
-    The headers' absolute paths are not part of it, because they differ from machine to machine.
+    Paths are relative to those folders, because absolute paths differ between machines.
     """
     inside = {
         f"{path[len(folder) + 1 :].replace(os.sep, '/')} {sha256(Path(path).read_bytes()).hexdigest()}"
@@ -302,12 +310,14 @@ def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str
 
 
 def _long_size(module: ModulePlan) -> int | None:
-    """Return the size of `long` in bytes on this machine, which NVRTC uses too; None if a source is not CUDA C++."""
+    """Return the size of C++ `long` in bytes in the module's images, which is that of this machine; None if a source is
+    not CUDA C++."""
     return LONG_SIZE if all(source.kind == "cuda" for source in module.module.sources) else None
 
 
 def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
-    """Return name -> version of the compilers and linkers that built a module."""
+    """Return name -> release of the compilers and linkers that built a module: {"nvrtc": "12.9.86", "nvjitlink":
+    "12.9"}."""
     nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
     return {
         "nvrtc": toolchain.nvrtc,
@@ -318,7 +328,7 @@ def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
 
 
 def _resources(result: Compiled, target: Target) -> dict[str, dict[str, int]]:
-    """Return kernel symbol -> launch bounds and, for machine code, resource use."""
+    """Return kernel symbol -> launch bounds and, for machine code, the resources that the assembler reported."""
     reported = result.resources if target.real else {}
     return {
         symbol: {**result.bounds.get(symbol, {}), **reported.get(symbol, {})}

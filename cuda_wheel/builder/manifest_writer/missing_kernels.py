@@ -1,4 +1,4 @@
-"""Say which kernels a module lacks, why, and what to do."""
+"""Errors and warnings about kernels that a module's sources define and its images lack, with reasons and remedies."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ __all__ = [
 
 
 def early_error(module: ModulePlan, job: Job, result: Compiled) -> str | None:
-    """Return the error of a module that is certain after the first of its jobs; None if there is none.
+    """Return the error that a module has no kernel, if the first finished job proves it; else None.
 
-    The other targets need not be compiled to know it.
+    The jobs for the module's other targets then need not be compiled.
     """
     if job.form != "whole" or module.links or module.relocatable:
         return None
@@ -42,22 +42,28 @@ def early_error(module: ModulePlan, job: Job, result: Compiled) -> str | None:
 
 
 def plain_name(symbol: str) -> str:
-    """Return a kernel's name without scope and template arguments."""
+    """Return a kernel's name without scope and template arguments: "scale" for "ns::scale<float>"."""
     return signature(symbol).name.partition("<")[0].rpartition("::")[2]
 
 
 def left_out_code(results: Mapping[str, Compiled]) -> list[LeftOutCode]:
-    """Return the host code that was left out for one of the architectures, in the order of files and lines."""
+    """Return the host code that was left out for at least one architecture, sorted by file and line.
+
+    `results` is architecture -> merged result.
+    """
     return sorted({code for result in results.values() for code in result.left_out})
 
 
 def absent_headers(results: Mapping[str, Compiled]) -> list[AbsentHeader]:
-    """Return the missing headers that were empty for one of the architectures, in the order of files and lines."""
+    """Return the missing headers that were empty for at least one architecture, sorted by file and line.
+
+    `results` is architecture -> merged result.
+    """
     return sorted({each for result in results.values() for each in result.absent_headers})
 
 
 def absent_header_warnings(results: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each missing header that was empty."""
+    """Return a warning for each header that is missing and was treated as an empty file."""
     return [
         f'{each.file}:{each.line}: warning: {each.name} is not found, and empty: missing-headers has "{each.pattern}"'
         for each in absent_headers(results)
@@ -65,7 +71,7 @@ def absent_header_warnings(results: Mapping[str, Compiled]) -> list[str]:
 
 
 def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each function whose body was left out."""
+    """Return a warning for each host function whose body was left out."""
     return [
         f"{code.file}:{code.line}: warning: body of {code.name} is left out, as host code: {code.reason}"
         for code in left_out_code(results)
@@ -73,7 +79,7 @@ def left_out_warnings(results: Mapping[str, Compiled]) -> list[str]:
 
 
 def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
-    """Return the error of a module that has no kernel."""
+    """Return the error message for a module without kernels; `left_out` is the host code that was left out of it."""
     sources = cuda_sources(module.module)
     templates, others = _seeming_kernels(module)
     on_demand = module.module.on_demand  # there is no table to edit
@@ -101,8 +107,10 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
 
 
 def _seeming_kernels(module: ModulePlan) -> tuple[list[str], list[str]]:
-    """Return the names and places of the kernel templates in the sources, and of the other kernels there; a template
-    that an `#if` excludes counts as other."""
+    """Return the names and places of kernels that the sources seem to define: ["scale (line 12)"].
+
+    The first list has the templates; the second has the other kernels, and templates that an `#if` excludes.
+    """
     templates: list[str] = []
     others: list[str] = []
     for source in cuda_sources(module.module):
@@ -114,7 +122,7 @@ def _seeming_kernels(module: ModulePlan) -> tuple[list[str], list[str]]:
 
 
 def _defined(module: ModulePlan) -> frozenset[str]:
-    """Return the names of macros that a module's settings define."""
+    """Return the names of the macros that a module's settings `defines` and `options` define."""
     settings = module.module.settings
     options = read_options(settings.options, "options").arguments
     return defined_macros(options) | {name for name, _ in settings.defines}
@@ -126,10 +134,11 @@ def _located(source: Source, kernel: ScannedKernel, module: ModulePlan) -> str:
 
 
 def missing_kernel_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
-    """Return a warning for each kernel that a source seems to define and no image has.
+    """Return a warning for each kernel that a source seems to define and no image has; `results` is architecture ->
+    merged result.
 
-    Nothing for templates whose instances the project chooses, or that are compiled when a program asks for them.
-    Nothing for a module without any kernel: that is an error, or a module of device functions.
+    There is none for templates whose instances the project chooses or a program requests on demand, and none for a
+    module without any kernel: such a module is an error, or has device functions only.
     """
     names = {plain_name(symbol) for result in results.values() for symbol in result.kernels}
     if not names:
@@ -165,16 +174,20 @@ def _table(module: ModulePlan) -> str:
 
 
 def _instances(module: ModulePlan) -> str:
-    """Return name expressions for a module's templates, written as a list that is valid in TOML and Python."""
+    """Return suggested name expressions for a module's kernel templates, quoted and separated by commas, as in a TOML
+    or Python list."""
     sources, defined = cuda_sources(module.module), _defined(module)
     instances = [each for source in sources for each in suggested_instances(source.text, defined)]
     return ", ".join(json.dumps(each, ensure_ascii=False) for each in instances)
 
 
 def suggested_instances(text: str, defined: Collection[str]) -> list[str]:
-    """Return a name expression for each kernel template of a text, with arguments that fit its parameters.
+    """Return a name expression for each kernel template of a text, with arguments that fit its parameters:
+    "ns::scale<float, 16>".
 
-    None for one inside an `#if` that is false where only the text and `defined` define macros."""
+    Templates inside an `#if` that is false are left out; only the text itself and `defined` (names) are taken to define
+    macros.
+    """
     plain = masked(text)
     excluded = FalseBranches(text, defined)
     names = {kernel.name for kernel in kernels_in(text) if kernel.template and kernel.line not in excluded}
@@ -189,7 +202,7 @@ def suggested_instances(text: str, defined: Collection[str]) -> list[str]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the offset of the angle bracket that closes the bracket before `start`."""
+    """Return the offset of the ">" that closes the "<" just before `start`."""
     depth = 1
     for match in re.finditer(r"[<>]", text[start:]):
         depth += 1 if match[0] == "<" else -1
@@ -199,7 +212,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _arguments(parameters: str) -> Iterator[str]:
-    """Yield a sample argument for each parameter of a template without a default."""
+    """Yield a sample argument for each template parameter, up to the first one that has a default or is a pack."""
     for parameter in re.split(r",(?![^<>]*>)", parameters):
         if "=" in parameter or "..." in parameter or not parameter.strip():
             return

@@ -1,7 +1,7 @@
-"""The state of a module on its way through a build.
+"""The state of a module during a build, from compiled jobs to files.
 
-Merge its results, check them, bundle its images, and write its manifest; put the variants of a module together into the
-module that goes into the wheel.
+It merges the results of jobs, checks them, bundles the images and writes the manifest. `joined` combines the variants
+of a module into the files of the wheel.
 """
 
 from __future__ import annotations
@@ -33,50 +33,58 @@ __all__ = ["ModuleBuild", "joined", "pack_module"]
 
 @dataclass
 class ModuleBuild:
-    """A module, or one of its variants, on its way through a build, from its compiled jobs to its files."""
+    """The state of a module without variants, or of one variant, during a build: from its compiled jobs to its
+    files."""
 
     plan: ModulePlan
     toolchain: Toolchain
     compress: str
     missing_jobs: int = 0
-    """Number of its jobs that have no result yet."""
+    """Number of the module's jobs that have no result yet."""
     link_seconds: float = 0.0
-    """Expected duration of its links in seconds, until the links are submitted; then 0."""
+    """Expected total duration of the module's links in seconds; 0 once they are submitted, or if the module failed."""
     linked: dict[Link, Compiled] = field(default_factory=dict)
-    """Link -> its result."""
+    """Link -> its result, for the links that are done, until `merge` merges them."""
     is_ended: bool = False
-    """Whether it has failed or its jobs and links are merged, so that it needs no more of their results."""
+    """Whether the results of its jobs and links are no longer needed: they are merged, or the module failed."""
     results: Mapping[str, Compiled] = field(default_factory=dict)
     """Architecture -> merged result without images."""
     images: Sequence[ImageContent] = ()
-    """Images for the fatbin; empty once they are in it."""
+    """Images to bundle; empty before `merge`, after `release`, and in a build that makes no fatbins."""
     warnings: Sequence[str] = ()
-    """Warnings of the compiler and of cuda-wheel."""
+    """Warnings of the compiler and of cuda-wheel, set by `examine`."""
     kernels: tuple[KernelInfo, ...] = ()
 
     @property
     def name(self) -> str:
-        """Name of the module, with that of its variant."""
+        """Name of the module and macros of the variant: "demo.update[MATH_TYPE=double]"."""
         return self.plan.module.full_name
 
     @property
     def bundle_request(self) -> BundleRequest:
-        """What `bundle` makes the fatbin of."""
+        """Argument for `bundling.bundle`: the module's name, its images with their names, and the compression."""
         return self.name, tuple((content, source or self.name) for _, source, content in self.images), self.compress
 
     def merge(self, compiled: Mapping[Job, Compiled], with_images: bool) -> None:
-        """Merge the results of the jobs, `compiled`, and of the links. Without images there will be no fatbin."""
+        """Merge the results of the module's jobs, `compiled`, and of its links into one result for each architecture.
+
+        The images to bundle are kept only if `with_images`.
+        """
         results = merge_results(self.plan, compiled, self.linked)
         self.images = image_contents(self.plan, results, compiled) if with_images else ()
         self.results = {arch: replace(each, cubin=None, ptx=None, ltoir=None) for arch, each in results.items()}
         self.linked = {}
 
     def release(self) -> None:
-        """Drop everything that only the module's files need: it is built, or it failed."""
+        """Drop all results, images and kernels, when the module is built or has failed, to free their memory."""
         self.linked, self.results, self.images, self.kernels = {}, {}, (), ()
 
     def examine(self) -> None:
-        """Set the warnings and the kernels; raises CompileError for what is wrong, ConfigError as `kernel_table`."""
+        """Set the module's warnings and kernels from the merged results.
+
+        Raises CompileError if there are warnings and the setting `warnings-as-errors` is on, and the errors of
+        `kernel_table`.
+        """
         warnings = module_warnings(self.plan, self.results)
         refusal = warnings_as_errors(self.plan, warnings)
         if refusal is not None:
@@ -85,13 +93,17 @@ class ModuleBuild:
         self.kernels = kernel_table(self.plan, self.results)
 
     def with_fatbin(self, fatbin: Fatbin) -> BuiltModule:
-        """Return the module's files; raises as `built_module`."""
+        """Return the module's manifest and files, with `fatbin` as its fatbin; raises the errors of `built_module`."""
         return built_module(self.plan, self.results, self.images, fatbin, self.toolchain, self.kernels)
 
 
 @phase("describing")
 def pack_module(build: ModuleBuild) -> tuple[Sequence[str], BuiltModule | CompileError]:
-    """Return a module's warnings, and its files or what is wrong with it. Runs in workers only."""
+    """Return a module's warnings, and its files or else its error; the module's results must be merged. Runs in workers
+    only.
+
+    Raises ConfigError as `examine` and `with_fatbin` do, and ToolchainError if nvFatbin fails.
+    """
     from cuda_wheel.builder.images.bundling import bundle  # start-up time: the build's own process bundles nothing
 
     try:
@@ -106,7 +118,8 @@ def pack_module(build: ModuleBuild) -> tuple[Sequence[str], BuiltModule | Compil
 
 
 def module_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list[str]:
-    """Return the warnings about a module, the compiler's and cuda-wheel's, from its merged results by architecture."""
+    """Return all warnings about a module, the compiler's and cuda-wheel's; `results` is architecture -> merged
+    result."""
     real = {target.arch for target in module.targets if target.real}
     logs = {f"{'sm' if arch in real else 'compute'}_{arch}": result.log for arch, result in results.items()}
     return [
@@ -118,17 +131,20 @@ def module_warnings(module: ModulePlan, results: Mapping[str, Compiled]) -> list
 
 
 def warnings_as_errors(module: ModulePlan, warnings: Sequence[str]) -> str | None:
-    """Return the error for a module that has warnings and sets `warnings-as-errors`; else None."""
+    """Return the error message for a module that has warnings and the setting `warnings-as-errors`; None if it lacks
+    either."""
     if not module.module.settings.warnings_as_errors or not any(map(is_warning, warnings)):
         return None
     return "\n\n".join([f"{module.module.label} has warnings (warnings-as-errors):", *warnings])
 
 
 def joined(built: Sequence[BuiltModule], carry: Callable[[tuple[str, ...]], bytes] | None = None) -> BuiltModule:
-    """Return a module as it goes into the wheel, from its variants in their order, or from itself alone.
+    """Return the files of a module for the wheel, from its variants in the order of the settings, or from a module
+    without variants.
 
-    The variants' fatbins follow each other in one file; `runtime.variants` says how it is read. `carry` returns the
-    sources to put behind them, given the headers that the compiler read; None for none.
+    The variants' fatbins follow each other in one file; `runtime.variants` describes how it is read. `carry` is a
+    function of the paths of all headers that the compiler read; it returns the sources to put behind the fatbins. With
+    None, the wheel has no sources.
     """
     if not built[0].manifest.variant and carry is None:
         (only,) = built

@@ -9,14 +9,14 @@ A manifest is one JSON object of UTF-8, in lines:
     [...]
     ]}
 
-- The first line has the format number, the version of cuda-wheel that wrote the file, the bytes of the second line, and
-  the SHA-256 of the first three lines, computed with that value empty.
-- The second line, the head, describes the module without its kernels: "blocks" has the size and SHA-256 of each line of
-  kernels, and "variants" the variants. A module without variants is one with a single variant that has no macros. A
-  variant has what differs from the other variants; what is the same for all stands once, beside "variants".
-- Each other line, a block, is a list of kernels, with each one's place among the variant's kernels ("index") and its
-  resources in each image. A variant with few kernels has one block. Of a variant with many, a kernel is in the block
-  that the hash of its short name tells, so that a program reads only those that it asks for.
+- The first line has the format number, the version of cuda-wheel that wrote the file, the size of the second line in
+  bytes, and the SHA-256 of the first three lines, computed with an empty string as its value.
+- The second line, the head, describes the module without its kernels: "blocks" has the size and SHA-256 of each block
+  (see below), and "variants" has what differs between the variants. What is the same for all stands once, beside
+  "variants". A module without variants is written as one variant that has no macros.
+- Each other line, a block, is a list of kernels. A kernel has its place among the variant's kernels ("index") and its
+  resources in each image. A variant with few kernels has one block. A variant with many has several; the hash of a
+  kernel's short name decides its block, so that a program reads only the blocks of the kernels that it asks for.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ from cuda_wheel.runtime.parts.many_kernels import block_number
 __all__ = ["image_to_json", "manifest_text", "manifest_to_json"]
 
 BLOCK = 1 << 13
-"""Usual size of a block in bytes, if a manifest has several."""
+"""Approximate size of a block in bytes, if a variant has several."""
 
 FEW = 2 * BLOCK
-"""Size of kernels in bytes up to which they are written as one block."""
+"""Total size in bytes up to which a variant's kernels are written as one block."""
 
 _NEVER_SHARED = ("macros", "fatbin", "kernels")
-"""Keys that each variant writes itself, even if their values are equal in all variants."""
+"""Keys that are written for each variant, even if their values are equal in all variants."""
 
 
 def manifest_text(*manifests: Manifest) -> str:
-    """Return the text of a module's file, from the manifests of its variants, or from its only one.
+    """Return the text of a module's manifest file, from the manifests of its variants, or from that of a module without
+    variants.
 
     Equal manifests give equal text on every machine.
     """
@@ -68,15 +69,14 @@ def manifest_text(*manifests: Manifest) -> str:
 
 
 def _signed(head: str) -> str:
-    """Return the manifest's text up to the first block, with the SHA-256 of that text in it; `head` is the module's
-    JSON."""
+    """Return the text of a manifest file up to its first block, SHA-256 included; `head` is its second line."""
     first = {"format": FORMAT, "cuda_wheel": __version__, "size": len(head.encode()), "sha256": ""}
     before, after = json.dumps(first)[:-2], f'", "module":\n{head}\n, "kernels": [\n'
     return before + sha256_of((before + after).encode()) + after
 
 
 def _blocks(document: Mapping[str, Any], manifest: Manifest) -> list[str]:
-    """Return the lines with a variant's kernels; `document` is the variant's JSON object."""
+    """Return the blocks of a variant, the lines that list its kernels; `document` is the variant's JSON object."""
     resources = [image["resources"] for image in document["images"]]
     rows = [
         kernel | {"index": index, "resources": [each.get(kernel["symbol"]) for each in resources]}
@@ -92,14 +92,17 @@ def _blocks(document: Mapping[str, Any], manifest: Manifest) -> list[str]:
 
 
 def _share_names(manifest: Manifest, names: list[str]) -> bool:
-    """Return whether a kernel's symbol is another kernel's short name. The symbol takes precedence, and may be in
-    another block."""
+    """Return whether a kernel's symbol equals the short name of another kernel.
+
+    A lookup by that name must find the kernel with the symbol, which could be in another block, so such a variant gets
+    one block.
+    """
     known = set(names)
     return any(info.symbol != name and info.symbol in known for info, name in zip(manifest.kernels, names, strict=True))
 
 
 def _without_kernels(images: Iterable[Mapping[str, Any]], manifest: Manifest) -> list[dict[str, Any]]:
-    """Return the images without the resources of kernels, which the blocks contain."""
+    """Return the JSON objects of images without the resources of kernels, because the blocks contain these."""
     symbols = {kernel.symbol for kernel in manifest.kernels}
     return [
         {**image, "resources": {key: value for key, value in image["resources"].items() if key not in symbols}}
@@ -112,7 +115,8 @@ def _line(value: object) -> str:
 
 
 def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
-    """Return a manifest as one JSON object, in which "kernels" is a list of all, and images have their resources."""
+    """Return a manifest as one JSON object, in which "kernels" lists all kernels, and each image has the resources of
+    its kernels."""
     structs = _struct_keys(parameter.struct for kernel in manifest.kernels for parameter in kernel.parameters)
     return {
         "name": manifest.name,
@@ -144,8 +148,10 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def _struct_keys(structs: Iterable[Struct | None]) -> dict[Struct, str]:
-    """Return struct -> its key, for these structs and the structs in their fields. The key is the struct's name, with a
-    number if another struct has that name."""
+    """Return struct -> its key in the manifest, for these structs and the structs in their fields.
+
+    The key is the struct's name; if another struct has that name, with a number: "Pair", "Pair #2".
+    """
     found: dict[Struct, str] = {}
     keys = set()
     stack = [struct for struct in structs if struct]
@@ -180,7 +186,7 @@ def _struct_to_json(struct: Struct, structs: Mapping[Struct, str]) -> dict[str, 
 
 
 def image_to_json(image: Image) -> dict[str, Any]:
-    """Return an image as the JSON object in manifests and in the output of `cuda-wheel inspect --json`."""
+    """Return an image as a JSON object, as in manifests and in the output of `cuda-wheel inspect --json`."""
     return {
         "kind": image.kind,
         "target": str(image.target),

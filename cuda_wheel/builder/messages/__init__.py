@@ -1,1 +1,1 @@
-"""Turn compilers' logs into diagnostics and hints."""
+"""Turn compilers' logs into diagnostics, with hints on how to mend the errors."""

@@ -1,7 +1,7 @@
 """Read the logs of NVRTC, ptxas and nvJitLink into diagnostics of one form.
 
-A diagnostic is `file:line:column: error: ...`; errors come first. Pure functions. This module imports little, because a
-process that compiles a module on load reads a log too.
+A diagnostic is printed as `file:line:column: error: ...`; errors come first. Pure functions. This module imports
+little, because a process that compiles a module on load reads a log too.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ __all__ = [
 class Diagnostic(NamedTuple):
     """One error, warning, remark or note.
 
-    `file` is project-relative, or absolute for a file of the toolkit; it is the source if the log names no file. `line`
-    and `column` count from 1, the column in characters; None if the log does not contain them. `severity` is "error",
-    "warning", "remark" or "note". `details` are the lines that follow: the rest of the message, the source line with
-    its caret, the instantiations.
+    `file` is project-relative, or absolute for a file outside the project; if the log names no file, it is the source.
+    `line` and `column` count from 1, the column in characters; None if the log does not contain them. `severity` is
+    "error", "warning", "remark" or "note". `number` is the compiler's number of the message ("20014-D"), "" without
+    one. `details` are the lines below the message in the log: the rest of the message, the source line and its caret,
+    the instantiations. `notes` are the notes that the log prints after it.
     """
 
     file: str
@@ -53,7 +54,7 @@ class Diagnostic(NamedTuple):
 
 
 class Log(NamedTuple):
-    """The contents of a log: its diagnostics, errors first, and all other lines."""
+    """The contents of a log: its diagnostics, errors first, and all other lines that are not noise."""
 
     diagnostics: tuple[Diagnostic, ...]
     rest: tuple[str, ...]
@@ -64,12 +65,12 @@ class Log(NamedTuple):
 
 
 OriginalLines = Callable[[str], "Sequence[str] | None"]
-"""Function of a project-relative path that returns the file's lines as its author wrote them; None if the compiler was
-given the file unchanged."""
+"""Function of a project-relative path that returns the file's lines as its author wrote them; None if the compiler read
+the file without changes."""
 
 
 def no_original_lines(file: str) -> None:
-    """Return None: the compiler was given every file as it is."""
+    """Return None for every file: the compiler read all files without changes. It is the default `OriginalLines`."""
 
 
 # --- texts --------------------------------------------------------------------------------------------
@@ -78,14 +79,14 @@ _WARNING = re.compile(r"\S[^\n]*?: warning: ")
 
 
 def is_warning(text: str) -> bool:
-    """Return whether the text of a diagnostic is that of a warning."""
+    """Return whether the text of a diagnostic is a warning: "k.cu:3:5: warning: ..."."""
     return bool(_WARNING.match(text))
 
 
 def merge_by_target(texts: Mapping[str, str]) -> list[str]:
-    """Return each diagnostic in the texts of logs once, with its targets unless it is common to all.
+    """Return each diagnostic of several logs once, with a line "only for sm_80, sm_90" unless all logs contain it.
 
-    `texts` are `str(log)` by target.
+    `texts` is target ("sm_80") -> `str(log)`.
     """
     targets_of: dict[str, list[str]] = {}
     for target, text in texts.items():
@@ -112,50 +113,52 @@ _NOISE = (
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
-"""Prefixes of log lines to ignore: resource use, which is read elsewhere; deprecation of old targets, which
-`report.architecture_notes` reports once; advice about an NVRTC option; repetitions of errors; and notes that an
-internal function of the compiler does not match a call."""
+"""Prefixes of log lines to ignore: resource use, which `images.assembly` reads; deprecation of old targets, which
+`report.notes` reports once; advice about an NVRTC option; repetitions of errors; and notes that an internal function of
+the compiler does not match a call."""
 
 _COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
-"""Matches NVRTC's number of errors, which includes duplicates that are reported once here."""
+"""Matches the line with NVRTC's number of errors. It is ignored, because it counts duplicates, which are reported once
+here."""
 
 _HEAD = re.compile(
     r"(?P<file>\S.*?)(?:\((?P<line>[0-9]{1,9})\))?: (?P<severity>catastrophic error|[Ee]rror|warning|remark|note)"
     r"(?: #(?P<number>\d+(?:-D)?))?: (?P<message>.*)"
 )
-"""Matches the first line of a diagnostic of NVRTC's front end or code generator ("Error")."""
+"""Matches the first line of a diagnostic of NVRTC's front end, or of its code generator, which writes "Error" with a
+capital."""
 
 _PTXAS = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
-"""Matches a line of ptxas, with or without the program's name. The position in the PTX is ignored, because users do not
-see the PTX."""
+"""Matches a diagnostic of ptxas, with or without the program's name. Its position in the PTX is ignored, because users
+do not see the PTX."""
 
 _BARE = re.compile(r"(?P<severity>error): (?P<message>\S.*)")
-"""Matches a message of NVRTC's code generator, which has no position in the source."""
+"""Matches an error of NVRTC's code generator without a position in the source."""
 
 _NO_MATCH = "3326-D"
-"""Diagnostic number of the note that a function does not match a call."""
+"""NVRTC's number of the note that a function does not match a call."""
 
 _PTXAS_ABORTED = "Ptx assembly aborted due to errors"
 
 _NO_FILES = ("At end of source", "nvrtc", "command-line", "Command-line")
-"""Words that NVRTC prints instead of a file's name."""
+"""Words that NVRTC prints in the place of a file name, if a message belongs to no line of a file."""
 
 _NAME_MAP = "__nv_name_map"
-"""Name of the generated file that contains the name expressions."""
+"""File name by which NVRTC reports errors in name expressions, which it compiles as a generated file."""
 
 _GCC_PRAGMA = re.compile(r"pragma\W+(?:GCC|STDC)\b")
-"""Matches a GCC pragma, which nvcc passes to GCC; projects write it where `__GNUC__` is defined."""
+"""Matches a pragma for GCC. nvcc passes it to GCC, and NVRTC warns about it."""
 
 _UNKNOWN_ATTRIBUTE = re.compile(r'unknown attribute "_*(\w+?)_*"')
 
 _LAYOUT_ATTRIBUTES = ("vector_size", "ms_struct", "scalar_storage_order", "no_unique_address")
-"""GCC attributes that change the layout of a type, which NVRTC ignores with a warning."""
+"""GCC attributes that change the layout of a type. NVRTC ignores them with a warning, so the layout is wrong."""
 
 _HOST_ATTRIBUTES = (
     *("access", "assume_aligned", "designated_init", "init_priority", "no_icf", "no_sanitize", "noclone", "noipa"),
     *("optimize", "returns_nonnull", "simd", "tls_model", "transparent_union", "visibility"),
 )
-"""GCC attributes that nvcc passes to GCC without a warning and that do not affect device code."""
+"""GCC attributes that do not affect device code. nvcc passes them to GCC without a warning."""
 
 _BUILTIN = "__nv_nvrtc_builtin_header.h"
 
@@ -172,10 +175,11 @@ def read_nvrtc_log(
     expressions: Sequence[str] = (),
     original_lines: OriginalLines = no_original_lines,
 ) -> Log:
-    """Return the diagnostics in a log of NVRTC, which includes that of ptxas, or of nvJitLink for the same source.
+    """Return the diagnostics in a log of NVRTC, which includes ptxas's, or in nvJitLink's log for the same source.
 
-    Warnings about files in `system_folders` are left out, as every other compiler does; NVRTC has no option for system
-    headers. `root` is the project's folder; `expressions` are the name expressions in `instantiate`.
+    Warnings about files in `system_folders` are left out, as other compilers do for system headers; NVRTC has no option
+    for that. `source` is the source's project-relative path, `root` the project's absolute folder, and `expressions`
+    the name expressions in `instantiate`.
     """
     paths = _Paths(source, _with_slashes(root))
     diagnostics: list[Diagnostic] = []
@@ -201,8 +205,10 @@ def read_nvrtc_log(
 
 
 def _reported(diagnostics: Iterable[Diagnostic], system: tuple[str, ...]) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics to report, without duplicates, errors first; `system` are the prefixes of system headers'
-    paths."""
+    """Return the diagnostics to report, errors first, without duplicates and without warnings about system headers.
+
+    `system` are the prefixes of the paths of system headers.
+    """
     unique: dict[tuple[object, ...], Diagnostic] = {}
     for each in filter(None, map(_as_gcc_means_it, diagnostics)):
         if each.severity == "error" or not (each.file.startswith(system) or each.file == _BUILTIN):
@@ -211,8 +217,11 @@ def _reported(diagnostics: Iterable[Diagnostic], system: tuple[str, ...]) -> tup
 
 
 def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:
-    """Return a diagnostic as nvcc would treat it: None for a warning about a GCC extension that does not affect device
-    code; an error instead of a warning about an attribute that changes a layout."""
+    """Return a diagnostic with the severity that it has with nvcc and GCC; None if these report nothing.
+
+    A warning about a GCC extension that does not affect device code is dropped; a warning about an attribute that
+    changes the layout of a type becomes an error.
+    """
     if diagnostic.severity == "warning" and diagnostic.message == "unrecognized #pragma":
         # A line without the word uses a macro, whose text the log does not have: mostly _Pragma("GCC diagnostic ...").
         is_other = any("pragma" in line.lower() for line in diagnostic.details)
@@ -227,7 +236,8 @@ def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:
 
 
 def _blocks(log: str) -> list[list[str]]:
-    """Return the lines of each diagnostic in a log."""
+    """Return the lines of a log, without noise, as one list for each diagnostic: its first line, and the lines that
+    belong to it."""
     blocks: list[list[str]] = []
     ended = True
     # NVRTC ends its own part of the log with a NUL. str.splitlines would split source lines at further characters.
@@ -245,7 +255,7 @@ def _blocks(log: str) -> list[list[str]]:
 
 
 def _with_slashes(path: str) -> str:
-    """Return a path with "/" only; on Windows, compilers mix both separators."""
+    """Return a path with "/" as its only separator; on Windows, compilers mix both separators."""
     return path.replace(os.sep, "/")
 
 
@@ -254,7 +264,8 @@ class _Paths(NamedTuple):
     root: str
 
     def relative(self, path: str) -> str:
-        """Return a path relative to the project, without "." and ".." where possible."""
+        """Return a path relative to the project's folder if it is inside; else the path. "." and ".." are removed where
+        possible."""
         return posixpath.normpath(_with_slashes(path).removeprefix(f"{self.root}/"))
 
 
@@ -285,14 +296,16 @@ def _nvrtc_diagnostic(match: re.Match[str], details: list[str], paths: _Paths) -
 
 
 def caret_below(text: str) -> str:
-    """Return the line with a caret that points to the end of `text` when it is printed below it."""
+    """Return a line with only a caret. Printed below a line that begins with `text`, the caret points just behind
+    `text`."""
     return "".join(character if character.isspace() else " " for character in text) + "^"
 
 
 def _column(lines: list[str]) -> tuple[int | None, list[str]]:
-    """Return the 1-based column of the caret in characters, and the lines with the caret at that column.
+    """Return the 1-based column of the caret in characters, and the lines with the caret moved to that column.
 
-    NVRTC prints a source line with its tabs after two spaces, and places the caret by counting bytes.
+    NVRTC prints two spaces before a source line, keeps its tabs, and places the caret by counting bytes. None and the
+    same lines if there is no caret.
     """
     index = _caret_index(lines)
     if index is None:
@@ -310,7 +323,8 @@ def _caret_index(lines: Sequence[str]) -> int | None:
 
 
 def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -> Diagnostic:
-    """Return a diagnostic whose source line is as its author wrote it; columns are the same in both."""
+    """Return a diagnostic that shows its source line as the author wrote it. The column stays right, because changes to
+    a source keep columns."""
     lines, caret = original_lines(diagnostic.file), _caret_index(diagnostic.details)
     if lines is None or caret is None or diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
@@ -325,7 +339,7 @@ def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -
 def _without_name_map(diagnostics: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:
     """Return the diagnostics with one error for each wrong name expression.
 
-    NVRTC reports several errors for each, in a generated file.
+    NVRTC reports several errors for each expression, in a generated file that users do not know.
     """
     result: list[Diagnostic] = []
     reasons: list[str] = []

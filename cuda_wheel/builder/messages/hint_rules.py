@@ -1,6 +1,6 @@
-"""The hints that depend on the source and on how it was compiled: pure functions.
+"""Hints that depend on the source and on how it was compiled. Pure functions.
 
-The table `hinted_names` has the headers, functions, words and instructions for which there are hints.
+The table `hinted_names` lists the headers, functions, words and instructions for which there are hints.
 """
 
 from __future__ import annotations
@@ -64,20 +64,21 @@ _TABLE = read_table(
 )
 
 HINTED_HEADERS = {name: header for header, names in _TABLE["declared in"].items() for name in names}
-"""Undefined name -> the header that declares it."""
+"""Name that a message reports as undefined -> the header that declares it."""
 
 CONTAINERS: dict[str, str] = _TABLE["containers"]
-"""Class template of the standard library for host code -> the kernel parameter type to use instead."""
+"""Class template of the standard library that device code cannot use -> what to pass to a kernel instead."""
 
 OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["overloads"]
-"""Overloads that some architectures lack: a pattern of the function, a pattern of its first argument, the first
-architecture with the overload, and its description."""
+"""Overloads that older architectures lack. Keys: "function" and "argument", regular expressions of its name and of its
+first argument's type; "architecture", the first with it, such as 80; "what", its description."""
 
 NO_OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["no overloads"]
-"""Overloads that no architecture has: a pattern of the function, a pattern of its first argument, and what helps."""
+"""Overloads that exist for no architecture. Keys: "function" and "argument", regular expressions of its name and of its
+first argument's type; "hint", what to use instead."""
 
 DEVICE_LIBRARIES = tuple((each["headers"], each["hint"]) for each in _TABLE["device libraries"])
-"""(regular expression for header names, hint) of libraries for device code that are not part of the toolkit."""
+"""(regular expression of header names, hint) for libraries for device code that the CUDA toolkit does not contain."""
 
 FOREIGN_HEADERS = (
     *DEVICE_LIBRARIES,
@@ -87,14 +88,17 @@ FOREIGN_HEADERS = (
         "<{0}> is a host header: move the device code to a file that does not include it",
     ),
 )
-"""(regular expression for header names, hint) of libraries that a project does not contain itself."""
+"""(regular expression of header names, hint) for headers that projects include and do not contain: of
+`DEVICE_LIBRARIES`, of other libraries, and of the host's system."""
 
 
 class Case(NamedTuple):
-    """What hints may depend on: the text of the source, and how it was compiled.
+    """The source of an error, and how it was compiled.
 
-    `searched` are the project's folders of headers; `find` returns the paths of the project's files of a name; `cuda`
-    is the major version of the compiler; `missing_headers` are the patterns of that key.
+    `text` is the source's text, `arch` is like "90a", and `std` like "c++17". `searched` are the project-relative
+    include folders. `find` returns the project-relative paths of the project's files with a file name. `cuda` is the
+    major version of the compiler. `macros` returns (place, value) for each place where the project's own build defines
+    a macro. `missing_headers` are the globs in that setting.
     """
 
     text: str
@@ -108,13 +112,14 @@ class Case(NamedTuple):
 
 
 Rule = Callable[[re.Match[str], Diagnostic, Case], "str | None"]
-"""Function of a message's match, the diagnostic and the case that returns a hint; None if it has none."""
+"""Function that returns a hint for a diagnostic, or None. The match is that of the rule's regular expression in the
+message."""
 
 # --- headers ------------------------------------------------------------------------------------------
 
 
 def missing_header(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for a header that the compiler does not find: where it is, or what helps without it."""
+    """Return the hint for a header that the compiler does not find: the folder where it is, or how to do without it."""
     name = match[1]
     if any(fnmatchcase(name, pattern) for pattern in case.missing_headers):
         return (
@@ -140,23 +145,26 @@ def _without_header(name: str) -> str:
 
 
 def header_pattern(name: str) -> str:
-    """Return the pattern of `missing-headers` for a library's header and its others: "Eigen/*" for "Eigen/Core"."""
+    """Return the glob for `missing-headers` that matches a header and the others of its library: "Eigen/*" for
+    "Eigen/Core"."""
     folder, slash, _ = name.partition("/")
     return f"{folder}/*" if slash and folder.strip(".") else name
 
 
 def _in_another_folder(name: str, case: Case) -> str | None:
-    """Return the hint for a missing header that is in the project, but in no folder that is searched; else None."""
+    """Return the hint for a missing header that the project has, in a folder that is not searched; None if the project
+    lacks it."""
     relative = name.lstrip("./")
     paths = [path for path in case.find(posixpath.basename(name)) if f"/{path}".endswith(f"/{relative}")]
     if not paths:
         return None
-    folder = posixpath.normpath(paths[0][: -len(relative)] or ".")
+    folder = posixpath.normpath(paths[0][: -len(relative)])
     return f'{paths[0]} is in none of the folders that are searched ({_searched(case)}): add "{folder}" to include-dirs'
 
 
 def _listed_header(name: str, case: Case, table: Sequence[tuple[str, str]]) -> str | None:
-    """Return the hint for a header whose name matches a pattern of `table`; None if no pattern matches."""
+    """Return the hint of the first row of `table` whose regular expression matches a header's name; None if none
+    does."""
     hint = next((hint for pattern, hint in table if re.fullmatch(pattern, name)), None)
     curand = "nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand"
     return hint and hint.format(name, curand=curand, nvshmem=f"nvidia-nvshmem-cu{case.cuda}")
@@ -170,7 +178,7 @@ def _searched(case: Case) -> str:
 
 
 def no_member_of_std(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for a name that namespace std does not have in device code."""
+    """Return the hint for a name in namespace std that does not exist in device code."""
     name = match[1]
     if name in _TABLE["host names in std"]:  # which libcu++ does not have
         return f"std::{name} is for host code: use pointers, arrays, or what libcu++ has in cuda::std"
@@ -178,7 +186,8 @@ def no_member_of_std(match: re.Match[str], diagnostic: Diagnostic, case: Case) -
 
 
 def undefined_name(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint for an undefined identifier."""
+    """Return the hint for an undefined identifier, such as the header that declares it; None if nothing is known about
+    it."""
     name = match[1]
     if name in _TABLE["standard of keyword"]:
         return needs_standard(_TABLE["standard of keyword"][name], case)
@@ -197,7 +206,8 @@ def undefined_name(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> 
 
 
 def needs_architecture(what: str, first: int, case: Case) -> str | None:
-    """Return the hint for what needs an architecture from `first` on; None if it is compiled for one."""
+    """Return the hint that `what` needs architecture `first` (such as 80) or later; None if the source is compiled for
+    one."""
     if int(re.sub(r"\D", "", case.arch)) >= first:
         return None
     return (
@@ -208,12 +218,14 @@ def needs_architecture(what: str, first: int, case: Case) -> str | None:
 
 
 def needs_standard(standard: int, case: Case) -> str | None:
-    """Return the hint for what needs a C++ standard; None if the source is compiled with it."""
+    """Return the hint that the code needs a C++ standard (17 for C++17) or later; None if the source is compiled with
+    one."""
     return f'this is C++{standard}: set std = "c++{standard}"' if int(case.std[3:]) < standard else None
 
 
 def newer_syntax(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint for a syntax error whose cause may be the syntax of a newer standard."""
+    """Return the hint for a syntax error that a newer C++ standard may remove; None if the line shows no newer
+    syntax."""
     shown = "\n".join(diagnostic.details[:1])
     word = re.match(r"\w*", text_at_caret(diagnostic))
     if word is not None and word[0] in _TABLE["standard of keyword"]:
@@ -225,7 +237,7 @@ def newer_syntax(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> st
 
 
 def text_at_caret(diagnostic: Diagnostic) -> str:
-    """Return the source line that a diagnostic shows, from the caret on."""
+    """Return the part of a diagnostic's source line that begins at the caret; "" if it shows no caret."""
     for shown, caret in zip(diagnostic.details, diagnostic.details[1:], strict=False):
         if caret.strip() == "^":
             return shown[len(caret) - 1 :]
@@ -236,7 +248,7 @@ def text_at_caret(diagnostic: Diagnostic) -> str:
 
 
 def requires_target(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint for an instruction that ptxas accepts for other targets."""
+    """Return the hint for an instruction that ptxas accepts only for later or specific targets."""
     instruction, first, suffix = match.groups()
     return (
         _one_architecture(instruction)
@@ -246,7 +258,7 @@ def requires_target(match: re.Match[str], diagnostic: Diagnostic, case: Case) ->
 
 
 def instruction_not_supported(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for an instruction that the target lacks."""
+    """Return the hint for an instruction that the target does not have."""
     return _one_architecture(match[1]) or (
         f'sm_{case.arch} does not have {match[1]}: it needs a newer architecture, or the variant with "a" or "f" '
         f'(architectures = ["{re.sub("[af]", "", case.arch)}a-real"])'
@@ -267,7 +279,8 @@ def _only_for(what: str, arch: str) -> str:
 
 
 def matrix_fragment(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for a fragment of nvcuda::wmma that is not declared."""
+    """Return the hint for an `nvcuda::wmma::fragment` with a shape and types that are not declared for the
+    architecture."""
     first = 80 if re.search(r"double|bfloat16|tf32", match[1]) else 75 if re.search(r"experimental", match[1]) else 70
     return (
         needs_architecture("this matrix fragment", first, case) or "no matrix fragment has this shape and these types"
@@ -275,7 +288,7 @@ def matrix_fragment(match: re.Match[str], diagnostic: Diagnostic, case: Case) ->
 
 
 def shared_memory(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for too many bytes of static shared memory."""
+    """Return the hint for a kernel whose static shared memory exceeds the limit."""
     return (
         f"the kernel has {int(match[1], 16)} bytes of __shared__ variables, more than the limit of {int(match[2], 16)}"
         ": use extern __shared__ memory for larger arrays; the launch sets its size"
@@ -291,7 +304,8 @@ KERNEL_LAUNCH = (
 
 
 def not_a_kernel(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint for a name expression in `instantiate` that is not a kernel."""
+    """Return the hint for a name expression in `instantiate` that names no kernel; None if there is nothing to
+    suggest."""
     expression, reason = match[1], match[2]
     base = expression.partition("<")[0].strip()
     kernels = list(dict.fromkeys(kernel.name for kernel in kernels_in(case.text)))

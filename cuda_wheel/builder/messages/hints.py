@@ -1,6 +1,6 @@
-"""Give hints for the most common errors, from a table of rules: a compiler's message, and the hint. Pure functions.
+"""Return hints for the most common errors, from a table of rules: a compiler's message, and the hint. Pure functions.
 
-The hints about host code, macros and PyTorch: what device code uses and what is declared for the host only.
+This module also has the rules for host code, macros and PyTorch; `hint_rules` has the others.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 # --- host code that device code uses ------------------------------------------------------------------
 
 _DEVICE_RUNTIME = re.compile(r"cuda(?:GetParameterBuffer|LaunchDevice|CG|CDP|DeviceSynchronize|StreamCreateWith)\w*")
-"""Matches functions of the device runtime library, which device code calls to launch kernels."""
+"""Matches names in CUDA's device runtime library, which device code calls to launch kernels."""
 
 _MARK = "mark it with __device__, or with __host__ __device__ if the host calls it too"
 
@@ -82,7 +82,7 @@ def host_variable(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> s
 
 
 def undefined_symbol(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for a symbol that ptxas or nvJitLink does not find."""
+    """Return the hint for a symbol that ptxas or nvJitLink reports as undefined."""
     name = signature(match[1]).name
     if _DEVICE_RUNTIME.fullmatch(name):
         return KERNEL_LAUNCH
@@ -100,15 +100,19 @@ def undefined_symbol(match: re.Match[str], diagnostic: Diagnostic, case: Case) -
 
 
 def unnamed_host_function(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str:
-    """Return the hint for a call of a host function without external linkage, which NVRTC 12 does not name."""
+    """Return the hint for a call of a host function without external linkage. NVRTC 12 does not name it, so the hint
+    lists the functions that it may be."""
     called = ", ".join(f"{name} (line {line})" for name, line in _called_host_functions(case.text))
     which = f"; by their names, these may be: {called}" if called else ""
     return f"device code calls a host function that is static, inline or in an anonymous namespace: {_MARK}{which}"
 
 
 def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the name and 1-based line of each function without a device marker whose name occurs in a device function.
-    This is a guess from the text."""
+    """Yield (name, 1-based line) of each host function that device code seems to call.
+
+    It is a guess from the text: a function without `__device__`, `__global__` and constexpr, whose name occurs in the
+    body of a device function.
+    """
     plain = masked(text)
     host: dict[str, int] = {}
     device_bodies = []
@@ -122,7 +126,7 @@ def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _body(text: str, start: int) -> str:
-    """Return the text from `start` to the brace that closes the brace before it."""
+    """Return the text from `start`, which is just behind an opening brace, to the brace that closes it."""
     depth = 1
     for match in re.finditer(r"[{}]", text[start:]):
         depth += 1 if match[0] == "{" else -1
@@ -135,7 +139,8 @@ def _body(text: str, start: int) -> str:
 
 
 def overload_for_architecture(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint for a function that is not declared for the types of its arguments."""
+    """Return the hint for a call of a function that has no overload for the types of the arguments; None if neither
+    `OVERLOADS` nor `NO_OVERLOADS` lists it."""
     arguments = re.search(r"argument types are: \((.*)", "\n".join(diagnostic.details))
     if arguments is None:
         return None
@@ -157,13 +162,10 @@ _CAPITALS = re.compile(r"[A-Z][A-Z0-9_]{2,}")
 
 
 def undefined_macro(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint for an undefined name in capitals, which is probably a macro of the project's own build."""
+    """Return the hint for an undefined name in capitals, probably a macro that the project's own build defines; None
+    for other names."""
     name = match[1] if match.groups() else re.match(r"\w*", text_at_caret(diagnostic), re.ASCII)[0]  # type: ignore[index]
-    if (
-        not _CAPITALS.fullmatch(name)
-        or name in HINTED_HEADERS
-        or re.match(r"(AT|TORCH|C10|CUDA|CUBLAS|CUDNN|PYBIND11)_", name)
-    ):
+    if not _CAPITALS.fullmatch(name) or name in HINTED_HEADERS or _LIBRARIES.match(name):
         return None
     is_used_as_a_value = bool(match.groups())
     found = case.macros(name)
@@ -188,13 +190,14 @@ _GOES_ON = (
 
 
 def missing_in_pytorch(match: re.Match[str], diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint for a name that PyTorch may have and cuda-wheel's stand-in for it has not."""
+    """Return the hint for a name that is missing in PyTorch's namespaces, probably because cuda-wheel's stand-in header
+    lacks it; None for other namespaces."""
     scope, name = match[1], match[2]
     return f"{scope}::{name}: {_GOES_ON}" if _PYTORCH.match(scope) else None
 
 
 MAX_HINTS = 4
-"""Maximum number of hints, for the first errors: these cause the others."""
+"""Maximum number of hints. They are for the first errors, which often cause the later ones."""
 
 _MARK_IT_OR_MOVE_IT = (
     "mark {0} that device code uses with {1}; move code that only the host uses to Python or to another file"
@@ -288,19 +291,21 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'", undefined_symbol),
     (r"^(.*) \(instantiate\) is not a kernel of this file: (.*)", not_a_kernel),
 )
-"""(regular expression for a message, hint): a text with the groups' names in braces, or a function."""
+"""(regular expression of a message, hint). The hint is a string, in which {0} is group 1, or a function that returns
+it."""
 
 _COMPILED_RULES = tuple((re.compile(pattern), hint) for pattern, hint in _RULES)
 
 
 def hints(diagnostics: Iterable[Diagnostic], case: Case) -> list[str]:
-    """Return the hints for errors, in their order and without duplicates: "help: ..."."""
+    """Return "help: ..." for each error that has a hint, in the order of the errors, without duplicates, at most
+    MAX_HINTS."""
     found = [_hint(each, case) for each in diagnostics if each.severity == "error"]
     return list(dict.fromkeys(f"help: {hint}" for hint in found if hint))[:MAX_HINTS]
 
 
 def _hint(diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint of the first rule that applies; None if none does."""
+    """Return the hint of the first rule that matches and has one; None if no rule does."""
     for pattern, rule in _COMPILED_RULES:
         match = pattern.search(diagnostic.message)
         if match:

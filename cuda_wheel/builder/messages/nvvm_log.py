@@ -1,4 +1,4 @@
-"""Read the log of libNVVM: diagnostics, with hints. Pure functions."""
+"""Read libNVVM's log into diagnostics, with hints. Pure functions."""
 
 from __future__ import annotations
 
@@ -17,23 +17,27 @@ __all__ = ["read_nvvm_log", "read_nvvm_result"]
 
 
 _PLACE = re.compile(r"(?: \(([0-9]{1,9}), ([0-9]{1,9})\))?: (?:parse )?")
-"""Matches what follows the file's name: the 1-based line, and the 0-based column in bytes."""
+"""Matches what follows the file name in a message: group 1 is the 1-based line, group 2 the 0-based column in bytes,
+both optional."""
 
 _SEVERITY = re.compile(r"(?:libnvvm : )?(?:(?:[Ee]rror|([Ww]arning))?: )*(?:<unknown>:0:0: )?")
 
 _NOISE = re.compile(
     r"incompatible IR detected|Consider inserting/updating|!\w|Example valid data layout|(?:32|64)-bit: |nvgpu-\*"
 )
-"""Prefixes of messages that only comment on the message before; the hints contain their advice."""
+"""Matches the start of a message that only explains the message before it; the hints here have the same advice."""
 
 _OPENING = re.compile(r"(?:, must be one of:|(?<=\.)Error: ?)$")
 
 _NEWER_WORDS = "ptr freeze fneg poison callbr noundef nofree nosync willreturn mustprogress memory nocallback immarg"
-"""Words of LLVM's assembly language that came after LLVM 7."""
+"""Words of LLVM's assembly language that LLVM 7 does not know, separated by spaces."""
 
 
 def read_nvvm_result(request: NvvmRequest, result: NvvmResult) -> str:
-    """Return libNVVM's warnings; raises CompileError with its errors, or ConfigError if it rejects an option."""
+    """Return libNVVM's warnings, "" without any.
+
+    Raises CompileError with its errors and hints if the compilation failed; ConfigError if libNVVM rejects an option.
+    """
     if result["error"] == INVALID_OPTION:
         reason = _SEVERITY.sub("", result["log"].strip(), count=1)
         raise ConfigError(f"{request['name']}: libNVVM rejects an option (from architectures or options): {reason}.")
@@ -45,7 +49,8 @@ def read_nvvm_result(request: NvvmRequest, result: NvvmResult) -> str:
 
 
 def read_nvvm_log(log: str, name: str, text: bytes) -> Log:
-    """Return the diagnostics in libNVVM's log for a module of a name and text."""
+    """Return the diagnostics in libNVVM's log, errors first; `name` is the name of the NVVM IR in the log, `text` its
+    content."""
     lines = [] if is_bitcode(text) else text.decode(errors="replace").split("\n")
     diagnostics: dict[Diagnostic, None] = {}
     for head, details in _blocks(log):
@@ -67,7 +72,7 @@ def read_nvvm_log(log: str, name: str, text: bytes) -> Log:
 
 
 def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the first line of each message, with the indented lines below it."""
+    """Yield (first line, indented lines below it) for each message in the log."""
     head, details = "", list[str]()
     for line in filter(str.strip, log.replace("\0", "\n").split("\n")):
         if line.startswith((" ", "\t")):
@@ -81,7 +86,7 @@ def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int) -> Diagnostic:
-    """Return a diagnostic with its source line and a caret below it; `column` is in bytes, from 0."""
+    """Return a diagnostic with its column, its source line and a caret; `column` is 0-based and in bytes."""
     if diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
     line = lines[diagnostic.line - 1].rstrip("\r")
@@ -90,10 +95,10 @@ def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int)
 
 
 def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
-    """Return the 1-based line of the source that contains an instruction printed by the verifier; None if it is not
-    unique.
+    """Return the 1-based line of the first instruction in `details` that occurs on exactly one line of the source; None
+    if there is none.
 
-    The verifier reports no line numbers, and prints instructions in its own format.
+    LLVM's verifier prints the instruction that is wrong, in its own format, and no line number.
     """
     code = [line.partition(";")[0].strip() for line in lines]
     unique = {line for line, count in Counter(code).items() if count == 1}
@@ -104,7 +109,7 @@ def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
 
 
 def _hints(diagnostics: Sequence[Diagnostic], request: NvvmRequest) -> list[str]:
-    """Return the hints for errors as "help: ...", without duplicates."""
+    """Return "help: ..." for each error that has a hint, without duplicates."""
     found = (_hint(each, request) for each in diagnostics if each.severity == "error")
     return list(dict.fromkeys(f"help: {each}" for each in found if each is not None))
 

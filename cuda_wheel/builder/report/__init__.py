@@ -1,1 +1,1 @@
-"""Report the progress and the times of a build."""
+"""Report the progress and the duration of a build."""

@@ -1,4 +1,4 @@
-"""Lines that a build prints about its architectures, its libraries and its include folders."""
+"""Lines that a build prints about its architectures, libraries and include folders."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Toolchain
 __all__ = ["library_notes", "plan_notes", "unneeded_folders"]
 
 OLDEST = 75
-"""First architecture that NVRTC 12.9 does not report as deprecated, and that NVRTC 13 compiles for."""
+"""Oldest architecture that NVRTC 12.9 compiles for without calling it deprecated, and that NVRTC 13 compiles for: 75 is
+sm_75."""
 
 
 def plan_notes(plan: Plan) -> list[str]:
-    """Return a line for each list of architectures that CUDAARCHS changes, one for modules that are PTX alone, one for
-    targets that the project names and the compiler calls deprecated, and the files of a toolchain in several places."""
+    """Return the lines to print about a plan before the build; [] if nothing is unusual.
+
+    The notes are: lists of architectures that CUDAARCHS changes; modules whose images are all PTX; named targets that
+    the compiler calls deprecated; and a toolchain that is spread over several places.
+    """
     lists = dict.fromkeys(module.module.settings.architectures for module in plan.modules)
     return [
         *filter(None, dict.fromkeys(each.note for each in lists)),
@@ -32,7 +36,7 @@ def plan_notes(plan: Plan) -> list[str]:
 
 
 def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
-    """Yield the note about modules whose loadable images are all PTX."""
+    """Yield a note if there are modules whose loadable images are all PTX."""
     alone = [each for each in modules if each.targets and not any(target.real for target in each.targets)]
     names = list(dict.fromkeys(each.module.name for each in alone))
     if names:
@@ -41,7 +45,7 @@ def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
 
 
 def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator[str]:
-    """Yield the note about individually named targets that the compiler reports as deprecated."""
+    """Yield a note if targets that a list of architectures names one by one ("70-real", not "all") are deprecated."""
     named = {target for each in lists for target in named_targets(each.entries, each.where)}
     old = sorted({f"sm_{target.arch}" for target in named if 10 * target.major + target.minor < OLDEST})
     if old:
@@ -49,7 +53,7 @@ def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator
 
 
 def _spread_note(toolchain: Toolchain) -> Iterator[str]:
-    """Yield the note with the paths of a toolchain that is spread over several folders."""
+    """Yield a note with the path of each part, if the toolchain is spread over several folders."""
     if is_spread_out(toolchain):
         listed = "".join(f"\n  {name}: {path}" for name, path in taken_files(toolchain).items())
         yield f"the toolchain is in several places:{listed}"
@@ -59,16 +63,17 @@ _LAUNCHERS = {
     str(PurePath(STAND_INS[0], "thrust", "detail", "cuda_wheel", "algorithms.h")): "Thrust's",
     str(PurePath(STAND_INS[0], "cub", "device", "cuda_wheel_launcher.h")): "CUB's",
 }
-"""Stand-in header of functions that launch a library's kernels -> the library's name, in the possessive."""
+"""Path of the stand-in header with functions that launch a library's own kernels -> the library's name with "'s"."""
 
 _NAMES = tuple(os.path.basename(path) for path in _LAUNCHERS)
 
 
 def library_notes(toolchain: Toolchain, versions: dict[str, str], headers: Sequence[str] | None) -> list[str]:
-    """Return the lines for a module.
+    """Return the lines to print below a module: the libraries that it uses, and which kernels of libraries are not in
+    its image.
 
-    `versions` are those in its manifest; `headers` are the absolute paths of all files that it includes, or None if
-    they are not known.
+    `versions` are the manifest's name -> version; `headers` are the absolute paths of all files that the module
+    includes, None if they are not known.
     """
     used = other_libraries(toolchain, versions)
     lines = [f"with {', '.join(used)}"] if used else []
@@ -83,7 +88,8 @@ def library_notes(toolchain: Toolchain, versions: dict[str, str], headers: Seque
 
 
 def unneeded_folders(toolchain: Toolchain, folders: Iterable[str]) -> list[str]:
-    """Return a line for each folder of a CUDA toolkit in `include-dirs`, which says what is used in its place."""
+    """Return a line for each of the `folders` in `include-dirs` that belongs to a CUDA toolkit, on which headers are
+    used instead."""
     used = next((each for each in toolchain.headers if each.name == "cudart"), None)
     place = f" from {used.folder}" if used else ""
     return [

@@ -14,7 +14,7 @@ __all__ = ["ProgressBar"]
 
 
 class ProgressBar:
-    """A bar on standard error, which disappears when it is stopped."""
+    """A progress bar on standard error; `stop` removes it."""
 
     def __init__(self) -> None:
         self._progress = Progress(
@@ -43,18 +43,19 @@ class ProgressBar:
         self._progress.update(self._task, total=steps)
 
     def advance(self, steps: int, description: str) -> None:
-        """Add finished steps, and show a description of the last one."""
+        """Count finished steps, and show the description of the last one."""
         self._progress.update(self._task, advance=steps, description=description)
 
     def set_remaining(self, seconds: float) -> None:
-        """Set the estimated time remaining."""
+        """Set the estimated time remaining in seconds."""
         self._progress.update(self._task, end=time.monotonic() + seconds)
 
 
 class _TimeRemaining(ProgressColumn):
-    """The time until the estimated end, which the task's field "end" holds; None if there is no estimate.
+    """The column "about 0:00:12 left". The task's field "end" is the estimated end in seconds of `time.monotonic`; None
+    without an estimate.
 
-    Nothing is shown when that time is over and the build is not.
+    The column is empty without an estimate, and if the build takes longer than estimated.
     """
 
     def render(self, task: Task) -> Text:

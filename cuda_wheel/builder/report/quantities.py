@@ -22,5 +22,7 @@ def size_text(count: int) -> str:
     """Return a number of bytes: "512 B", "1.5 MiB"."""
     if count < 1024:
         return f"{count} B"
-    unit, shift = next((unit, shift) for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)) if count >> shift)
+    units = ("GiB", 30), ("MiB", 20), ("KiB", 10)
+    # Rounded first: a byte less than a mebibyte is "1.0 MiB", not "1024.0 KiB".
+    unit, shift = next((unit, shift) for unit, shift in units if round(count / (1 << shift - 10), 1) >= 1024)
     return f"{count / (1 << shift):.1f} {unit}"

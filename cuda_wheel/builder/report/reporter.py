@@ -1,8 +1,8 @@
-"""Report the progress of a build: the interface, and the reporter for people.
+"""Report the progress of a build: the interface `Reporter`, and the reporter for people.
 
 People see a progress bar on a terminal, and lines of text elsewhere.
 
-A build of which nothing has changed imports this module too, so what only others need is imported inside functions.
+A build in which nothing has changed imports this module too; imports that only other builds need are inside functions.
 """
 
 from __future__ import annotations
@@ -33,32 +33,33 @@ if TYPE_CHECKING:
 __all__ = ["ProgressReporter", "Reporter", "SilentReporter"]
 
 _MANY = 50
-"""Number of kernels above which the build says how to keep fewer."""
+"""Number of kernels in a module above which the build prints how to keep fewer."""
 
 MINIMUM_SHOWN = 0.05
-"""Minimum time in seconds of a phase that the summary lists."""
+"""Duration in seconds below which the summary leaves a phase out."""
 
 
 class Reporter(Protocol):
-    """Receives the events of a build. Each front end provides one."""
+    """Receives the events of a build. Each front end passes one to the build."""
 
     @property
     def can_repeat(self) -> bool:
-        """Whether it needs nothing but `repeat` for a build that has the same result as an earlier one."""
+        """Whether calling `repeat` alone is enough when all results of an earlier build are reused: no event is to be
+        recorded."""
 
     @property
     def shown(self) -> Shown | None:
-        """What it has shown of the build; None if it shows nothing, and a later build could not repeat it."""
+        """The lines shown so far, to be passed to `repeat` in a later build; None if nothing was shown."""
 
     def repeat(self, shown: Shown) -> None:
-        """Show what an earlier build has shown, all of whose results are reused."""
+        """Show the lines of an earlier build, when all of its results are reused."""
 
     def build_started(self, plan: Plan) -> None: ...
 
     def step_finished(self, step: Step) -> None: ...
 
     def time_remaining(self, seconds: float) -> None:
-        """Receive a new estimate of the time that the rest of the build takes."""
+        """Receive a new estimate of the time remaining in seconds."""
 
     def warning(self, text: str) -> None: ...
 
@@ -85,25 +86,25 @@ class SilentReporter:
 
 
 class ProgressReporter:
-    """A build's `Reporter`, and a context manager.
+    """The reporter for people, a context manager for one build.
 
-    It passes lines to `info` and warnings to `warn`. If standard error is a terminal and rich is installed, it shows a
-    progress bar there.
+    It passes lines to `info` and warnings to `warn`. If standard error is a terminal and rich is installed, it also
+    shows a progress bar there, and prints the lines only when the bar is removed.
 
-    While the bar is shown, lines are held back until it ends. The last line, which is printed even if the build fails,
-    reports the total time, how many jobs came from the cache, and what the workers spent their time on.
+    The last line has the total duration, how many jobs came from the cache, and how long the workers took for each
+    phase. It is printed even if the build fails.
 
-    `timings` is the path of a Chrome trace to write, and defaults to CUDA_WHEEL_TIMINGS: a file, or a folder that gets
-    one file for each build. Entering raises ConfigError if it cannot be written.
+    `timings` is the path of a Chrome trace to write, by default the value of CUDA_WHEEL_TIMINGS: a file, or a folder
+    that gets one file for each build. Entering the context raises ConfigError if it cannot be written.
     """
 
     def __init__(self, info: Callable[[str], None], warn: Callable[[str], None], timings: Path | None = None) -> None:
         from_environment = os.environ.get("CUDA_WHEEL_TIMINGS")
         self._timings = timings or (Path(from_environment) if from_environment else None)
         self._steps: list[Step] = []
-        """Finished steps, for the trace; empty without a trace, because a large build has many."""
+        """Finished steps, for the trace; empty if no trace is written, because a large build has many."""
         self._phase_seconds: dict[str, float] = {}
-        """Phase -> total time of the workers, in seconds."""
+        """Phase -> total time that the workers spent on it, in seconds."""
         self._info, self._warn = info, warn
         self._held_back: list[tuple[Callable[[str], None], str]] = []
         self._lines: list[tuple[bool, str]] = []
@@ -111,7 +112,7 @@ class ProgressReporter:
         self._jobs = 0
         self._plan: Plan | None = None
         self._variants: dict[str, list[BuiltModule]] = {}
-        """Module name -> its built variants."""
+        """Module name -> its variants that are built, without their files' contents."""
         self._planned: Counter[str] = Counter()
         """Module name -> number of its variants in the plan."""
         self._finished: Counter[How] = Counter()
@@ -141,7 +142,7 @@ class ProgressReporter:
             self._timings.write_text(json.dumps(trace), encoding="utf-8")
 
     def _open_timings(self) -> None:
-        """Check that the trace can be written, before the build does its work."""
+        """Raise ConfigError if the trace cannot be written, before the build does its work."""
         if self._timings is None:
             return
         if self._timings.is_dir():
@@ -155,7 +156,8 @@ class ProgressReporter:
             ) from None
 
     def _summary(self, seconds: float) -> str:
-        """Return the summary of jobs and links, and of the time that workers spent on each phase."""
+        """Return the last line of a build that took `seconds`: the counts of jobs and links by result, and the workers'
+        time."""
         results: tuple[How, ...] = ("from the cache", "compiled", "linked", "failed")
         counts = [f"{self._finished[how]} {how}" for how in results if self._finished[how]]
         not_done = max(self._jobs - sum(self._finished[how] for how in results), 0)  # a failed bundle is not a job
@@ -163,7 +165,8 @@ class ProgressReporter:
         return f"{count_text(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._workers_summary()}"
 
     def _workers_summary(self) -> str:
-        """Return the workers' time by phase; "" if everything came from the cache, or took no time."""
+        """Return "; workers: 2.1 s compiling, 0.4 s assembling", longest first; "" if no phase took at least
+        MINIMUM_SHOWN."""
         if not self._finished["compiled"] + self._finished["linked"] + self._finished["failed"]:
             return ""
         longest_first = sorted(self._phase_seconds.items(), key=lambda item: -item[1])
@@ -172,12 +175,13 @@ class ProgressReporter:
 
     @property
     def can_repeat(self) -> bool:
-        """Whether no trace is to be written."""
+        """Whether no trace is written."""
         return self._timings is None
 
     @property
     def shown(self) -> Shown:
-        """The lines and the number of jobs so far. Those of modules are sorted: which is built first is by chance."""
+        """The lines printed so far, and the number of jobs. Lines about modules are sorted, because the order in which
+        they are built varies."""
         blocks: list[list[tuple[bool, str]]] = []
         for line in self._lines:
             if blocks and line[1].startswith("  "):  # it belongs to the line before
@@ -190,7 +194,7 @@ class ProgressReporter:
         return Shown(list(chain.from_iterable(blocks)), self._jobs)
 
     def repeat(self, shown: Shown) -> None:
-        """Print the lines of an earlier build, all of whose jobs are now from the cache."""
+        """Print the lines of an earlier build, and count all of its jobs as from the cache."""
         for is_warning, text in shown.lines:
             self._print(self._warn if is_warning else self._info, text)
         self._jobs = self._finished["from the cache"] = shown.jobs
@@ -203,8 +207,7 @@ class ProgressReporter:
             output(text)
 
     def build_started(self, plan: Plan) -> None:
-        """Print the numbers of modules and jobs, notes about the architectures, and the toolchain's paths if they are
-        in several places."""
+        """Print the numbers of modules, jobs and links, and the notes about the plan."""
         from cuda_wheel.builder.report.notes import plan_notes  # start-up time
 
         jobs = len({job for module in plan.modules for job in module.jobs})
@@ -223,7 +226,7 @@ class ProgressReporter:
         self._plan = plan
 
     def step_finished(self, step: Step) -> None:
-        """Count the step and its times, and advance the bar."""
+        """Count a step and the duration of its phases, and advance the bar."""
         if self._timings:
             self._steps.append(step)
         times = step.times
@@ -235,19 +238,20 @@ class ProgressReporter:
             self._bar.advance(0 if step.how == "bundled" else 1, f"{step.module} {step.target or step.how}")
 
     def time_remaining(self, seconds: float) -> None:
-        """Update the bar's estimate."""
+        """Show a new estimate of the time remaining, in seconds, in the bar."""
         if self._bar:
             self._bar.set_remaining(seconds)
 
     def warning(self, text: str) -> None:
-        """Print a warning, once: a source is compiled for several targets."""
+        """Print a warning unless it was printed before: a source that is compiled for several targets gives it for
+        each."""
         if text not in self._warnings:
             self._warnings.add(text)
             self._print(self._warn, text)
 
     def module_built(self, module: BuiltModule) -> None:
-        """Print the module's kernels, images and size, and the host code that was left out; of a module with variants,
-        when all are built."""
+        """Print a module's kernels, images and size, and what was left out of it; for a module with variants once, when
+        all are built."""
         if module.manifest.variant:
             self._variant_built(module)
         else:

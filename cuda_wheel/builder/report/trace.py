@@ -20,8 +20,8 @@ def chrome_trace(steps: Sequence[Step], toolchain: Toolchain | None = None) -> d
     """Return the trace of a build as a JSON object; times are in microseconds since the first step began.
 
     Each worker is a thread; thread 0 is the build's own process, which looks up the cache. The event of a step contains
-    the events of its phases. The name of a failed step ends in "failed".
-    Perfetto shows the paths of the `toolchain` as metadata.
+    the events of its phases. The name of a failed step ends in "failed". The paths of the `toolchain` are metadata of
+    the trace.
     """
     steps = sorted(steps, key=lambda step: step.times.began)
     workers = ["", *dict.fromkeys(step.times.worker for step in steps if step.times.worker)]

@@ -1,8 +1,8 @@
 """Read and check the tables of facts by which a build decides: the JSON files in this folder.
 
 A table has the key "source", which names where its rows are from, and "notes" where a row needs a reason. The module
-that uses a table states its shape; what does not have it is an error that names the file and the place in it. JSON
-takes a tenth of the time of TOML to read.
+that uses a table passes the table's shape; a value that does not have it is an error that names the file and the place
+in it. The tables are JSON because TOML takes ten times as long to read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cuda_wheel.runtime.manifest import parse_version
 __all__ = ["VERSION", "Shape", "check_table", "read_table"]
 
 VERSION = "MAJOR.MINOR"
-"""Shape of a version: a string such as "12.9", read as (12, 9)."""
+"""Shape of a version: a string such as "12.9" in the table, (12, 9) when read."""
 
 Shape = Any
 """Required form of a table's value: a type (`str`, `int`, `bool`), VERSION, `[SHAPE]` for a list, `{str: SHAPE}` for a
@@ -25,9 +25,9 @@ map with any keys, or `{"key": SHAPE, "key?": SHAPE}` for a record, where "?" ma
 
 
 def read_table(name: str, shape: dict[str, Shape]) -> dict[str, Any]:
-    """Return the content of the table `name`, a file here without its suffix, after checking its shape.
+    """Return the content of the table `name`, the file name.json in this folder, after checking its shape.
 
-    Lists are read as tuples. Raises CudaWheelError if a value does not have its shape.
+    Lists become tuples. Raises CudaWheelError if a value does not have its shape.
     """
     path = os.path.join(os.path.dirname(__file__), f"{name}.json")
     with open(path, encoding="utf-8") as file:
@@ -37,9 +37,9 @@ def read_table(name: str, shape: dict[str, Shape]) -> dict[str, Any]:
 
 
 def check_table(value: Any, shape: Shape, where: str) -> Any:
-    """Return a value of a table with its lists as tuples and its versions as pairs; `where` is its place in words.
+    """Return a value of a table, with lists as tuples and versions as (major, minor), after checking its shape.
 
-    Raises CudaWheelError if it does not have the shape.
+    Raises CudaWheelError if the value does not have the shape; `where` is the value's place in words, for the message.
     """
     if shape is VERSION and isinstance(value, str):
         return parse_version(value)

@@ -1,6 +1,6 @@
 """Find and call the CUDA compilers.
 
-`include/` contains freestanding C and C++ headers. NVRTC has no C library; these headers declare those parts of it that
-device code uses, with CCCL's `cuda::std` behind them where it has them. Every compilation searches this folder before
+NVRTC has no C library. `builder/headers/std` contains freestanding C and C++ headers, which declare those parts of it
+that device code uses, by means of CCCL's `cuda::std` where that has them. Every compilation searches that folder before
 the toolkit's folders.
 """

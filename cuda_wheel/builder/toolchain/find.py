@@ -1,8 +1,8 @@
 """Find the CUDA compilers of this environment, check that they match, and identify their exact builds.
 
 Runs in worker processes only. An environment with PyTorch has NVRTC and nvJitLink of CUDA 13 beside the toolchain of
-`cuda-wheel[cu12]`. So the compilers are chosen together, libraries of one major version of CUDA, and every worker makes
-the same choice. Their interfaces tell MAJOR.MINOR only; the exact build is read from the libraries.
+`cuda-wheel[cu12]`. So all compilers are chosen from one major version of CUDA, and every worker makes the same choice.
+Their functions return MAJOR.MINOR only; the exact build is read from the library files.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ __all__ = [
 
 
 def library_build(path: str) -> str:
-    """Return what identifies the content of a library, wherever it is installed, and of what it loads from its folder.
+    """Return an identifier of the content of a library, and of the libraries that it loads from its own folder.
 
-    An isolated build installs the toolchain in a new folder each time, so paths and times take no part.
+    It does not depend on paths and times, because an isolated build installs the toolchain in a new folder each time.
     """
     return " ".join(map(_build, files_of(path)))
 
@@ -67,7 +67,7 @@ _LABELS = {"nvrtc": "NVRTC", "nvJitLink": "nvJitLink", "nvfatbin": "nvFatbin"}
 
 
 class Library(NamedTuple):
-    """An installed library."""
+    """An installed library of the CUDA toolkit."""
 
     path: str
     """Absolute path."""
@@ -76,11 +76,11 @@ class Library(NamedTuple):
 
 
 class Compilers(NamedTuple):
-    """The installed compilers of one major version of CUDA."""
+    """The installed compilers of one major version of CUDA; some may be missing."""
 
     major: int
     libraries: Mapping[str, Library]
-    """Name in `LIBRARIES` -> the library, for the installed ones."""
+    """Name in `LIBRARIES` -> the library; missing libraries are absent."""
 
     @property
     def extra(self) -> str:
@@ -88,7 +88,7 @@ class Compilers(NamedTuple):
 
     @property
     def missing(self) -> list[str]:
-        """What a build needs and is not installed: libraries, then headers."""
+        """Names of the compilers, and paths of the headers, that every build needs and that are not installed."""
         absent = [_LABELS[name] for name in LIBRARIES if name not in self.libraries]
         found = search_roots(self.libraries["nvrtc"].path if "nvrtc" in self.libraries else "")
         for name, header in HEADERS.items():
@@ -99,7 +99,8 @@ class Compilers(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether no library is missing. Headers may be in places that only cuda.pathfinder knows."""
+        """Whether all compilers are installed. Headers do not count, because they may be in places that only
+        cuda.pathfinder knows."""
         return all(name in self.libraries for name in LIBRARIES)
 
     def __str__(self) -> str:
@@ -110,8 +111,9 @@ class Compilers(NamedTuple):
 def chosen_compilers() -> Compilers:
     """Return the compilers that builds in this environment use, all of them installed.
 
-    Of several toolchains it is the one that `TOOLCHAIN_VARIABLE` names, else the only one that has everything a build
-    needs, else the one in the first folder of `sys.path`. Raises ToolchainError if that does not decide.
+    Of several complete toolchains it is the one that `TOOLCHAIN_VARIABLE` names, else the only one that also has all
+    headers, else the one in the first folder of `sys.path`. Raises ToolchainError if no toolchain is complete, or if
+    none of these rules chooses one.
     """
     wanted = os.environ.get(TOOLCHAIN_VARIABLE, "")
     if wanted and not re.fullmatch(r"cu\d+", wanted):
@@ -130,7 +132,7 @@ def chosen_compilers() -> Compilers:
 
 
 def find_library(name: str) -> str | None:
-    """Return the path of a library of the chosen compilers; None without them."""
+    """Return the absolute path of a library in `LIBRARIES` that builds use; None if no toolchain can be chosen."""
     try:
         return chosen_compilers().libraries[name].path
     except ToolchainError:
@@ -138,7 +140,10 @@ def find_library(name: str) -> str | None:
 
 
 def find_other_library(name: str, major: int) -> Library | None:
-    """Return a library that not every build needs, such as "nvvm", for a major version of CUDA; None without one."""
+    """Return a library that only some builds need, such as "nvvm"; None if it is not found.
+
+    In Python packages, only those for CUDA's major version `major` are searched; elsewhere, the release is not checked.
+    """
     for each, folder, path in packaged_libraries(name):
         if each == major:
             return Library(path, how_found(folder))
@@ -147,9 +152,10 @@ def find_other_library(name: str, major: int) -> Library | None:
 
 @cache
 def installed() -> tuple[Compilers, ...]:
-    """Return all compilers of this environment, the newest first.
+    """Return the compilers of each major version of CUDA in this environment, the newest first.
 
-    Conda environments and toolkits are searched only if no folder of packages has a whole toolchain, which takes long.
+    Conda environments and toolkits are searched only if no folder of packages has a complete toolchain, because that
+    search is slow.
     """
     found: dict[int, dict[str, Library]] = {}
     for name in LIBRARIES:
@@ -172,8 +178,10 @@ def _sorted(found: Mapping[int, Mapping[str, Library]]) -> tuple[Compilers, ...]
 
 
 def _outside_of_packages(name: str) -> Library | None:
-    """Return the library that cuda.pathfinder finds; None if there is none. In a worker, cuda.pathfinder does not
-    search packages."""
+    """Return the library that cuda.pathfinder finds in conda environments and toolkits; None if there is none.
+
+    In a worker, cuda.pathfinder does not search packages.
+    """
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib  # inside: slow to import, and may be missing
 
@@ -184,21 +192,23 @@ def _outside_of_packages(name: str) -> Library | None:
 
 
 def _in_first_folder(compilers: Sequence[Compilers]) -> list[Compilers]:
-    """Return the toolchains from the package folder that comes first in `sys.path`."""
+    """Return those of the toolchains that are in the first folder of `sys.path` with any of them; several if they share
+    it."""
     numbers = [_folder_number(each) for each in compilers]
     return [each for each, number in zip(compilers, numbers, strict=True) if number == min(numbers)]
 
 
 def _folder_number(compilers: Compilers) -> int:
-    """Return the index in `sys.path` order of the package folder with the toolchain's NVRTC; a larger number if NVRTC
-    is elsewhere."""
+    """Return the position, in the order of `sys.path`, of the package folder that contains the toolchain's NVRTC; a
+    number greater than all positions if NVRTC is in no package."""
     folders = list(dict.fromkeys(folder for _, folder, _ in packaged_libraries("nvrtc")))
     path = compilers.libraries["nvrtc"].path
     return next((number for number, each in enumerate(folders) if path.startswith(each + os.sep)), len(folders))
 
 
 def _incomplete(found: Sequence[Compilers], wanted: str) -> str:
-    """Return the error message for an environment without a complete toolchain; `found` are the incomplete ones."""
+    """Return the error message for an environment without a complete toolchain; `found` are incomplete ones, `wanted`
+    is the value of `TOOLCHAIN_VARIABLE`."""
     if not found:
         why = f" ({TOOLCHAIN_VARIABLE} is {wanted})" if wanted else ""
         return f"no CUDA toolchain is installed in this environment{why}. {install_hint(wanted)}"
@@ -211,7 +221,10 @@ def _lines(compilers: Sequence[Compilers]) -> str:
 
 
 def install_hint(extra: str, release: Version | None = None) -> str:
-    """Return what installs a toolchain, "" for any extra. `release` is of the NVRTC that stays as it is."""
+    """Return a sentence on how to install a toolchain: `extra` is "cu12" or "cu13", or "" for either.
+
+    With a release of CUDA 13, the sentence pins that release, so that the parts to install match the installed NVRTC.
+    """
     if not extra:
         return 'Run pip install "cuda-wheel[cu12]" (or [cu13]), or add that to build-system.requires.'
     named = f'"cuda-wheel[{extra}]"'
@@ -227,17 +240,18 @@ NVVM_HINTS = {
     12: 'Add "nvidia-cuda-nvcc-cu12>=12.9,<13" (cuda-wheel[cu12] has it) to build-system.requires, or pip install it.',
     13: 'Add "cuda-toolkit[nvvm]>=13" to build-system.requires, or pip install it.',
 }
-"""CUDA's major version -> the message with the package that contains libNVVM and libdevice. The package for CUDA 13 is
-75 MB to download and 177 MB installed, too much for the many projects without NVVM IR."""
+"""CUDA's major version -> the sentence on which package to install for libNVVM and libdevice. No extra installs the one
+for CUDA 13: it is 75 MB to download and 177 MB installed, too much for the many projects without NVVM IR."""
 
 
 # --- every part, installed or not ------------------------------------------------------------------
 
 
 def toolchain_parts(_: None = None) -> list[ToolchainPart]:
-    """Return every part of a toolchain, installed or not; of several toolchains, the one that builds use.
+    """Return every part of the toolchain that builds use, installed or not, for `cuda-wheel doctor`.
 
-    If none can be used, these are the parts of all.
+    If none can be chosen, these are the parts of all toolchains in the environment. The argument is unused: a function
+    that a worker calls takes one.
     """
     try:
         chosen: Sequence[Compilers] = [chosen_compilers()]
@@ -278,7 +292,8 @@ def _nvvm_parts(major: int) -> list[ToolchainPart]:
 def find_toolchain(_: None = None) -> Toolchain:
     """Return the compilers and headers of this environment.
 
-    Raises ToolchainError if one is missing or does not load, or if they are of releases that do not work together.
+    Raises ToolchainError if one of them is missing, does not load, or does not match the others' releases. The argument
+    is unused: a function that a worker calls takes one.
     """
     _check_headers()
     compilers = chosen_compilers()
@@ -298,7 +313,7 @@ def find_toolchain(_: None = None) -> Toolchain:
 
 
 def _check_headers() -> None:
-    """Raise ToolchainError in a checkout whose stand-in headers have not been generated."""
+    """Raise ToolchainError if the stand-in headers have not been generated, which happens only in a checkout."""
     folder = INCLUDE.parent
     if not (folder / "pytorch/torch/extension.h").is_file():
         raise ToolchainError(
@@ -308,7 +323,7 @@ def _check_headers() -> None:
 
 
 def _loaded_release(compilers: Compilers, name: str) -> Version:
-    """Return the release of a compiler. Raises ToolchainError if the system cannot load it."""
+    """Return the release (major, minor) of a compiler; raises ToolchainError if it cannot be loaded."""
     path = compilers.libraries[name].path
     try:
         release = library_release(load_library(path), name)
@@ -321,7 +336,8 @@ def _loaded_release(compilers: Compilers, name: str) -> Version:
 
 
 def _exact_nvrtc_release(library: str, arch: int) -> str | None:
-    """Return NVRTC's exact release from the PTX that it writes: "12.9.86"; None if the PTX does not contain it."""
+    """Return NVRTC's exact release ("12.9.86"), from PTX that it writes for `arch`; None if the PTX does not contain
+    it."""
     empty: nvrtc.NvrtcRequest = {
         "library": library,
         "folder": os.getcwd(),
@@ -337,9 +353,10 @@ def _exact_nvrtc_release(library: str, arch: int) -> str | None:
 
 
 def find_nvvm(toolchain: Toolchain) -> Nvvm:
-    """Return the libNVVM that belongs to a toolchain; raises ToolchainError if there is none, or if it does not match.
+    """Return the libNVVM that matches a toolchain; raises ToolchainError if none is installed, or if its release does
+    not match.
 
-    It is not part of `Toolchain` because few projects need it.
+    It is not part of `Toolchain`, because few projects need it.
     """
     major = parse_version(toolchain.nvrtc)[0]
     hint = NVVM_HINTS.get(major, "")
@@ -363,7 +380,7 @@ def find_nvvm(toolchain: Toolchain) -> Nvvm:
 
 
 def libdevice_beside(library: str) -> str | None:
-    """Return the path of the libdevice that was installed with a libNVVM; None if there is none."""
+    """Return the absolute path of the libdevice.10.bc that was installed with a libNVVM; None if there is none."""
     # <root>/nvvm/lib64 and nvvm/bin/x64 in a toolkit, <root>/lib and bin/x86_64 in the packages for CUDA 13.
     above = Path(library).parents
     folders = [folder / below for folder in above[1:3] for below in ("libdevice", "nvvm/libdevice")]
@@ -371,7 +388,8 @@ def libdevice_beside(library: str) -> str | None:
 
 
 def _exact_nvvm_release(library: str, libdevice: str, arch: int) -> str | None:
-    """Return libNVVM's exact release; None if it does not compile for the architecture."""
+    """Return libNVVM's exact release ("12.9.86"), from PTX that it writes for `arch`; None if it does not compile for
+    `arch`."""
     empty_module = (
         f'target datalayout = "{nvvm.DATA_LAYOUT}"\ntarget triple = "{nvvm.TRIPLE}"\n'
         "!nvvmir.version = !{!0}\n!0 = !{i32 2, i32 0}\n"

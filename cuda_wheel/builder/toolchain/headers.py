@@ -1,10 +1,10 @@
-"""Find CUDA's headers, read their releases, and choose those that belong to NVRTC's release.
+"""Find CUDA's headers, read their releases, and choose those that match NVRTC's release.
 
-Headers may be anywhere in the environment: in Python packages and in toolkits. `release_of` reads which release a
-folder belongs to, `fits` decides whether a compiler can use it, and `choose_headers` takes the first folder of each
-group that fits. The rest says which files a build took as its toolchain: with paths for
-messages, without them for manifests. CUDA's device runtime library (cudadevrt), with which kernels launch kernels, lies
-beside the headers of the CUDA runtime, in the same package, so that its release is that of the headers.
+Headers may be anywhere in the environment: in Python packages and in toolkits. `release_of` reads the release of the
+headers in a folder, `fits` decides whether NVRTC can use them, and `choose_headers` takes the first folder of each
+group that fits. Further functions return the files that a build used as its toolchain: with paths for messages, without
+them for manifests. CUDA's device runtime library (cudadevrt), with which kernels launch kernels, is in the same package
+as the headers of the CUDA runtime, and so has their release.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ __all__ = [
 
 
 class HeaderRelease(NamedTuple):
-    """A release, as a file names it."""
+    """The release of a group of headers, and the file that it was read from."""
 
     version: tuple[int, ...]
-    """Version of the headers: (major, minor) for CUDA; (major, minor, patch) for CCCL and for groups with their own
-    releases; (major,) of CUDA for cuRAND."""
+    """Version of the headers: (major, minor) of CUDA for CUDA's own; (major, minor, patch) for CCCL and for groups with
+    their own releases; (major,) of CUDA for cuRAND."""
     source: str
-    """Absolute path of the file with the version."""
+    """Absolute path of the file that contains the version."""
 
     def __str__(self) -> str:
         return ".".join(map(str, self.version))
 
 
 def fits(group: str, release: HeaderRelease, nvrtc: Version) -> bool:
-    """Return whether headers of a release work with an NVRTC.
+    """Return whether NVRTC of a release (major, minor) can use headers of another release.
 
-    CUDA's own headers belong to one MAJOR.MINOR release of the compiler; CCCL's headers check that too. CCCL is
-    released more often: it supports two major versions of CUDA, and never a CUDA that is newer than itself. Source:
-    CCCL, README, "Platform Support".
+    CUDA's own headers must have NVRTC's MAJOR.MINOR; CCCL's headers check that too. CCCL is released more often: a
+    release supports two major versions of CUDA, and no CUDA that is newer than itself. Source: CCCL, README, "Platform
+    Support".
     """
     if HEADER_GROUPS[group].has_own_releases:
         return True
@@ -73,12 +73,13 @@ def fits(group: str, release: HeaderRelease, nvrtc: Version) -> bool:
 
 
 def needed(group: str, nvrtc: Version) -> str:
-    """Return which release of a group of headers fits an NVRTC: "CUDA 12.9"."""
+    """Return in words which release of a header group NVRTC of a release needs: "CUDA 12.9", "CCCL 2.8 or newer"."""
     return f"CCCL {dotted(_included_cccl(nvrtc))} or newer" if group == "cccl" else f"CUDA {dotted(nvrtc)}"
 
 
 def _included_cccl(nvrtc: Version) -> Version:
-    """Return the lowest CCCL version that suits: that of the same toolkit, as far as it is known."""
+    """Return the CCCL version in the CUDA toolkit of NVRTC's release, which is the lowest that fits; a lower bound if
+    it is not known."""
     major, minor = nvrtc
     if major == 13:
         return 3, minor
@@ -87,7 +88,8 @@ def _included_cccl(nvrtc: Version) -> Version:
 
 
 def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of a group of headers in a folder below a search root; None if no file names it."""
+    """Return the release of a header group in `folder`, which is in the search root `root`; None if no file contains
+    it."""
     readers = {
         **{"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand},
         **{"cudnn": _cudnn, "cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
@@ -96,7 +98,8 @@ def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | Non
 
 
 def _cudart(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release in both of CUDA's version macros; None if they differ."""
+    """Return the release that CUDA's version macros contain, CUDART_VERSION and CUDA_VERSION; None if they differ or
+    neither is there."""
     found = [
         HeaderRelease((number // 1000, number % 1000 // 10), path)
         for name, macro in (("cuda_runtime_api.h", "CUDART_VERSION"), ("cuda.h", "CUDA_VERSION"))
@@ -119,8 +122,10 @@ def _cccl(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _crt(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the compiler's own headers, which have no version macro: from the metadata of the package
-    or toolkit, or else from CUDA's headers in the same folder."""
+    """Return the release of the compiler's own headers, which have no version macro; None if it is not found.
+
+    It is read from the metadata of the package or toolkit, or else from CUDA's headers in the same folder.
+    """
     found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, root=root)
     if found is not None:
         name, path = found
@@ -146,8 +151,8 @@ def _cutlass(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _mathdx(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return MathDx's release from the metadata of its package, because no header contains it. MathDx's parts have
-    other releases."""
+    """Return MathDx's release from the metadata of its package, because its headers contain only the releases of its
+    parts."""
     found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, root=root)
     version = re.match(r"[a-z_]+-(\d+)\.(\d+)\.(\d+)", found[0]) if found else None
     return HeaderRelease(tuple(map(int, version.groups())), found[1]) if found and version else None
@@ -172,8 +177,11 @@ def _three_macros(path: str, name: str, parts: tuple[str, str, str]) -> HeaderRe
 
 
 def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str, str] | None:
-    """Return the metadata folder of the package that contains a file, and the path of that package's RECORD; None if no
-    package does."""
+    """Return (name of the metadata folder, path of its RECORD) of the package that contains `file` in `folder`; None if
+    none does.
+
+    `names` are the prefixes of package names to look at.
+    """
     if not root.has_packages:
         return None
     listed = os.path.relpath(os.path.join(folder, *file.split("/")), root.folder).replace(os.sep, "/")
@@ -186,8 +194,8 @@ def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str
 
 
 def _installed(root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the compiler's headers that conda or NVIDIA's installer recorded for a toolkit; None if
-    neither did."""
+    """Return the release of the compiler's headers that conda or NVIDIA's installer recorded in a toolkit; None if
+    there is no record."""
     meta = os.path.join(root.folder, "conda-meta")
     for name in sorted(os.listdir(meta)) if os.path.isdir(meta) else ():
         match = re.fullmatch(r"cuda-(?:crt|nvcc)-dev_[\w-]+?-(\d+\.\d+\.[\w.]+)-[\w.]+\.json", name)
@@ -204,7 +212,8 @@ def _numbers(version: str, path: str) -> HeaderRelease | None:
 
 
 def _macro(path: str, name: str) -> int | None:
-    """Return the number that a header defines a macro as; None if it does not define it."""
+    """Return the number that the header at `path` defines the macro `name` as; None if it does not define it as a
+    number."""
     match = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+(\d+)", _text(path), re.MULTILINE)
     return None if match is None else int(match[1])
 
@@ -218,28 +227,31 @@ def _text(path: str) -> str:
 
 
 class _Folder(NamedTuple):
-    """A folder that has a group of headers."""
+    """A folder that contains one or more header groups."""
 
     path: str
     found_via: str
     releases: Mapping[str, HeaderRelease | None]
-    """Header group -> its release, for every group in the folder, because the compiler finds them all."""
+    """Header group -> its release, None if unknown; for every group in the folder, because the compiler finds all of
+    them."""
 
     def misfits(self, nvrtc: Version) -> list[str]:
-        """Return the groups that do not belong to NVRTC's release, or may not."""
+        """Return the header groups in the folder that NVRTC of release `nvrtc` cannot use, or whose release is
+        unknown."""
         return [name for name, release in self.releases.items() if release is None or not fits(name, release, nvrtc)]
 
     def headers(self, name: str) -> Headers:
-        """Return the record of a group."""
+        """Return the toolchain's record of a header group in the folder."""
         release = self.releases[name]
         return Headers(name, str(release or ""), self.path, self.found_via, release.source if release else "")
 
 
 def choose_headers(library: str, nvrtc: Version, hint: str) -> tuple[Headers, ...]:
-    """Return the groups of headers in search order.
+    """Return the header groups that are installed and fit NVRTC, in search order.
 
-    Of each group, the first folder is taken in which everything belongs to the release of the NVRTC at the path
-    `library`. Raises ToolchainError if there is none; the message ends with `hint`.
+    Each group is taken from a folder that an earlier group was taken from, or else from the first folder in which every
+    group fits NVRTC's release `nvrtc`; `library` is NVRTC's path. Raises ToolchainError if there is no such folder for
+    a group that every build needs; the message ends with `hint`.
     """
     chosen: list[Headers] = []
     taken: list[_Folder] = []
@@ -256,10 +268,10 @@ def choose_headers(library: str, nvrtc: Version, hint: str) -> tuple[Headers, ..
 
 
 def header_parts(library: str | None, nvrtc: Version | None, major: int) -> list[ToolchainPart]:
-    """Return the groups of headers that every build needs, installed or not.
+    """Return the header groups that every build needs, installed or not, each with one folder.
 
-    Those that do not belong to NVRTC's release are returned only if there are no others. `library` is the path of
-    NVRTC, or None without one; `major` is the major version of CUDA, 0 if it is not known.
+    A folder that does not fit NVRTC's release `nvrtc` is returned only if none fits. `library` is the path of NVRTC;
+    `library` and `nvrtc` are None without NVRTC. `major` is the major version of CUDA, 0 if it is not known.
     """
     parts: list[ToolchainPart] = []
     for name, header in HEADERS.items():
@@ -276,7 +288,7 @@ def header_parts(library: str | None, nvrtc: Version | None, major: int) -> list
 
 
 def _folders(name: str, library: str, major: int) -> Iterator[_Folder]:
-    """Yield every folder of this environment that contains a header group, in search order."""
+    """Yield every folder of this environment that contains the header group `name`, in search order."""
     seen = set()
     for root in search_roots(library):
         for path in header_folders(root, name, major):
@@ -311,7 +323,7 @@ def _refusal(name: str, library: str, nvrtc: Version, folders: list[_Folder], hi
 
 
 def _described(folder: _Folder, nvrtc: Version) -> str:
-    """Return a description of the headers in a folder that do not belong to NVRTC's release."""
+    """Return, for an error message, which headers in a folder do not fit NVRTC's release."""
     texts = []
     for name in folder.misfits(nvrtc):
         release = folder.releases[name]
@@ -322,12 +334,12 @@ def _described(folder: _Folder, nvrtc: Version) -> str:
 
 
 _CCCL = ("cuda", "cub", "thrust", "nv")
-"""Folders that CCCL consists of, which a CUDA 12 toolkit has beside CUDA's own headers."""
+"""Names of CCCL's folders of headers. In a CUDA 12 toolkit, they are in one folder with CUDA's own headers."""
 
 
 def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict[str, str]:
-    """Return, for a manifest, the releases of those of the toolchain's headers that a module uses: {"cccl": "2.8.2",
-    "cutlass": "4.2.0", "headers": "12.9"}.
+    """Return name in manifests -> release, for the toolchain's headers that a module uses: {"cccl": "2.8.2", "cutlass":
+    "4.2.0", "headers": "12.9"}.
 
     `headers` are the absolute paths of all files that the module includes; None if they are not known.
     """
@@ -339,7 +351,8 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
 
 
 def _used_groups(toolchain: Toolchain, headers: Sequence[str]) -> set[str]:
-    """Return the header groups, named as in manifests, that contain files of these absolute paths."""
+    """Return the names in manifests ("headers", "cccl", "cutlass") of the header groups that contain any of these
+    absolute paths."""
     shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
     own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
     others = own_folders | dict.fromkeys(shared)
@@ -353,14 +366,21 @@ def _used_groups(toolchain: Toolchain, headers: Sequence[str]) -> set[str]:
 
 
 def other_libraries(toolchain: Toolchain, versions: Mapping[str, str]) -> list[str]:
-    """Return what a build says about the libraries beside CUDA's own whose headers a module uses: "CUTLASS 4.2.0
-    (/.../include)". `versions` are those in the module's manifest."""
+    """Return the libraries with their own releases whose headers a module uses, in words: "CUTLASS 4.2.0
+    (/.../include)".
+
+    `versions` are those in the module's manifest.
+    """
     used = [each for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases and each.name in versions]
     return [f"{HEADER_GROUPS[each.name].title} {each.release} ({each.folder})" for each in used]
 
 
 def taken_files(toolchain: Toolchain) -> dict[str, str]:
-    """Return the absolute paths of a toolchain's libraries and folders of headers, each with its release."""
+    """Return "NAME RELEASE" -> absolute path, of a toolchain's libraries and folders of headers: {"nvrtc 12.9.86":
+    "/.../libnvrtc.so.12"}.
+
+    The path of a folder is followed by how it was found, in parentheses.
+    """
     versions = (toolchain.nvrtc, toolchain.nvjitlink, toolchain.nvfatbin)
     libraries = zip(LIBRARIES, versions, toolchain.libraries, strict=True)
     files = {f"{name} {version}": path for name, version, path in libraries}
@@ -369,7 +389,7 @@ def taken_files(toolchain: Toolchain) -> dict[str, str]:
 
 
 def is_spread_out(toolchain: Toolchain) -> bool:
-    """Return whether a toolchain's files are not all in one folder of packages or in one toolkit."""
+    """Return whether a toolchain's files are in several folders of packages or several toolkits."""
     paths = [*toolchain.libraries, *(each.folder for each in toolchain.headers)]
     try:
         common = os.path.commonpath(paths)
@@ -384,11 +404,12 @@ def is_spread_out(toolchain: Toolchain) -> bool:
 _DEVICE_RUNTIME_HEADER = "cuda_device_runtime_api.h"
 
 _DEVICE_RUNTIME_LIBRARIES = ("lib/libcudadevrt.a", "lib64/libcudadevrt.a", "lib/x64/cudadevrt.lib", "lib/cudadevrt.lib")
-"""Paths of the device runtime library relative to a package or toolkit, on Linux and Windows."""
+"""Paths of the device runtime library relative to the folder of a package or toolkit, on Linux and Windows."""
 
 
 def device_runtime_library(folders: Iterable[str]) -> str | None:
-    """Return the path of the library that belongs to the headers in one of these folders; None if there is none."""
+    """Return the path of the device runtime library that belongs to the CUDA headers in one of the folders; None if
+    there is none."""
     for folder in folders:
         if os.path.isfile(os.path.join(folder, _DEVICE_RUNTIME_HEADER)):
             root = os.path.dirname(os.path.abspath(folder))
@@ -401,7 +422,8 @@ def device_runtime_library(folders: Iterable[str]) -> str | None:
 
 @cache
 def device_runtime_build(folders: tuple[str, ...]) -> str:
-    """Return what identifies the library that belongs to the headers in these folders; "" if there is none."""
+    """Return the SHA-256 of the device runtime library that belongs to the CUDA headers in these folders; "" if there
+    is none."""
     path = device_runtime_library(folders)
     if path is None:
         return ""

@@ -1,15 +1,13 @@
 """Call NVRTC through ctypes. Runs in worker processes only; see `workers`.
 
-This module imports the standard library, and of this package only what does no more. A worker is then ready in a
-quarter of the time that `cuda.bindings` takes to import, which would be most of the time to compile a small kernel. For
-the same reason the records are TypedDicts that only the type checker sees: at run time they are plain dicts, and
-`typing` is not imported.
+This module imports the standard library, and only such modules of this package as import nothing else. A worker is then
+ready in a quarter of the time that `cuda.bindings` takes to import, which would be most of the time to compile a small
+kernel. Requests and results are plain dicts; the TypedDicts that describe them exist for the type checker only.
 
-Compile a source in a copy of this process, which can be interrupted and whose state is lost. Runs in workers only.
-
-NVRTC's front end cannot be interrupted: the callback of nvrtcSetFlowCallback is called only when it has ended (12.9,
-13.0 and 13.5). And the options of a program can change later programs of the same process (scripts/option_leaks.py):
-after one with debugging information, NVRTC 12.9 and 13.5 optimise the next ones differently.
+`compile_apart` compiles in a copy of this process, which can be killed and whose state is lost. NVRTC's front end
+cannot be interrupted otherwise: it calls the callback of nvrtcSetFlowCallback only when it has ended (12.9, 13.0 and
+13.5). And the options of a program can change later programs of the same process (scripts/option_leaks.py): after one
+with debugging information, NVRTC 12.9 and 13.5 optimise the next ones differently.
 """
 
 from __future__ import annotations
@@ -54,24 +52,27 @@ FORM_OPTIONS: dict[Form, list[str]] = {
     "ptx": ["--relocatable-device-code=true"],
     "lto": ["--relocatable-device-code=true", "--dlink-time-opt"],
 }
-"""Form of the result -> NVRTC options for it."""
+"""What a job compiles to (`jobs.Form`) -> the NVRTC options for it."""
 
 _PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
-"""NVRTC option that is passed to ptxas -> nvJitLink option with the same effect."""
+"""NVRTC option that affects ptxas -> nvJitLink option with the same effect."""
 
 
 def line_info_folders(include_dirs: Sequence[str], system_dirs: Sequence[str]) -> dict[str, str]:
-    """Return the replacements for absolute folders in the paths of line information: the toolchain's, those of other
-    libraries, and the project's."""
+    """Return absolute folder -> its replacement at the start of paths in line information.
+
+    Folders of the toolchain become "cuda/", and those of other libraries, `system_dirs`, "system/". The working
+    directory, which is the project's folder, is removed.
+    """
     folders = {folder: "cuda/" for folder in include_dirs if os.path.isabs(folder)}
     folders |= dict.fromkeys(system_dirs, "system/")
     return folders | {os.environ.get("PWD", os.getcwd()): ""}
 
 
 def ptxas_options(options: Sequence[str]) -> list[str]:
-    """Return, as nvJitLink's options, those of NVRTC's options that NVRTC passes to ptxas.
+    """Return nvJitLink options that have the effect of those of NVRTC's `options` that reach ptxas.
 
-    As NVRTC does, this passes --fmad=false to ptxas too, unless the options for ptxas say otherwise.
+    Like NVRTC, this turns --fmad=false into an option for ptxas, unless the options for ptxas allow fused multiply-add.
     """
     names = {**_PTXAS, **{name: name for name in _PTXAS.values()}}
     own = [f"{names[name]}={value}" for name, value in values_of(options) if name in names]
@@ -80,8 +81,8 @@ def ptxas_options(options: Sequence[str]) -> list[str]:
 
 
 def floating_point_options(options: Sequence[str]) -> list[str]:
-    """Return, as options of both nvJitLink and libNVVM, those of NVRTC's options that control floating-point
-    arithmetic."""
+    """Return those of NVRTC's `options` that control floating-point arithmetic, in the spelling of nvJitLink and
+    libNVVM."""
     return floating_point(options).compiler_options()
 
 
@@ -89,9 +90,12 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class NvrtcRequest(TypedDict, total=False):
-        """One compilation. `library` is the path of NVRTC; relative paths start from `folder`; `name` is the name of
-        the source in diagnostics; `expressions` are C++ name expressions. `headers` is optional: contents by name,
-        which `#include` finds before it searches for files."""
+        """A source to compile with NVRTC.
+
+        `library` is the path of NVRTC. Relative paths start from `folder`. `name` is the name of the source in
+        diagnostics. `expressions` are C++ name expressions. `headers`, which may be absent, is name -> content of
+        headers in memory, which `#include` finds before files.
+        """
 
         library: str
         folder: str
@@ -102,12 +106,13 @@ if TYPE_CHECKING:
         headers: dict[str, bytes]
 
     class NvrtcResult(TypedDict):
-        """The result of a compilation. `error` is the name of nvrtcCompileProgram's error; empty on success.
+        """The result of a compilation. `error` is the name of nvrtcCompileProgram's error; "" on success.
 
-        `headers` are the absolute paths of all files that NVRTC read besides the source; None where it cannot list
-        them. `absent` are the names of the empty ones of the request's `headers` that it read. `symbols` are the
-        lowered names of the expressions, in their order. `uses_build_time` says whether the source uses `__DATE__`,
-        `__TIME__` or `__TIMESTAMP__`; `compile_text` leaves it False.
+        `headers` are the absolute paths of all files that NVRTC read besides the source; None if it cannot list them.
+        `absent` are the names of headers that are empty in the request's `headers` and that NVRTC read; all of the
+        empty ones if it cannot list what it read. `symbols` are the lowered names of the request's `expressions`, in
+        the same order. `uses_build_time` is whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`;
+        `compile_text` leaves it False.
         """
 
         error: str
@@ -122,14 +127,15 @@ if TYPE_CHECKING:
 
 
 LIST_HEADERS = ["-Xcudafe", "-H"]
-"""Undocumented option of NVRTC's front end that prints the tree of included files to standard error."""
+"""Undocumented option of NVRTC's front end, in two arguments, that prints the tree of included files to standard
+error."""
 
 INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""glibc mallopt parameters: minimum free bytes that are returned to the system, and minimum bytes to allocate with
-mmap."""
+"""Numbers of two parameters of glibc's mallopt: how many free bytes are returned to the system, and the size in bytes
+from which a block is allocated with mmap."""
 
 
 def load(path: str) -> None:
@@ -139,7 +145,7 @@ def load(path: str) -> None:
 
 @cache
 def _library(path: str) -> Any:
-    """Return the NVRTC library at a path."""
+    """Return the NVRTC library at a path, loaded once."""
     library = load_library(path)
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     _keep_freed_memory()
@@ -147,9 +153,10 @@ def _library(path: str) -> Any:
 
 
 def _keep_freed_memory() -> None:
-    """Make glibc keep the memory that a compilation frees, for the next one.
+    """Make glibc keep the memory that a compilation frees for the next compilation.
 
-    Otherwise NVRTC's front end spends up to a fifth of its time on the page faults of memory that it returned before.
+    Otherwise NVRTC's front end spends up to a fifth of its time on page faults, for memory that was returned to the
+    system.
     """
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
         mallopt = ctypes.CDLL(None).mallopt
@@ -165,7 +172,7 @@ def _check(library: Any, result: int) -> None:
 
 
 def version(path: str) -> tuple[int, int]:
-    """Return the CUDA release of the library."""
+    """Return the CUDA release (major, minor) of the NVRTC at a path."""
     library = _library(path)
     major, minor = ctypes.c_int(), ctypes.c_int()
     _check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
@@ -173,7 +180,7 @@ def version(path: str) -> tuple[int, int]:
 
 
 def supported(path: str) -> list[int]:
-    """Return the architectures that the library compiles for: 75 for compute_75."""
+    """Return the architectures that the NVRTC at a path compiles for, in ascending order: 75 for compute_75."""
     library = _library(path)
     count = ctypes.c_int()
     _check(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
@@ -183,13 +190,17 @@ def supported(path: str) -> list[int]:
 
 
 def set_precompiled_heap(path: str, size: int) -> bool:
-    """Reserve `size` bytes of address space for precompiled headers; return whether the library does so."""
+    """Make NVRTC reserve `size` bytes of address space for precompiled headers; return whether it did."""
     library = _library(path)
     return hasattr(library, "nvrtcSetPCHHeapSize") and library.nvrtcSetPCHHeapSize(ctypes.c_size_t(size)) == 0
 
 
 def compile_text(request: NvrtcRequest) -> NvrtcResult:
-    """Return the result of compiling a source with NVRTC. Changes the working directory to the request's folder."""
+    """Return the result of compiling a source with NVRTC in this process.
+
+    Changes the working directory to the request's folder. A source that does not compile is no exception; see `error`
+    and `log` of the result.
+    """
     os.chdir(request["folder"])
     library = _library(request["library"])
     program = _program(library, request)
@@ -229,7 +240,7 @@ def compile_text(request: NvrtcRequest) -> NvrtcResult:
 
 
 def _program(library: Any, request: NvrtcRequest) -> Any:
-    """Return a new NVRTC program, which the caller must destroy."""
+    """Return a new NVRTC program for a request; the caller must destroy it."""
     program = ctypes.c_void_p()
     headers = request.get("headers", {})
     contents = (ctypes.c_char_p * len(headers))(*headers.values())
@@ -241,8 +252,11 @@ def _program(library: Any, request: NvrtcRequest) -> Any:
 
 @contextmanager
 def _listed_headers() -> Iterator[set[str]]:
-    """Yield a set that, at the end of the `with` block, contains the paths of headers that NVRTC listed, and the names
-    of headers in memory."""
+    """Yield a set that is filled at the end of the `with` block: with the paths of the headers that NVRTC printed, and
+    the names of headers in memory.
+
+    Standard error is redirected inside the block.
+    """
     listed: set[str] = set()
     file = scratch_file()
     standard_error = os.dup(2)
@@ -259,7 +273,7 @@ def _listed_headers() -> Iterator[set[str]]:
 
 @cache
 def _lists_headers(library: str) -> bool:
-    """Return whether NVRTC lists the headers that it reads. Releases that ignore LIST_HEADERS list none."""
+    """Return whether the NVRTC at a path prints the headers that it reads; some releases ignore LIST_HEADERS."""
     loaded = _library(library)
     program = ctypes.c_void_p()
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "headers", "std")
@@ -273,7 +287,7 @@ def _lists_headers(library: str) -> bool:
 
 
 def standards(path: str) -> list[str]:
-    """Return the C++ standards that the library compiles, found by trying: ["c++11", ...]."""
+    """Return the C++ standards that the NVRTC at a path supports, found by trying each: ["c++11", ...]."""
     from cuda_wheel.builder.config.values import STANDARDS  # only for an error: start-up time
 
     library, known = _library(path), []
@@ -288,12 +302,12 @@ def standards(path: str) -> list[str]:
 
 
 def compile_with_references(request: NvrtcRequest) -> tuple[NvrtcResult, bytes | None]:
-    """Return the result of `compile_text`, and the cross-references of a source that compiles; None if NVRTC's front
-    end does not write them.
+    """Return the result of `compile_text`, and the cross-references of the source, a line for each mention of a name.
 
-    An undocumented option of the front end writes a line for each mention of a name, also of names that macros paste
-    together: an address, the qualified name, "D" where the mention defines it, "d" where it declares it and "R" where
-    it uses it, the file, the line and the column. They may have 40 MB, and take a fifth of the front end's time.
+    They are None if the source does not compile, or if NVRTC's front end does not write them. A line has an address,
+    the qualified name, "D" where the mention defines it, "d" where it declares it or another letter where it uses it
+    ("U", "R"), the file, the line and the column. Names that macros paste together are included. The option of the
+    front end is undocumented; its output may be 40 MB large, and takes a fifth of the front end's time.
     """
     with _temporary_file() as path:
         result = compile_text({**request, "options": [*request["options"], "-Xcudafe", f"--xref={path}"]})
@@ -307,7 +321,7 @@ def compile_with_references(request: NvrtcRequest) -> tuple[NvrtcResult, bytes |
 
 
 def cross_references(request: NvrtcRequest) -> bytes | None:
-    """Return the cross-references of a source that compiles, and compile no more than they need.
+    """Return the cross-references of a source as `compile_with_references` does, without generating code.
 
     Templates are parsed and not instantiated: instances declare no other names, and in some sources they take nearly
     all of the front end's time.
@@ -317,11 +331,11 @@ def cross_references(request: NvrtcRequest) -> bytes | None:
 
 
 def preprocessed(request: NvrtcRequest) -> bytes | None:
-    """Return the text of a source after its preprocessing, with `#line` directives; None if it cannot be preprocessed
-    or NVRTC's front end does not write the text.
+    """Return the preprocessed text of a source, with `#line` directives; None if preprocessing fails or NVRTC's front
+    end does not write it.
 
-    An undocumented option of the front end, which works in all releases from 12.9 to 13.5. The compilation ends there,
-    with an error that says nothing.
+    The option of the front end is undocumented, and works in all releases from 12.9 to 13.5. The compilation stops
+    after preprocessing, with an error without meaning.
     """
     with _temporary_file() as path:
         options = [*request["options"], "-Xcudafe", "-E", "-Xcudafe", f"--output={path}"]
@@ -337,7 +351,7 @@ def preprocessed(request: NvrtcRequest) -> bytes | None:
 
 @contextmanager
 def _temporary_file() -> Iterator[str]:
-    """Yield the path for a file that the front end may write, in a temporary folder."""
+    """Yield the path of a file to be written, in a temporary folder that is removed at the end of the `with` block."""
     import tempfile  # few sources need it: start-up time
 
     with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
@@ -345,7 +359,8 @@ def _temporary_file() -> Iterator[str]:
 
 
 def scratch_file() -> int:
-    """Return the descriptor of an empty file without a name; the file disappears when the descriptor is closed."""
+    """Return the descriptor of an empty file without a name, in memory where possible; it disappears when the
+    descriptor is closed."""
     if hasattr(os, "memfd_create"):
         descriptor: int = os.memfd_create("nvrtc")
         return descriptor
@@ -356,7 +371,7 @@ def scratch_file() -> int:
 
 
 def _compile_program(library: Any, program: Any, options: list[str]) -> str:
-    """Return the name of nvrtcCompileProgram's error; empty on success."""
+    """Compile an NVRTC program; return the name of nvrtcCompileProgram's error, "" on success."""
     arguments = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
     result = library.nvrtcCompileProgram(program, len(options), arguments)
     return "" if result == 0 else library.nvrtcGetErrorString(result).decode()
@@ -367,14 +382,14 @@ def _output(library: Any, program: Any, name: str) -> bytes:
 
 
 def _symbol(library: Any, program: Any, expression: str) -> str:
-    """Return the symbol of a name expression."""
+    """Return the lowered name of a name expression, after the program is compiled."""
     symbol = ctypes.c_char_p()
     _check(library, library.nvrtcGetLoweredName(program, expression.encode(), ctypes.byref(symbol)))
     return (symbol.value or b"").decode()
 
 
 _PARENT_DEATH_SIGNAL = 1
-"""PR_SET_PDEATHSIG, an option of Linux's prctl: sets the signal that a process receives when its parent ends."""
+"""PR_SET_PDEATHSIG, the option of Linux's prctl that chooses the signal sent to a process when its parent ends."""
 
 _CHILD = """
 import pickle, sys
@@ -385,9 +400,9 @@ pickle.dump(compile_text(request), sys.stdout.buffer)
 
 
 def compile_apart(request: NvrtcRequest, seconds: int = 0) -> NvrtcResult | None:
-    """Return the result of compiling a source in a process that compiles nothing afterwards.
+    """Return the result of compiling a source in a new process, which compiles nothing else.
 
-    None after so many seconds, or if the compiler crashes. With 0 seconds there is no limit.
+    None if it takes more than `seconds` (0: no limit), or if the compiler crashes.
     """
     if sys.platform == "win32":  # a process cannot be copied
         return _compile_in_new_process(request, seconds)
@@ -414,7 +429,8 @@ def _compile_in_new_process(request: NvrtcRequest, seconds: int) -> NvrtcResult 
 
 
 def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
-    """Write the result of a request to a pipe and end this process, after at most this number of seconds."""
+    """Compile, write the pickled result to the pipe `sender`, and end this process; an alarm kills it after `seconds`
+    (0: never)."""
     status = 1
     try:
         if sys.platform == "linux":

@@ -1,7 +1,7 @@
 """Call libNVVM through ctypes. Runs in worker processes only; see `workers`.
 
-Like `nvrtc`, and for the same reason, this module imports the standard library only, and what it returns are plain
-dicts. `messages.nvvm_log` reads libNVVM's log.
+Like `nvrtc`, and for the same reason, this module imports almost only the standard library, and returns plain dicts.
+`messages.nvvm_log` reads libNVVM's log.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     class NvvmRequest(TypedDict):
-        """One compilation: `text` is NVVM IR, as text or bitcode; `name` is its project-relative path, which
-        diagnostics and LTO-IR contain. `library` and `libdevice` are absolute paths; `arch` is like "90a". `options`
-        are libNVVM's, without -arch and -gen-lto."""
+        """NVVM IR to compile with libNVVM.
+
+        `library` and `libdevice` are absolute paths. `text` is NVVM IR as text or bitcode; `name` is its
+        project-relative path, which diagnostics and LTO-IR contain. `arch` is like "90a". `lto` asks for LTO-IR besides
+        PTX. `options` are libNVVM's, without -arch and -gen-lto.
+        """
 
         library: str
         libdevice: str
@@ -31,8 +34,8 @@ if TYPE_CHECKING:
         options: list[str]
 
     class NvvmResult(TypedDict):
-        """The result of a compilation. `error` is the name of libNVVM's error; empty on success. `ltoir` is empty
-        unless the request asks for it."""
+        """The result of a compilation. `error` is the name of libNVVM's error; "" on success. `ltoir` is b"" unless the
+        request asks for it."""
 
         error: str
         log: str
@@ -46,7 +49,7 @@ DATA_LAYOUT = (
     "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"
     "v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
 )
-"""Data layout that NVVM IR must start with, followed by TRIPLE. Source: NVVM IR Specification, "Data Layout", "Target
+"""Data layout that NVVM IR must declare, together with TRIPLE. Source: NVVM IR Specification, "Data Layout", "Target
 Triple"."""
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -60,7 +63,8 @@ _VISIBLE = re.compile(
     r" (?P<symbol>[\w$.]+)",
     re.MULTILINE,
 )
-"""The symbols that PTX makes visible to the driver: kernels, and variables in global and constant memory."""
+"""Matches a PTX definition that the driver can look up by name: a kernel, or a variable in global or constant memory,
+whose state space is the group "space"."""
 
 _SPACES = {"global": 1, "const": 4}
 """PTX state space -> address space number in NVVM IR. Source: NVVM IR Specification, "Address Space"."""
@@ -87,7 +91,7 @@ def _check(library: Any, result: int) -> None:
 
 
 def ir_version(path: str) -> tuple[int, int]:
-    """Return the newest version of NVVM IR that the library reads."""
+    """Return the newest version (major, minor) of NVVM IR that the libNVVM at a path reads."""
     library = _library(path)
     major, minor, *debug = (ctypes.c_int() for _ in range(4))
     _check(library, library.nvvmIRVersion(*map(ctypes.byref, (major, minor, *debug))))
@@ -95,12 +99,12 @@ def ir_version(path: str) -> tuple[int, int]:
 
 
 def is_bitcode(text: bytes) -> bool:
-    """Return whether NVVM IR is bitcode, bare or wrapped, rather than text."""
+    """Return whether NVVM IR is LLVM bitcode, with or without a wrapper; False if it is text."""
     return text.startswith((b"BC\xc0\xde", b"\xde\xc0\x17\x0b"))
 
 
 def compile_ir(request: NvvmRequest) -> NvvmResult:
-    """Return the PTX, and on request the LTO-IR, that libNVVM generates from NVVM IR.
+    """Return the PTX that libNVVM generates from NVVM IR and, if the request asks for it, the LTO-IR.
 
     The PTX is relocatable: it declares what other modules define, and symbols with external linkage are visible.
     """
@@ -116,8 +120,8 @@ def compile_ir(request: NvvmRequest) -> NvvmResult:
 
 
 def _invalid_reason(text: bytes) -> str:
-    """Return what is wrong with NVVM IR that makes libNVVM crash or, in some releases, fail without a message; "" if
-    nothing."""
+    """Return why libNVVM would crash on NVVM IR or, in some releases, fail without a message; "" for all other NVVM
+    IR."""
     if not text.strip():
         return "the file is empty"
     if not is_bitcode(text) and not _HAS_LAYOUT.search(text):
@@ -126,11 +130,11 @@ def _invalid_reason(text: bytes) -> str:
 
 
 def _used_module(ptx: str) -> list[tuple[str, bytes]]:
-    """Return [(name, text)] of an additional module that lists the visible symbols of PTX in @llvm.used; [] if there
-    are none.
+    """Return an additional NVVM IR module, as [(name, text)], that lists the visible symbols of PTX in @llvm.used; []
+    if there are none.
 
     nvJitLink drops kernels that @llvm.used does not name, and treats variables that it does not name as constant. The
-    linker replaces the declarations here by the definitions, whatever their types.
+    module declares the symbols with any types; the linker replaces the declarations by the definitions.
     """
     declared, used = [], []
     for match in _VISIBLE.finditer(ptx):
@@ -156,7 +160,10 @@ def _used_module(ptx: str) -> list[tuple[str, bytes]]:
 
 
 def _compile(request: NvvmRequest, options: list[str], more: list[tuple[str, bytes]]) -> tuple[str, str, bytes]:
-    """Return the error, log and code of compiling the request's IR together with the modules `more`."""
+    """Return (error name, log, code) of compiling the request's IR together with `more` modules of (name, text).
+
+    The error name is "" on success. The code is PTX, or LTO-IR if `options` ask for that.
+    """
     library = _library(request["library"])
     options = [f"-arch=compute_{request['arch']}", *options, *request["options"]]
     arguments = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))

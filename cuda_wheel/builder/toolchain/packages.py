@@ -1,6 +1,7 @@
-"""Find the folders in which an environment can have CUDA's compilers and headers: Python packages and toolkits.
+"""Find the folders in which an environment can have CUDA's compilers and headers: folders of Python packages, and
+toolkits.
 
-Compilers and headers may be in different ones: `PYTHONPATH` and `pip install --target` add folders of packages, as
+Compilers and headers may be in different folders: `PYTHONPATH` and `pip install --target` add folders of packages, as
 does a virtual environment over another; conda and NVIDIA's installers make toolkits, which environment variables name.
 """
 
@@ -28,28 +29,30 @@ __all__ = [
 
 
 def cuda_folders() -> list[str]:
-    """Return the folders of `sys.path` that contain CUDA packages, or CUTLASS or PyTorch, which may be elsewhere.
+    """Return the folders of `sys.path` that contain CUDA's packages, CUTLASS's or PyTorch's, in its order.
 
-    Relative entries are left out: the workers, which search for the toolchain, do not have them.
+    Relative entries are left out, because the workers, which search for the toolchain, have another working directory.
     """
     entries, names = filter(os.path.isabs, sys.path), ("cuda", "nvidia", "cutlass_library", "torch/include")
     return [entry for entry in entries if any(os.path.isdir(os.path.join(entry, name)) for name in names)]
 
 
 def is_cuda_package(name: str) -> bool:
-    """Return whether the name of an entry in such a folder is the metadata folder of a CUDA package or of PyTorch."""
+    """Return whether `name` is that of the metadata folder of a CUDA package or of PyTorch, in a folder of `sys.path`:
+    "nvidia_cuda_nvrtc_cu12-12.9.86.dist-info"."""
     return name.endswith(".dist-info") and name.startswith(("nvidia_", "cuda_", "torch-"))
 
 
 TOOLKIT_VARIABLES = ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")
-"""Environment variables that name toolkits, in the order in which cuda.pathfinder reads them."""
+"""Environment variables that contain the root folder of a toolkit, in the order in which cuda.pathfinder reads them."""
 
 TOOLCHAIN_VARIABLE = "CUDA_WHEEL_TOOLCHAIN"
-"""Environment variable that chooses one of several toolchains: "cu12" or "cu13", like the extras."""
+"""Environment variable that chooses one of several toolchains; its values are the names of the extras, "cu12" or
+"cu13"."""
 
 
 class SearchRoot(NamedTuple):
-    """A folder of Python packages, or the root of a toolkit."""
+    """A folder of Python packages (`has_packages`), or the root of a toolkit."""
 
     folder: str
     has_packages: bool
@@ -57,7 +60,10 @@ class SearchRoot(NamedTuple):
 
 
 def search_roots(library: str) -> list[SearchRoot]:
-    """Return every search root, the one of NVRTC first; `library` is NVRTC's absolute path."""
+    """Return the folders of packages and the toolkits to search for headers; those with NVRTC come first.
+
+    `library` is NVRTC's absolute path, "" without NVRTC.
+    """
     packages = [SearchRoot(folder, True, how_found(folder)) for folder in cuda_folders()]
     own = [root for root in packages if library.startswith(root.folder + os.sep)]
     beside = [] if own else [SearchRoot(root, False, f"beside {os.path.basename(library)}") for root in _roots(library)]
@@ -68,7 +74,7 @@ def search_roots(library: str) -> list[SearchRoot]:
 
 
 def how_found(folder: str) -> str:
-    """Return how a folder got on `sys.path`: "site-packages", "PYTHONPATH" or "sys.path"."""
+    """Return why a folder is on `sys.path`: "site-packages", "PYTHONPATH" or, for any other reason, "sys.path"."""
     if os.path.basename(folder) in ("site-packages", "dist-packages"):
         return "site-packages"
     written = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
@@ -83,7 +89,8 @@ def _named_toolkits() -> Iterator[tuple[str, str]]:
 
 
 def _roots(library: str) -> Iterator[str]:
-    """Yield the folders that may be the root of the toolkit with a library."""
+    """Yield the folders above a library that have a folder "include", which makes them possible roots of its
+    toolkit."""
     for path in dict.fromkeys((library, os.path.realpath(library))):
         # ROOT/lib64/x.so, ROOT/bin/x64/x.dll, ROOT/targets/x86_64-linux/lib/x.so, /usr/lib/x86_64-linux-gnu/x.so
         above = os.path.dirname(os.path.dirname(path))
@@ -94,9 +101,9 @@ def _roots(library: str) -> Iterator[str]:
 
 
 def header_folders(root: SearchRoot, group: str, major: int) -> list[str]:
-    """Return the existing folders in which a search root can have a group of headers, in search order.
+    """Return the existing folders in which a search root can have the header group `group`, in search order.
 
-    `major` is that of CUDA.
+    `major` is the major version of CUDA.
     """
     if root.has_packages:
         below = HEADER_GROUPS[group].cuda_13 if major > 12 else HEADER_GROUPS[group].cuda_12
@@ -110,7 +117,8 @@ def header_folders(root: SearchRoot, group: str, major: int) -> list[str]:
 
 
 def _includes(root: str) -> list[str]:
-    """Return a toolkit's include folders, those for this machine's processor first."""
+    """Return the include folders that a toolkit may have, those for this machine's processor before other
+    processors'."""
     machine = platform.machine().lower()
     own = (machine, "sbsa") if machine == "aarch64" else (machine, "x64")
     root = glob.escape(root)

@@ -1,4 +1,4 @@
-"""An installed toolchain, and the names of the libraries and headers that it consists of."""
+"""Records of an installed toolchain, and the names of its libraries and header groups."""
 
 from __future__ import annotations
 
@@ -27,44 +27,49 @@ __all__ = [
 
 
 INCLUDE = Path(__file__).parents[1] / "headers" / "std"
-"""Folder of freestanding C and C++ headers, which replace those of the C library, which NVRTC lacks."""
+"""Folder of freestanding C and C++ headers. They stand in for the C library's, because NVRTC has no C library."""
 
 STAND_INS = tuple(str(INCLUDE.parent / name) for name in ("cuda", "pytorch", "libraries"))
-"""Folders of stand-in headers, which declare what host code uses of CUDA's libraries, of PyTorch and of others.
+"""Folders of stand-in headers: they declare what host code uses of CUDA's libraries, of PyTorch, and of other
+libraries.
 
-They come before the toolchain's folders. A PyTorch header without a stand-in is read from the build environment's
-PyTorch: headers with device algorithms, so that kernels compute what that release computes.
+They are searched before the toolchain's folders. PyTorch's headers with device algorithms have no stand-in and are read
+from the PyTorch of the build environment, so that kernels compute what that release computes.
 """
 
 HOST_LIBRARIES = STAND_INS[-1]
-"""Folder of stand-ins for {fmt}, spdlog and nanobind. It comes before the project's folders, because a project often
-has a copy of these libraries, which NVRTC cannot compile and which takes seconds to read."""
+"""Folder of stand-in headers for {fmt}, spdlog and nanobind. It is searched before the project's folders, because a
+project often has a copy of these libraries, which NVRTC cannot compile and takes seconds to read."""
 
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
-"""cuda.pathfinder's names of the compiler libraries."""
+"""Names of the compiler libraries in cuda.pathfinder."""
 
 
 class HeaderGroup(NamedTuple):
-    """A group of headers that are installed together: a row of the table `toolchain_headers`."""
+    """Headers that are installed together, such as CCCL's: a row of the table `toolchain_headers`."""
 
     title: str
-    """Name in messages."""
+    """Name of the group in messages."""
     header: str
-    """Path of a header in the group, relative to the group's folder."""
+    """Path of a header by which the group is recognised, relative to the group's folder."""
     is_needed: bool
-    """Whether every build needs the group. If not, those projects do that include its headers; device code needs no
-    library of it."""
+    """Whether every build needs the group; if False, only projects that include its headers do. Device code needs
+    headers only, not the group's libraries."""
     has_own_releases: bool
-    """Whether the group has its own releases, several of which work with one CUDA release, so that the project
-    chooses."""
+    """Whether the group's releases are independent of CUDA's, as PyTorch's are: several work with one CUDA, and the
+    project chooses."""
     pathfinder: str | None
-    """Name in cuda.pathfinder, in the lowest release that an extra allows, which raises RuntimeError for unknown names:
-    "cutlass" exists from 1.6 on. None if it has no name; its "mathdx" is another package, libmathdx."""
+    """Name of the group in cuda.pathfinder; None if the lowest release of it that an extra allows does not know the
+    group.
+
+    cuda.pathfinder raises RuntimeError for unknown names. It has "cutlass" from 1.6 on; its "mathdx" is another
+    package, libmathdx.
+    """
     cuda_12: tuple[str, ...]
-    """Folders of the group relative to a folder of CUDA 12 packages, in search order."""
+    """Folders with the group's headers, relative to a folder of packages for CUDA 12, in search order."""
     cuda_13: tuple[str, ...]
-    """Folders of the group relative to a folder of packages for CUDA 13 or later, in search order; "{major}" is CUDA's
-    major version."""
+    """Folders with the group's headers, relative to a folder of packages for CUDA 13 or later, in search order;
+    "{major}" stands for CUDA's major version."""
 
 
 _TABLE = read_table(
@@ -101,30 +106,34 @@ HEADER_GROUPS = {
 compiler finds it there: CUDA 13 puts "cudart" and "crt" in one folder."""
 
 HEADERS = {name: group.header for name, group in HEADER_GROUPS.items() if group.is_needed}
-"""Name of each group that every build needs -> a header in its folder."""
+"""Name of a header group that every build needs -> path of a header by which the group is recognised."""
 
 CCCL_OF_CUDA_12: dict[int, Version] = {row["minor"]: row["cccl"] for row in _TABLE["cccl of cuda 12"]}
-"""Minor release of CUDA 12, from the first with nvFatbin -> CCCL version. CUDA 13.X has CCCL 3.X."""
+"""Minor version of CUDA 12 -> version of the CCCL in its toolkit, from the first CUDA with nvFatbin on. CUDA 13.X has
+CCCL 3.X."""
 
 
 class Headers(NamedTuple):
-    """A group of headers of a toolchain."""
+    """A header group that a toolchain uses: where it is, and its release."""
 
     name: str
-    """Key of `HEADER_GROUPS`."""
+    """Name of the group, a key of `HEADER_GROUPS`."""
     release: str
-    """Release of CUDA, "12.9"; for CCCL its own, "2.8.2"."""
+    """Release of CUDA ("12.9"); for CCCL and groups with their own releases, that release ("2.8.2"). "" if unknown."""
     folder: str
-    """Absolute folder in which the compiler finds the headers."""
+    """Absolute folder that the compiler searches for the headers."""
     found_via: str
     """How the folder was found: "site-packages", "PYTHONPATH", "CUDA_HOME"."""
     source: str
-    """Absolute path of the file with the release."""
+    """Absolute path of the file that the release was read from; "" if the release is unknown."""
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """The CUDA compilers of one environment. `nvrtc` is the exact release ("12.9.86"), the others are MAJOR.MINOR."""
+    """The CUDA compilers of one environment.
+
+    `nvrtc` is the exact release ("12.9.86"); `nvjitlink` and `nvfatbin` are MAJOR.MINOR.
+    """
 
     nvrtc: str
     nvjitlink: str
@@ -132,25 +141,26 @@ class Toolchain:
     supported: tuple[int, ...]
     """Architectures that NVRTC supports, as numbers: 75 for sm_75 and compute_75."""
     include_dirs: tuple[str, ...]
-    """Absolute folders of the toolkit's and CCCL's headers, in search order."""
+    """Absolute folders of the header groups, in search order."""
     libraries: tuple[str, ...]
     """Absolute paths of NVRTC, nvJitLink and nvFatbin."""
     headers: tuple[Headers, ...] = ()
-    """Header groups in `include_dirs`, with their releases."""
+    """Header groups in `include_dirs`, in search order."""
     builds: tuple[str, ...] = ()
-    """Identifier of each library's exact build; two patch releases of one MAJOR.MINOR may compile differently."""
+    """Identifier of the exact build of each of `libraries`; patch releases of one MAJOR.MINOR may compile
+    differently."""
 
     @property
     def header_folders(self) -> tuple[str, ...]:
-        """The absolute folders that every CUDA source is compiled with: this package's headers, then `include_dirs`."""
+        """Absolute include folders of every CUDA source: cuda-wheel's own headers, then `include_dirs`."""
         return (str(INCLUDE), *STAND_INS, *self.include_dirs)
 
     def include_folders(self, own: Iterable[str], system: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the folders that a CUDA source is compiled with, in search order; `own` are the project's.
+        """Return the include folders of a CUDA source in search order; `own` are the project's.
 
-        The folders `system` of libraries outside the project come before those of groups that not every build needs,
-        since a project may name a copy of its own, and after the others: what they have of the toolkit is of another
-        release.
+        `system` are folders of libraries outside the project. They come before header groups that only some builds
+        need, because a project may name its own copy of such a library, and after header groups that every build needs,
+        because what they contain of the CUDA toolkit is of another release.
         """
         needed = {each.folder for each in self.headers if each.name in HEADERS}
         further = {each.folder for each in self.headers} - needed
@@ -159,17 +169,18 @@ class Toolchain:
 
     @property
     def name(self) -> str:
-        """The compiler's name and release: "NVRTC 12.9.86"."""
+        """Name and exact release of the compiler: "NVRTC 12.9.86"."""
         return f"NVRTC {self.nvrtc}"
 
 
 class Nvvm(NamedTuple):
-    """The compiler of NVVM IR: absolute paths of libNVVM and of libdevice, its library of functions in bitcode."""
+    """The compiler of NVVM IR: absolute paths of libNVVM, and of libdevice, the bitcode library of mathematical
+    functions."""
 
     library: str
     libdevice: str
     release: str
-    """Exact release: "12.9.86"."""
+    """Exact release of libNVVM: "12.9.86"."""
     ir: Version
     """Newest NVVM IR version that libNVVM reads."""
     build: str = ""
@@ -177,11 +188,13 @@ class Nvvm(NamedTuple):
 
 
 class ToolchainPart(NamedTuple):
-    """A library, file or folder of headers. `path` is None if it is not installed; `found_via` says how it was found,
-    or why it was not."""
+    """A library, file or header group that a toolchain needs, installed or not.
+
+    `path` is None if it is not installed. `found_via` is how it was found ("site-packages"), or why it was not.
+    """
 
     name: str
     path: str | None
     found_via: str
     release: str | None = None
-    """Release of the headers; None if unknown, or if the part has no release."""
+    """Release of a header group; None if it is unknown, and for other parts."""

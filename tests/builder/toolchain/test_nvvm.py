@@ -19,14 +19,13 @@ from cuda_wheel.builder.errors import CompileError, ConfigError, ToolchainError
 from cuda_wheel.builder.execute import PlanRunner
 from cuda_wheel.builder.images import ptx_text
 from cuda_wheel.builder.images.assembly import assemble
-from cuda_wheel.builder.messages.nvvm_log import read_nvvm_log, read_nvvm_result
+from cuda_wheel.builder.messages.nvvm_log import read_nvvm_result
 from cuda_wheel.builder.plan import Plan, make_plan
 from cuda_wheel.builder.report.reporter import SilentReporter
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.source_files import Source
 from cuda_wheel.builder.toolchain import find
 from cuda_wheel.builder.toolchain.find import Library, find_nvvm, toolchain_parts
-from cuda_wheel.builder.toolchain.nvrtc import floating_point_options
 from cuda_wheel.builder.toolchain.nvvm import DATA_LAYOUT, TRIPLE, compile_ir
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.builder.workers.pool import Workers
@@ -357,10 +356,6 @@ def test_another_release_of_libnvvm_does_not_use_the_cache(
     assert cache.load_job(other) is None
 
 
-def test_a_warning_is_not_an_error() -> None:
-    assert str(read_nvvm_log("warning: Linking two modules\n", "k.ll", b"")) == "k.ll: warning: Linking two modules"
-
-
 # --- installation -------------------------------------------------------------------------------------
 
 
@@ -407,17 +402,3 @@ def test_libdevice_is_found_beside_its_libnvvm(library: str, libdevice: str, tmp
     (tmp_path / libdevice).mkdir(parents=True)
     (tmp_path / libdevice / "libdevice.10.bc").touch()
     assert libdevice_beside(str(tmp_path / library)) == str(tmp_path / libdevice / "libdevice.10.bc")
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--std=c++17", "--use_fast_math"), ["-ftz=1", "-prec-div=0", "-prec-sqrt=0"]),
-        (("--fmad=false", "-use_fast_math", "--ftz=false"), ["-prec-div=0", "-prec-sqrt=0", "-fma=0"]),
-        (("-ftz=true", "--fmad", "false"), ["-ftz=1", "-fma=0"]),
-        (("--prec-div=false", "--maxrregcount=32"), ["-prec-div=0"]),
-        ((), []),
-    ],
-)
-def test_floating_point_options_are_translated_for_libnvvm(options: tuple[str, ...], expected: list[str]) -> None:
-    assert floating_point_options(options) == expected

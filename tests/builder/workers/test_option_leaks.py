@@ -13,7 +13,6 @@ from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
 from cuda_wheel.builder.jobs import Job
 from cuda_wheel.builder.toolchain import nvrtc
-from cuda_wheel.builder.toolchain.nvrtc import _compile_in_new_process, compile_apart
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.executor import Call, shared_options
 from cuda_wheel.builder.workers.pool import Workers
@@ -51,14 +50,6 @@ def test_asking_for_the_fields_of_structs_does_not_change_the_code_of_the_next_j
     (declared,) = described.parameters.values()
     assert declared[0].struct is not None  # debugging information was asked for
     assert (after.ptx, after.cubin) == (alone.ptx, alone.cubin)
-
-
-def test_where_processes_cannot_be_copied_a_new_one_compiles(job_of: Callable[..., Job], workers: Workers) -> None:
-    from cuda_wheel.builder.compile.nvrtc_request import nvrtc_request
-
-    request = nvrtc_request(job_of(BY_VALUE))
-    copy = workers.submit(compile_apart, request).result()
-    assert copy is not None and copy["ptx"] and _compile_in_new_process(request, 300) == copy
 
 
 @pytest.mark.parametrize(
