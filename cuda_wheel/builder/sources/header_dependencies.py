@@ -382,8 +382,8 @@ def pre_includes(options: Sequence[str]) -> list[str]:
 
 
 def opaque_options(options: Sequence[str]) -> list[str]:
-    """Return the compiler options that may make it read files which these modules cannot determine: options for
-    precompiled headers, and options that are passed to a compiler inside NVRTC."""
+    """Return the options with which the compiler may read files that cannot be determined from the options and texts:
+    options for precompiled headers, and options that are passed to a compiler inside NVRTC."""
     values = zip(options, [*options[1:], ""], strict=False)
     matches = ((option, _OPAQUE_OPTION.fullmatch(option), following) for option, following in values)
     return [
