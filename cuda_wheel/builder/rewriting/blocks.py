@@ -103,7 +103,7 @@ class CodeBlock:
 
     @property
     def is_function(self) -> bool:
-        """Whether this looks like a function, and not like a variable with constructor arguments: `Type name(1, "a");`."""
+        """Whether this looks like a function, and not like a variable with arguments: `Type name(1, "a");`."""
         start = parameters(self.heading)
         if start is None:
             return False
@@ -127,8 +127,8 @@ class SourceBlocks:
     def offset(self, line: int, column: int | None) -> int:
         """Return the byte offset of a 1-based line and a 1-based column in characters.
 
-        If `column` is None, return the offset of the line's first character that is not white space. If there is no such
-        line, return the length of the text.
+        If `column` is None, return the offset of the line's first character that is not white space. If there is no
+        such line, return the length of the text.
         """
         if not 1 <= line <= len(self._lines):
             return len(self.content)
@@ -139,7 +139,7 @@ class SourceBlocks:
         return start + len(text.decode(errors="replace")[: column - 1].encode(errors="replace"))
 
     def token_at(self, offset: int) -> int:
-        """Return the index of the first token that begins at or after a byte offset; the number of tokens if none does."""
+        """Return the index of the first token that begins at or after a byte offset; without one, the token count."""
         return bisect_left(self.tokens, offset, key=lambda token: token.start)
 
     def definition_at(self, offset: int) -> CodeBlock | None:

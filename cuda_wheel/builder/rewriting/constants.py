@@ -136,9 +136,9 @@ class Constants:
         """Undo `constexpr` for a constant at a line, because the compiler refused it; return False if no such constant
         is there.
 
-        The constant gets its original text again, or becomes a reference if the compiler refused that text too (False if
-        it cannot). Columns do not identify the constant: `constexpr` is longer than `const` and shifts the rest of the
-        line. One compilation may refuse a constant several times, with different messages.
+        The constant gets its original text again, or becomes a reference if the compiler refused that text too (False
+        if it cannot). Columns do not identify the constant: `constexpr` is longer than `const` and shifts the rest of
+        the line. One compilation may refuse a constant several times, with different messages.
         """
         for block, where in self._constexpr.items():
             if where == file and _is_at(block, blocks, line):

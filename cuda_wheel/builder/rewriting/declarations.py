@@ -36,7 +36,7 @@ _MEMBER = re.compile(
 `a.b->c`."""
 
 _TYPE = b"::cuda_wheel_detail::without_reference<decltype(%s)>::type::%s"
-"""C++ text for a static member by its class; `%s` are an object of the class and the member's name. The preamble
+"""C++ text of `CLASS::MEMBER`; the first `%s` is an object of the class, the second the member's name. The preamble
 declares `without_reference`."""
 
 
@@ -264,9 +264,9 @@ class ZeroArrays(Rewriter):
     """Rewrite array members that have no elements in some instances of a template: `float rest[N - 4];` for N = 4.
 
     With GCC and nvcc such a member takes no space, and aligns the members after it and the class. In C++20, a
-    zero-width bit-field, which aligns what follows, and an empty class with `[[no_unique_address]]` have the same layout.
-    In C++17 nothing has it, and the error stays. The error also stays for a member with an alignment of its own, and in
-    a file that packs classes.
+    zero-width bit-field, which aligns what follows, and an empty class with `[[no_unique_address]]` have the same
+    layout. In C++17 nothing has it, and the error stays. The error also stays for a member with an alignment of its
+    own, and in a file that packs classes.
     """
 
     @staticmethod

@@ -124,8 +124,8 @@ class HostAssembly(Rewriter):
     """Replace inline assembly in host functions, `asm volatile ("cpuid" : "=a"(x))`, by its operands: `(void)(x)`.
 
     NVRTC accepts assembly in device functions only; nvcc leaves that of host functions to GCC. No code of a host
-    function is in an image, but the operands may name templates that instantiate kernels, so they stay. A call of a macro
-    with assembly is replaced by its arguments in the same way.
+    function is in an image, but the operands may name templates that instantiate kernels, so they stay. A call of a
+    macro with assembly is replaced by its arguments in the same way.
     """
 
     @staticmethod
@@ -195,9 +195,9 @@ _BUILT_IN = re.compile(r"(?:bool|char|short|int|long|float|double|unsigned|signe
 class NarrowingArguments(Rewriter):
     """Write a narrowing conversion in braces as a cast: `k<<<{static_cast<unsigned int>(n), 1}, 32>>>`.
 
-    nvcc with GCC only warns about narrowing in the arguments of a constructor. An option of NVRTC's front end would make
-    the error a warning too, but narrowing would then no longer exclude a template from overload resolution, as it does
-    with nvcc.
+    nvcc with GCC only warns about narrowing in the arguments of a constructor. An option of NVRTC's front end would
+    make the error a warning too, but narrowing would then no longer exclude a template from overload resolution, as it
+    does with nvcc.
     """
 
     @staticmethod

@@ -95,9 +95,9 @@ USED_PARTS_OPTION = "--define-macro=CUDA_WHEEL_USED_PARTS"
 found by `used_parts`."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
-"""Macro that enables the functions of c10::complex; an error names it where it is not defined. The functions need
-Thrust's headers, which take longer to compile than many kernels, so only sources that call them include these
-headers."""
+"""Macro with which the stand-in headers define the functions of c10::complex; without it, an error about a call names
+the macro. The functions need Thrust's headers, which take longer to compile than many kernels, so the macro is defined
+only for sources that call them."""
 
 _HOST_CODE = re.compile(
     rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|\bpow\s*\(|"

@@ -78,7 +78,7 @@ _SUSPECT = re.compile(
 
 
 def _text_may_have(text: bytes) -> bool:
-    """Return whether a text may contain a layout attribute in another place than after `struct` or a similar keyword."""
+    """Return whether a text may contain a layout attribute that is not directly after a keyword such as `struct`."""
     if b"packed" not in text and b"align" not in text:
         return False
     if b"alignas" in text and _PACK.search(text):
@@ -97,7 +97,7 @@ def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _version_may_have(header: str, changed: int, size: int) -> bool:
-    """Return `_text_may_have` for a file; its time of change and size make a new key for the cache."""
+    """Return `_text_may_have` for a file. `changed` and `size` are its time of change and size, for the cache."""
     return _text_may_have(Path(header).read_bytes())
 
 
@@ -170,7 +170,7 @@ class PreprocessedCode:
                     yield LayoutError(*self.place(token.start), _GNU_NAME)
 
     def _within_pack(self) -> Iterator[Token]:
-        """Yield the token `alignas` or `aligned` of each member with an alignment in a class that `#pragma pack` packs."""
+        """Yield the `alignas` or `aligned` token of each aligned member in a class that `#pragma pack` packs."""
         for keyword, first, last in type_brackets(self.tokens) if self._packs else ():
             depth = 0
             for at, argument in self._packs:

@@ -128,7 +128,7 @@ class LeftOutBodies:
         return any(each.file == file and each.block.body[0].start <= offset < each.block.end for each in self._bodies)
 
     def marked(self) -> dict[str, list[Replacement]]:
-        """Return path -> replacements that insert a marker at the start and end of each body, and leave the body there."""
+        """Return path -> replacements that insert markers at the start and end of each body, and keep the body."""
         found: dict[str, list[Replacement]] = {}
         for number, (file, block, *_) in enumerate(self._bodies):
             opening, closing = block.body[0].end, block.body[-1].start

@@ -119,8 +119,8 @@ class _ScopeDeclaration:
 
     @cached_property
     def is_fixed(self) -> bool:
-        """Whether this is a template whose instances are complete at their first use: a class, a variable, or a function
-        that is `constexpr` or has a deduced type.
+        """Whether this is a template whose instances are complete at their first use: a class, a variable, or a
+        function that is `constexpr` or has a deduced type.
 
         What is declared later does not change such an instance.
         """
@@ -215,7 +215,7 @@ def segments(text: bytes) -> list[Segment]:
 
 
 def _with_places(blocks: Iterable[CodeBlock], text: bytes) -> Iterator[_ScopeDeclaration]:
-    """Yield a declaration for each definition in a preprocessed text; its `is_own` is found from the text's `#line`s."""
+    """Yield a declaration for each definition in a preprocessed text; the text's `#line`s decide its `is_own`."""
     parts = segments(text)
     starts = [part.start for part in parts]
     for block in blocks:
@@ -356,7 +356,7 @@ class TranslationUnit:
                 yield index
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
-        """Return whether the use of a name at byte offset `used` may refer to the declaration at byte offset `declared`.
+        """Return whether a use of a name at byte offset `used` may refer to its declaration at offset `declared`.
 
         C++ finds a later declaration only for an unqualified call in a template, by the types of the arguments. Kernels
         are not called.

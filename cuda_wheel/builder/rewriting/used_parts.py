@@ -76,7 +76,7 @@ class Names(NamedTuple):
 
 
 def names_in(texts: Iterable[bytes]) -> Names | None:
-    """Return the names in texts without their comments; None if macros form further names by `##`."""
+    """Return the names in texts, those in comments excluded; None if macros form further names by `##`."""
     code = [_without_comments(text) for text in texts]
     if any(map(_PASTED.search, code)):
         return None

@@ -329,7 +329,7 @@ class _HeaderSearch:
                 yield self.found[path]
 
     def _find(self, name: str, current: IncludedFile, quoted: bool) -> list[str]:
-        """Return the path of each existing file that an include of `name` may find, in all folders that are searched."""
+        """Return the path of each existing file that an include of `name` may find, in all searched folders."""
         own = os.path.dirname(current.path) if quoted else ""
         if (name, own) not in self._paths:
             places = [own, *self._folders] if own else self._folders
@@ -349,7 +349,7 @@ def scanned_file(path: str) -> IncludeScan:
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _scanned_version(path: str, changed: int, size: int) -> IncludeScan:
-    """Return the scan of a file; its time of change and size make a new key for the cache."""
+    """Return the scan of a file. `changed` and `size` are its time of change and size, for the cache."""
     return scan_includes(Path(path).read_bytes())
 
 

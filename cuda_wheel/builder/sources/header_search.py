@@ -282,7 +282,7 @@ def _stamp(path: str) -> tuple[int, int]:
 def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | None:
     """Return the headers for which a library's header tests with `__has_include`; None if a macro gives a name.
 
-    The file's time of change and size make a new key for the cache.
+    `changed` and `size` are the file's time of change and size: the cache has no result for a file that has changed.
     """
     text = Path(path).read_bytes()
     if b"has_include" not in text and b"HAS_INCLUDE" not in text:
@@ -317,10 +317,11 @@ def is_listed(name: str, patterns: Iterable[str]) -> str | None:
 
 
 def missing_headers(job: Job) -> list[MissingHeader]:
-    """Return the headers that a job certainly includes and that are in no folder; those in the setting
-    `missing-headers` are left out.
+    """Return the headers that a job certainly includes and that are in no folder, except those that match a pattern of
+    the setting `missing-headers`.
 
-    An include counts if it is in a file of the project, and neither it nor an include of that file is conditional.
+    An `#include` counts if it is in a file of the project and outside all `#if`s, and if that file is included in the
+    same way.
     """
     if job.kind != "cuda" or b"include" not in job.text or opaque_options(job.options):
         return []
@@ -329,7 +330,7 @@ def missing_headers(job: Job) -> list[MissingHeader]:
 
 def optional_headers(job: Job) -> set[str]:
     """Return the names of headers that the project's files include, conditionally or not, that are in no folder, and
-    that are in the setting `missing-headers`."""
+    that match a pattern of the setting `missing-headers`."""
     if not job.missing_headers:
         return set()
     search = _Search(job)

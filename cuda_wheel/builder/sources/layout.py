@@ -34,7 +34,7 @@ class WheelFile:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a project's build back end says about it."""
+    """The files of a project's wheel, and its module tables, as its build back end lists them."""
 
     files: Sequence[WheelFile]
     """Files of the project's wheel."""

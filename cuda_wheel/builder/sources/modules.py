@@ -120,7 +120,8 @@ def project_path(path: str, where: str, root: Path) -> str:
 
 
 _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]", re.IGNORECASE)
-"""Names that Windows reserves, with any suffix. Source: Microsoft, "Naming Files, Paths, and Namespaces"."""
+"""Matches file names that Windows reserves, whichever suffix follows. Source: Microsoft, "Naming Files, Paths, and
+Namespaces"."""
 
 _MAX_BYTES = 230
 """Maximum length of a module's last name in bytes. File systems allow 255, including ".fatbin.json" and the suffix of a

@@ -59,7 +59,8 @@ _TOOLKIT = re.compile(r"(?:.*/)?cuda(?:-[\d.]+|/v[\d.]+)?(?:/targets/[\w-]+)?/in
 def is_installed_toolkit(root: Path, folder: str) -> bool:
     """Return whether a folder that a project names is the `include` folder of a CUDA toolkit, outside the project.
 
-    It is if it contains the toolkit's headers, or if its path is usual for them: on another machine it may contain them.
+    It is if it contains the toolkit's headers, or if its path is usual for them: on another machine it may contain
+    them.
     """
     path = root / folder
     if not leads_out(path, root):

@@ -31,8 +31,8 @@ USES = {
     "tensor-maps": r"\b(tensor_map|TensorMap)\b",
     "tuned-tables": r"\btuned\b",
 }
-"""Part of the loader -> regular expression that matches Python code which may use the part. A name alone is enough: code
-may call it by another name. A needless part costs only its size."""
+"""Part of the loader -> regular expression that matches Python code which may use the part. A name alone is enough:
+code may call it by another name. A needless part costs only its size."""
 
 
 def parts_named_in(files: Iterable[Path]) -> set[str]:

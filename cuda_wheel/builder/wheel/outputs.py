@@ -147,7 +147,7 @@ def known_parts(
     tables: Collection[str],
     files: Iterable[WheelFile] = (),
 ) -> set[str]:
-    """Return the parts of a vendored loader that are needed whatever the modules contain; none without a vendored loader.
+    """Return the parts of a vendored loader that do not depend on the modules; empty unless `loader = "vendor"`.
 
     These are the parts for packages that attach kernels, for tables of tuned choices, and for what the Python files of
     the wheel use.
@@ -162,7 +162,7 @@ def known_parts(
 
 
 def module_parts(config: Config, module: BuiltModule) -> set[str]:
-    """Return the parts of a vendored loader that a built module needs; none without a vendored loader."""
+    """Return the parts of a vendored loader that a built module needs; empty unless `loader = "vendor"`."""
     if config.loader != "vendor":
         return set()
     from cuda_wheel.builder.wheel.loader_copy import parts_for  # as above
@@ -287,10 +287,10 @@ def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]
 
 
 FORMAT = 1
-"""Number of the format of carried sources; another number is an error."""
+"""Version of the JSON text that `carried_sources` writes; `unpack_sources` reads no other."""
 
 _LEFT_OUT = ("variants", "specialize")
-"""Keys of a module table that carried sources do not contain, because only a build uses them."""
+"""Attributes of ModuleConfig that `carried_sources` leaves out, because only a build uses them."""
 
 
 def carried_sources(root: Path, module: SourceModule, headers: Iterable[str], toolchain: tuple[str, ...]) -> bytes:
@@ -324,7 +324,7 @@ def _table(settings: ModuleConfig) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return the value of the setting `name` as JSON and TOML have it: dictionaries and lists."""
+    """Return the value of a setting for JSON: a dictionary for `defines`, a list for any other tuple."""
     if name == "defines":
         return dict(value)
     return list(value) if isinstance(value, tuple) else value

@@ -68,7 +68,7 @@ class TunedTables:
 
 
 def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) -> None:
-    """Raise ConfigError if a row of a module's tuned table names a variant or a kernel that the manifests do not have."""
+    """Raise ConfigError if a row of a module's tuned table names a variant or a kernel that is in no manifest."""
     variants = {same_macros(manifest.variant): manifest for manifest in manifests}
     for row in rows:
         manifest = variants.get(same_macros(row.variant))

@@ -45,14 +45,14 @@ def shared_options(options: Iterable[str], lineinfo: bool) -> tuple[str, ...]:
     """Return the compiler options that must be equal for all calls that one worker runs: all except macros.
 
     Macros change the text of a program and no state of the compiler. If they counted, each variant of a module would
-    start a worker.
+    need a worker of its own. The last element is `lineinfo` as text.
     """
     return (*(option for option in options if not option.startswith("--define-macro=")), str(lineinfo))
 
 
 @dataclass(frozen=True)
 class WorkerFunction(Generic[T]):
-    """A function that workers import, and the build's own process does not: that would take as long as a small job.
+    """A function that workers import and call. The build's own process does not import it, to save time.
 
     Pickled, it becomes the function itself.
     """
@@ -229,7 +229,7 @@ class Queue(Generic[T]):
         return max(near, key=lambda key: (self._seconds_per_worker(key, others), worths[key]))
 
     def _worth(self, key: LaneKey, options: Options) -> tuple[float, int]:
-        """Return a sort key for the first job of a lane; a worker with these options does the job with the greatest key.
+        """Return a sort key for the first job of a lane; the greatest key is the best for a worker with `options`.
 
         No two keys are equal.
         """

@@ -275,7 +275,7 @@ class Workers(Executor):
             taken = again or self._take(worker)
 
     def _take(self, worker: Worker | None) -> _Waiting | None:
-        """Wait for the next call for this thread, whose worker is `worker`, and return it; None when the pool closes."""
+        """Wait for the next call for this thread and its `worker`, and return it; None when the pool closes."""
         while True:
             with self._lock:
                 self._idle += 1

@@ -35,12 +35,12 @@ GREETING = b"cuda-wheel worker\n"
 def serve(memory: int | None, began: float, folder: str | None) -> None:
     """Answer calls from standard input on standard output until the input ends.
 
-    Each answer is a pickled tuple: whether the call succeeded, its result or exception, and its `Times` (None unless the
-    call is timed).
+    Each answer is a pickled tuple: whether the call succeeded, its result or exception, and its `Times` (None unless
+    the call is timed).
 
     `memory` is the limit on the address space in bytes (None for no limit). `began` is the time at which the parent
-    started this process, in seconds since 1970. `folder` is this process's own folder for temporary files (None if there
-    is none).
+    started this process, in seconds since 1970. `folder` is this process's own folder for temporary files (None if
+    there is none).
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     _use_one_toolchain()
