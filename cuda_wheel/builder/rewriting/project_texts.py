@@ -142,11 +142,11 @@ def operator_names_header(names: Set[bytes]) -> dict[str, bytes]:
 
 
 class LocatedError(NamedTuple):
-    """An error of the compiler, and its places in the project's files."""
+    """An error of the compiler, and its places in the source and the headers."""
 
     places: tuple[tuple[str, int, int | None], ...]
     """(file, 1-based line, 1-based column or None) of each place, the innermost first. For an error in a template of a
-    library, these are the places in the project that instantiate the template. Empty if no place is in the project."""
+    library, these are the places in the project that instantiate the template. Empty if the compiler names no place."""
     message: str
     """Text of the error, without its place."""
     key: tuple[object, ...] = ()

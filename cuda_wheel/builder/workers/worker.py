@@ -99,11 +99,17 @@ class Worker:
 
     def prepare(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Start `function(argument)` in the worker without waiting; its result is ignored."""
-        assert self._process.stdin is not None
         with suppress(OSError):  # the next `call` reports a worker that died
-            pickle.dump((function, argument, False), self._process.stdin)
-            self._process.stdin.flush()
+            self._send(pickle.dumps((function, argument, False)))
             self._unread += 1
+
+    def _send(self, request: bytes) -> None:
+        """Write a pickled request to the process, after its length in bytes (as 8 bytes): a request that the process
+        cannot unpickle then ends where the next one begins."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(len(request).to_bytes(8, "little"))
+        self._process.stdin.write(request)
+        self._process.stdin.flush()
 
     def call(self, function: Callable[[Any], T], argument: Any, timeout: float) -> T:
         """Return what `function(argument)` returns in the worker, or raise what it raises there.
@@ -125,8 +131,9 @@ class Worker:
         Raises WorkerTimeoutError if there is no answer after `timeout` seconds, and WorkerDiedError if the worker dies;
         if `is_timed`, inside a TimedError.
         """
+        request = pickle.dumps((function, argument, is_timed))
         process = self._process
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout is not None
         printed = os.fstat(self._stderr.fileno()).st_size
         expired = threading.Event()
         began = now()
@@ -140,8 +147,7 @@ class Worker:
         timer.start()
         try:
             self._await_greeting(process.stdout)
-            pickle.dump((function, argument, is_timed), process.stdin)
-            process.stdin.flush()
+            self._send(request)
             while self._unread:
                 pickle.load(process.stdout)
                 self._unread -= 1

@@ -1,7 +1,7 @@
 """Run in the worker process: answer calls, one after the other in the main thread, until the parent closes the pipe.
 
-The start of this process is part of every build and of every compilation on load. So this module imports little: not
-`typing`, and what few calls need is imported inside functions.
+The start of this process is part of every build and of every compilation on load. So this module imports little:
+what few calls need is imported inside functions.
 """
 
 from __future__ import annotations
@@ -122,20 +122,27 @@ def _sendable(error: Exception, memory: int | None) -> Exception:
 
 
 def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str | None) -> None:
-    """Read the parent's pickled requests from a pipe, and put each into a queue for the main thread.
+    """Read the parent's requests from a pipe, and put each into a queue for the main thread.
 
-    When the pipe closes, for whatever reason, end this process at once, even during a compilation. `folder` is the
-    folder for temporary files to remove before that, or None.
+    A request is the length of its pickle in bytes, as 8 bytes, and the pickle. When the pipe closes, for whatever
+    reason, end this process at once, even during a compilation. `folder` is the folder for temporary files to remove
+    before that, or None.
     """
-    while True:
-        try:
-            requests.put(pickle.load(stream))
-        except EOFError:
-            if folder is not None:
-                _remove(folder)  # the parent may have been killed and cannot remove it
-            os._exit(0)
-        except Exception as error:
-            requests.put((_raise, error, False))
+    try:
+        while size := int.from_bytes(stream.read(8), "little"):
+            content = stream.read(size)
+            if len(content) < size:
+                break
+            try:
+                request: Request = pickle.loads(content)
+            except Exception as error:
+                request = (_raise, error, False)
+            requests.put(request)
+            del content, request  # while this thread waits for the next request, it keeps none
+    finally:
+        if folder is not None:
+            _remove(folder)  # the parent may have been killed and cannot remove it
+        os._exit(0)
 
 
 def _remove(folder: str) -> None:
