@@ -67,7 +67,7 @@ class CodeBlock:
     def name(self) -> str:
         """Unqualified name of the function, variable or type; "operator" for every operator, "" if there is no name.
 
-        For a function, this is the word before the parameters; else the last word before `=`, `{`, `[`, `,` or `;`.
+        For a function, this is the word before the parameters; else the last word before `=`, `{`, `[`, `:`, `,` or `;`.
         """
         heading = self.heading
         end = parameters(heading)
@@ -81,7 +81,10 @@ class CodeBlock:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All names that a declaration of variables declares: {"a", "b"} for `const int a = 1, b = 2;`. Else `name`."""
+        """All names that a declaration of variables declares: {"a", "b"} for `const int a = 1, b = 2;`. Else `name`.
+
+        Words of a value with several template arguments may be among them.
+        """
         if self.words & {"using", "typedef", "operator"} or parameters(self.heading) is not None:
             return frozenset({self.name})
         found, last, depth, index = {self.name}, "", 0, 0
@@ -242,7 +245,7 @@ def _first_declarator(heading: Sequence[Token]) -> int:
     depth = 0
     for index, token in enumerate(heading):
         depth += ANGLES.get(token.text, 0)
-        if token.text in ("=", "{", "[", ";") or (token.text == "," and depth <= 0):
+        if token.text in ("=", "{", "[", ":", ";") or (token.text == "," and depth <= 0):
             return index
     return len(heading)
 
