@@ -70,7 +70,11 @@ def test_a_name_counts_if_its_use_may_instantiate_a_kernel(declarations: str, us
 def test_a_declaration_that_is_used_without_its_name_counts_everywhere() -> None:
     operator = "struct Q {}; template <class T> void operator|(Q, T* p) { fill<<<1, 1>>>(p); }"
     begin = "template <class T> T* begin(T* p) { fill<<<1, 1>>>(p); return p; }"
-    for text, is_implicit in ((operator, True), (begin, True), ("template <class T> void run(T* p) { fill(p); }", False)):
+    for text, is_implicit in (
+        (operator, True),
+        (begin, True),
+        ("template <class T> void run(T* p) { fill(p); }", False),
+    ):
         unit = TranslationUnit(f"{KERNELS}{text}".encode())
         assert ("*" in unit.instantiating) == is_implicit
 
