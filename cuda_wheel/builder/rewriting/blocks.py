@@ -67,7 +67,8 @@ class CodeBlock:
     def name(self) -> str:
         """Unqualified name of the function, variable or type; "operator" for every operator, "" if there is no name.
 
-        For a function, this is the word before the parameters; else the last word before `=`, `{`, `[`, `:`, `,` or `;`.
+        For a function, this is the word before the parameters; else the last word before `=`, `{`, `[`, `:`, `,` or
+        `;`.
         """
         heading = self.heading
         end = parameters(heading)

@@ -42,8 +42,8 @@ class ProjectCode(NamedTuple):
     def launched_functions(self, tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
         """Yield (`<<<` token, function's name) for each launch of a function that is not a kernel.
 
-        nvcc refuses such a launch; NVRTC generates nothing for it. A name that any of the tokens assign to is skipped: it
-        may be a pointer to a kernel.
+        nvcc refuses such a launch; NVRTC generates nothing for it. A name that any of the tokens assign to is skipped:
+        it may be a pointer to a kernel.
         """
         local = {token.text for token, after in pairwise(tokens) if after.text == "="}
         for index, token in enumerate(tokens):

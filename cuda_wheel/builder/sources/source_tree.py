@@ -80,8 +80,8 @@ def _source(
 
 
 def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str] | None]:
-    """Return module name -> names of the kernels that a scan of its sources finds, for each module of a package in a
-    source tree; None in place of the names for a module with variants.
+    """Return module name -> unqualified names of the kernels that a scan of its sources finds, for each module of a
+    package in a source tree; None in place of the names for a module with variants.
 
     Kernels that are templates or that macros define are not found. `folders` are those of the package. Raises
     ConfigError.
