@@ -25,6 +25,8 @@ def names(text: str) -> list[str]:
         ("auto f(int n) -> decltype(n) { return n; }", "f"),
         ("bool operator()(int a) const { return a; }", "operator"),
         ("bool operator==(S a, S b) { return true; }", "operator"),
+        ("operator float() const { return 1; }", "operator"),
+        ("decltype(1) f(int n);", "f"),
         ("const float limit = f(2);", "limit"),
         ("const int table[] = {1, 2};", "table"),
         ("S value{1, 2};", "value"),

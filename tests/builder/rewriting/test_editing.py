@@ -167,6 +167,7 @@ def test_no_body_is_left_out_where_nothing_can_be_preprocessed() -> None:
         ("#ifndef __CUDACC_RTC__\nint blocks();\n#endif\n", 'identifier "misspelt" is undefined', False),
         ("#ifndef __CUDACC_RTC__\nint blocks();\n#endif\n", "expected an expression", True),
         ("int blocks();\n", 'identifier "blocks" is undefined', False),
+        ("int blocks();\n", "expected an expression", False),
     ],
 )
 def test_what_a_file_hides_from_nvrtc_may_be_what_an_error_misses(header: str, message: str, is_hidden: bool) -> None:
