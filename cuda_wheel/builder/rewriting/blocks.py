@@ -1,7 +1,7 @@
 """Find the functions and variables in C++ by its brackets, without a grammar and without headers.
 
-A namespace or class is a container; every other bracket at namespace or class scope belongs to one definition. What the
-brackets do not make clear is no definition: callers then leave it alone.
+A namespace or class is a container; every other bracket at namespace or class scope belongs to one definition. Code
+whose brackets are not clear is not reported as a definition, and callers do not change it.
 """
 
 from __future__ import annotations
@@ -29,40 +29,47 @@ __all__ = ["CodeBlock", "SourceBlocks", "definitions", "parameters"]
 
 @dataclass(frozen=True, eq=False)
 class CodeBlock:
-    """One definition or declaration at namespace or class scope. The offsets are in bytes."""
+    """One C++ definition or declaration at namespace or class scope."""
 
     tokens: Sequence[Token]
-    """All tokens of the block, without directives."""
+    """All tokens of the definition, without preprocessor directives."""
     body: Sequence[Token]
-    """Tokens of a function's body, including its braces; empty for a declaration."""
+    """Tokens of the function's body, including its braces; empty for all that is not a function definition."""
     in_class: bool
+    """Whether the definition is a member of a class, written inside the class."""
 
     @property
     def start(self) -> int:
+        """Byte offset of the definition's first character in the text."""
         return self.tokens[0].start
 
     @property
     def end(self) -> int:
+        """Byte offset after the definition's last character in the text."""
         return self.tokens[-1].end
 
     @cached_property
     def heading(self) -> Sequence[Token]:
-        """The tokens before the body, without those of `template <...>`."""
+        """Tokens before the body, or all tokens if there is no body; a leading `template <...>` is left out."""
         return _without_templates(self.tokens[: len(self.tokens) - len(self.body)])
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words of the heading."""
+        """Identifiers and keywords in `heading`."""
         return words(self.heading)
 
     @property
     def is_template(self) -> bool:
+        """Whether the definition begins with `template`."""
         return self.tokens[0].text == "template"
 
     @cached_property
     def name(self) -> str:
-        """The unqualified name: of a function, the word before its parameters; else the last word before `=`, `{`, `[`
-        or the end. Empty if there is none."""
+        """Unqualified name of the function, variable or type; "operator" for every operator, "" if there is no name.
+
+        For a function, this is the word before the parameters; else the last word before `=`, `{`, `[`, `:`, `,` or
+        `;`.
+        """
         heading = self.heading
         end = parameters(heading)
         if end is None:
@@ -75,7 +82,10 @@ class CodeBlock:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """`name`, and the names of a declaration's other variables: `const int a = 1, b = 2;`."""
+        """All names that a declaration of variables declares: {"a", "b"} for `const int a = 1, b = 2;`. Else `name`.
+
+        Words of a value with several template arguments may be among them.
+        """
         if self.words & {"using", "typedef", "operator"} or parameters(self.heading) is not None:
             return frozenset({self.name})
         found, last, depth, index = {self.name}, "", 0, 0
@@ -97,7 +107,7 @@ class CodeBlock:
 
     @property
     def is_function(self) -> bool:
-        """Whether it looks like a function and not like a variable with arguments: `type name(1, "text");`."""
+        """Whether this looks like a function, and not like a variable with arguments: `Type name(1, "a");`."""
         start = parameters(self.heading)
         if start is None:
             return False
@@ -106,7 +116,7 @@ class CodeBlock:
 
 
 class SourceBlocks:
-    """A text with its tokens, directives and definitions."""
+    """A C++ text with its tokens, its preprocessor directives, and its definitions at namespace and class scope."""
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -115,13 +125,14 @@ class SourceBlocks:
         self.definitions = list(definitions(_without_unbalanced_branches(self.tokens, self.directives)))
 
     def line(self, offset: int) -> int:
-        """Return the line of an offset, from 1."""
+        """Return the 1-based line of a byte offset."""
         return bisect_right(self._lines, offset)
 
     def offset(self, line: int, column: int | None) -> int:
-        """Return the offset of a place; that of the first character that is no white space, without a column.
+        """Return the byte offset of a 1-based line and a 1-based column in characters.
 
-        Columns count characters from 1.
+        If `column` is None, return the offset of the line's first character that is not white space. If there is no
+        such line, return the length of the text.
         """
         if not 1 <= line <= len(self._lines):
             return len(self.content)
@@ -132,11 +143,11 @@ class SourceBlocks:
         return start + len(text.decode(errors="replace")[: column - 1].encode(errors="replace"))
 
     def token_at(self, offset: int) -> int:
-        """Return the index of the first token that begins at an offset or after it."""
+        """Return the index of the first token that begins at or after a byte offset; without one, the token count."""
         return bisect_left(self.tokens, offset, key=lambda token: token.start)
 
     def definition_at(self, offset: int) -> CodeBlock | None:
-        """Return the definition around an offset."""
+        """Return the definition that contains a byte offset; None if there is none."""
         return next((each for each in self.definitions if each.start <= offset < each.end), None)
 
 
@@ -149,8 +160,12 @@ _ATTRIBUTES = ("alignas", "__align__", "__attribute__", "__declspec", "decltype"
 
 
 def definitions(tokens: Sequence[Token], into_classes: bool = True) -> Iterator[CodeBlock]:
-    """Yield the definitions and declarations among tokens; with `into_classes`, members in place of their classes."""
-    containers: list[bool] = []  # for each open one, whether it is a class
+    """Yield the definitions and declarations at namespace scope, in order.
+
+    If `into_classes` is true, the members of a class are yielded in place of the class; else the class is one
+    declaration, which contains its members.
+    """
+    containers: list[bool] = []  # for each open namespace or class, whether it is a class
     head = index = 0
     while index < len(tokens):
         text = tokens[index].text
@@ -177,7 +192,8 @@ def _is_access(tokens: Sequence[Token], head: int, after: int) -> bool:
 
 
 def _container(heading: Sequence[Token]) -> bool | None:
-    """Return True if the brace after a heading opens a class, False for a namespace, and None for anything else."""
+    """Return what the brace after a heading opens: True for a class, False for a namespace or `extern "C"`, None for
+    anything else."""
     texts = [token.text for token in heading]
     if texts[:1] == ["namespace"] or texts[:2] == ["inline", "namespace"]:
         return False
@@ -204,7 +220,7 @@ def _is_body(tokens: Sequence[Token], head: int, index: int, after: int) -> bool
 
 
 def parameters(heading: Sequence[Token]) -> int | None:
-    """Return the index of the parenthesis that opens a function's parameters; None if there is none."""
+    """Return the token index of the parenthesis that opens a function's parameters; None if there is none."""
     index = 0
     while index < len(heading):
         text = heading[index].text
@@ -230,7 +246,7 @@ def _first_declarator(heading: Sequence[Token]) -> int:
     depth = 0
     for index, token in enumerate(heading):
         depth += ANGLES.get(token.text, 0)
-        if token.text in ("=", "{", "[", ";") or (token.text == "," and depth <= 0):
+        if token.text in ("=", "{", "[", ":", ";") or (token.text == "," and depth <= 0):
             return index
     return len(heading)
 
@@ -244,7 +260,11 @@ def _without_templates(tokens: Sequence[Token]) -> Sequence[Token]:
 
 
 def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[Directive]) -> Sequence[Token]:
-    """Return the tokens without all but the first branch of each `#if` that has a branch with unmatched brackets."""
+    """Return the tokens, without further branches of each `#if` whose branches share brackets.
+
+    If the brackets inside one branch do not match, only the first branch stays: `#if A` / `void f(int) {` / `#else` /
+    `void f(long) {` / `#endif` / `}` opens two braces and closes one.
+    """
     stack: list[list[tuple[int, int]]] = []
     dropped: list[tuple[int, int]] = []
     for directive in directives:
@@ -264,6 +284,7 @@ def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[D
 
 
 def _is_unbalanced(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Return whether the parentheses or braces between two byte offsets do not match."""
     depth = 0
     first, last = (bisect_left(tokens, offset, key=lambda token: token.start) for offset in (start, end))
     for token in tokens[first:last]:

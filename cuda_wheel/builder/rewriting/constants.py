@@ -5,8 +5,8 @@ for GCC, `const float b = -a;` is a constant if `a` is one; for NVRTC it is one 
 cannot be `constexpr` becomes a reference to a temporary, which is the same for all host code that uses it, but for
 `decltype`: a constant that may be named there stays as it is, and the compiler's error.
 
-Names and markers tell which definitions are host code (`ProjectCode`). A text does not tell what a macro of a library
-stands for: what is decided by this is checked by the compiler.
+Markers such as `__device__` decide which definitions are host code (`ProjectCode`). Macros of libraries are not
+expanded, so this may be wrong; the compiler then reports an error in the rewritten text.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ class ProjectCode(NamedTuple):
     """The functions and macros of a source and of the project's headers that it includes."""
 
     device_words: frozenset[str]
-    """Markers of device code, and macros that contain such a marker."""
+    """Markers of device code such as `__device__`, and macros whose expansion contains one."""
     kernels: frozenset[str]
+    """Unqualified names of definitions marked `__global__`, directly or by a macro."""
     functions: frozenset[str]
-    """Names that are declared only as functions."""
+    """Unqualified names that are declared as functions, and not as variables, types or macros too."""
 
     def is_host(self, definition: CodeBlock) -> bool:
         """Return whether no marker of device code is in the heading of a definition."""
         return not definition.words & self.device_words
 
     def launched_functions(self, tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
-        """Yield each `<<<` in tokens that launches a function without `__global__`, with the function's name.
+        """Yield (`<<<` token, function's name) for each launch of a function that is not a kernel.
 
-        nvcc refuses that; NVRTC generates nothing for it.
+        nvcc refuses such a launch; NVRTC generates nothing for it. A name that any of the tokens assign to is skipped:
+        it may be a pointer to a kernel.
         """
         local = {token.text for token, after in pairwise(tokens) if after.text == "="}
         for index, token in enumerate(tokens):
@@ -51,13 +53,13 @@ class ProjectCode(NamedTuple):
 
 
 def _launched(tokens: Sequence[Token], index: int) -> str:
-    """Return the name before `<<<`, without template arguments; "" if there is no name."""
+    """Return the unqualified name before the `<<<` at `index`, without template arguments; "" if there is no name."""
     index = before_template_arguments(tokens, index)
     return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
 
 
 def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
-    """Return the code of these files together."""
+    """Return the functions and macros of all these files together."""
     files = list(files)
     macros = [macro for file in files for directive in file.directives if (macro := macro_of(directive))]
     device_words, global_words = set(DEVICE_WORDS), {"__global__"}
@@ -85,33 +87,36 @@ _ARITHMETIC = frozenset(
 
 
 def is_initializer_error(message: str) -> bool:
-    """Return whether an error may be about a constant with a dynamic initializer."""
+    """Return whether an error message may be about a constant with a dynamic initializer."""
     return message.startswith("dynamic initialization is not supported for a")
 
 
 class Constants:
-    """The constants of a project's files, and how those that NVRTC refuses are rewritten."""
+    """The constants of a project's files, and the rewriting of those that NVRTC refuses."""
 
     def __init__(self, files: Mapping[str, SourceBlocks], code: ProjectCode) -> None:
         self._files = files
         self._code = code
         self._deduced = _deduced_words(files.values())
         self._named: dict[str, list[tuple[str, CodeBlock]]] = {}
+        """Name -> (file, definition) of each host constant of that name that may become `constexpr`."""
         for file, blocks in files.items():
             for block in blocks.definitions:
                 if code.is_host(block) and _may_be_constexpr(block):
                     for name in block.names:
                         self._named.setdefault(name, []).append((file, block))
         self._constexpr: dict[CodeBlock, str] = {}
+        """Constant to write as `constexpr` -> its file."""
         self._references: dict[CodeBlock, str] = {}
+        """Constant to write as a reference -> its file."""
         self._refused: set[CodeBlock] = set()
-        """Constants that the compiler refused unchanged."""
+        """Constants whose original text the compiler refused."""
         self._kept: dict[CodeBlock, set[str]] = {}
-        """Constant that it refused as `constexpr` -> its messages."""
+        """Constant that the compiler refused as `constexpr` -> the compiler's messages about it."""
 
     def rewrite(self, file: str, line: int, column: int | None, message: str) -> bool:
-        """Rewrite the constant that an error is about; return False if it is about no host constant, or if there is no
-        other way to write it."""
+        """Rewrite the constant that an error is about; return False if it is not about a host constant, or if the
+        constant cannot be rewritten."""
         blocks = self._files.get(file)
         if blocks is None:
             return False
@@ -129,11 +134,12 @@ class Constants:
         return True
 
     def _is_not_constant(self, file: str, blocks: SourceBlocks, line: int, message: str) -> bool:
-        """Rewrite a constant at a line again, after the compiler refused it as `constexpr`; return False if there is
-        none.
+        """Undo `constexpr` for a constant at a line, because the compiler refused it; return False if no such constant
+        is there.
 
-        The longer word shifts what follows it, so columns do not identify the constant. One compilation may refuse a
-        constant several times, with different messages.
+        The constant gets its original text again, or becomes a reference if the compiler refused that text too (False
+        if it cannot). Columns do not identify the constant: `constexpr` is longer than `const` and shifts the rest of
+        the line. One compilation may refuse a constant several times, with different messages.
         """
         for block, where in self._constexpr.items():
             if where == file and _is_at(block, blocks, line):
@@ -147,7 +153,7 @@ class Constants:
         return False
 
     def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file."""
+        """Return path -> replacements for all rewritten constants."""
         found: dict[str, list[Replacement]] = {}
         for block, file in self._constexpr.items():
             found.setdefault(file, []).extend(
@@ -166,6 +172,7 @@ class Constants:
                     self._make_constexpr(where, other)
 
     def _make_reference(self, file: str, block: CodeBlock) -> bool:
+        """Make a constant a reference; return False if it cannot be one."""
         if _as_reference(block) is None or block.names & self._deduced:
             return False
         self._references[block] = file
@@ -173,11 +180,11 @@ class Constants:
 
 
 def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
-    """Return the words whose declared type `decltype` may ask for, which a reference would change.
+    """Return the names that must not become references, because `decltype` of them would change.
 
-    These are names that are the whole operand, as in `decltype(ns::limit)`; for other expressions, `decltype` gives the
-    type and value category, which stay the same. In a definition with `decltype(auto)` or a macro with `decltype`,
-    these are all words.
+    These are names that are the whole operand, as in `decltype(ns::limit)`: this is the declared type. For other
+    expressions, `decltype` is the type and value category, which stay the same. In a definition with `decltype(auto)`
+    or a macro with `decltype`, all words count.
     """
     blocks = list(files)
     macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
@@ -194,7 +201,7 @@ def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
 
 
 def _operands_of_decltype(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield the last word of each `decltype` operand that is only a name."""
+    """Yield the last word of each `decltype` operand that is only a name: "limit" for `decltype(ns::limit)`."""
     for index, token in enumerate(tokens):
         if token.text != "decltype":
             continue
@@ -205,12 +212,15 @@ def _operands_of_decltype(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:
+    """Return whether a definition in `blocks` covers a 1-based line."""
     return blocks.line(block.start) <= line <= blocks.line(block.end - 1)
 
 
 def _may_be_constexpr(block: CodeBlock) -> bool:
-    """Return whether a block is `const TYPE name = VALUE;` and looks like a number; the value may be computed at run
-    time."""
+    """Return whether a definition is `const TYPE name = VALUE;` and looks like a number.
+
+    VALUE may be computed at run time. If VALUE contains a call, TYPE must be arithmetic.
+    """
     texts = [token.text for token in block.tokens]
     if block.in_class or block.body or texts.count("const") != 1 or "=" not in texts:
         return False
@@ -225,7 +235,7 @@ def _may_be_constexpr(block: CodeBlock) -> bool:
 
 
 def _is_plain(heading: Sequence[Token]) -> bool:
-    """Return whether the part before `=` consists of words and `::`, includes `const`, and is neither a template nor an
+    """Return whether the tokens before `=` are only words and `::`, include `const`, and declare no template and no
     alias."""
     if not all(token.kind == "word" or token.text == "::" for token in heading):
         return False
@@ -234,7 +244,10 @@ def _is_plain(heading: Sequence[Token]) -> bool:
 
 
 def _as_reference(block: CodeBlock) -> list[Replacement] | None:
-    """Return the replacements that turn a constant into a reference; None if the block is not a constant."""
+    """Return the replacements that turn a constant into a reference; None if the block is not a constant.
+
+    An array loses its `const` instead, and the definition of a static member outside its class is removed.
+    """
     tokens = block.tokens
     texts = [token.text for token in tokens]
     end = _name_end(block)
@@ -254,8 +267,8 @@ def _as_reference(block: CodeBlock) -> list[Replacement] | None:
 
 
 def _name_end(block: CodeBlock) -> int | None:
-    """Return the token index after the name of the variable that a block declares, before its initialiser or bounds;
-    None if it declares none."""
+    """Return the token index after the name of the first variable that a block declares, which is that of its
+    initialiser or bounds; None if there is none."""
     tokens = block.tokens
     end = next((index for index, token in enumerate(tokens) if token.text in ("=", "(", "{", "[") and index > 0), None)
     return None if end is None or tokens[end - 1].kind != "word" else end

@@ -32,18 +32,18 @@ _INITIALIZER_REFUSED = re.compile(
 _MEMBER = re.compile(
     rb"([A-Za-z_]\w*(?:\s*(?:\.|->)\s*[A-Za-z_]\w*)*?)\s*(\.|->)\s*([A-Za-z_]\w*)(?!\w|\s*(?:\.|->|::))"
 )
-"""Matches an object and the last member in a chain of member accesses."""
+"""Matches an object, an operator, and the last member in a chain of member accesses: `a.b`, `->` and `c` of
+`a.b->c`."""
 
 _TYPE = b"::cuda_wheel_detail::without_reference<decltype(%s)>::type::%s"
-"""Template of a member's type as C++ text, for the object and the member's name; the preamble declares
-`without_reference`."""
+"""C++ text of `CLASS::MEMBER`; the first `%s` is an object of the class, the second the member's name. The preamble
+declares `without_reference`."""
 
 
 class ClassConstants(Rewriter):
-    """Write static constants of classes as NVRTC asks for them.
+    """Write static floating-point constants of classes as `constexpr`: `static const float half = 0.5f;`.
 
-    `static const float half = 0.5f;` becomes `constexpr`. GCC and nvcc accept the initializer of such a member if its
-    type is no integer; standard C++ asks for `constexpr`.
+    GCC and nvcc accept the initializer of such a member without `constexpr`; standard C++ and NVRTC do not.
     """
 
     @staticmethod
@@ -59,9 +59,9 @@ class ClassConstants(Rewriter):
 
 
 class MemberConstants(Rewriter):
-    """Write `a.size` as `decltype(a)::size` where the compiler needs its value.
+    """Write `a.size` as `decltype(a)::size` where the compiler needs a constant.
 
-    GCC, nvcc with it, and C++23 accept `constexpr int n = a.size;` for a reference `a` to a class that has the static
+    GCC, nvcc with GCC, and C++23 accept `constexpr int n = a.size;` if `a` is a reference to a class with the static
     constant `size`. NVRTC does not, because the reference has no constant value.
     """
 
@@ -87,9 +87,10 @@ _CONSTEXPR_CALLED = re.compile(rf'{CONSTEXPR_CALL}\("([^"]*)"\)')
 
 
 class ConstexprFunctions(Rewriter):
-    """Mark the `constexpr` functions of the host that device code calls, where `--relaxed_constexpr` crashes NVRTC.
+    """Mark `constexpr` host functions that device code calls as `__host__ __device__`.
 
-    With `__host__ __device__` they are what that option makes of them.
+    NVRTC's option `--relaxed_constexpr` does the same for all functions. This is for sources with which that option
+    crashes NVRTC.
     """
 
     @staticmethod
@@ -104,12 +105,13 @@ class ConstexprFunctions(Rewriter):
 
 
 def _plain_name(function: str) -> str:
-    """Return the last part of a function's name, as in `CodeBlock.name`: "get" of "ns::S<a::b>::get<int>"."""
+    """Return a function's name as `CodeBlock.name` has it: "ns::S<a::b>::get<int>" -> "get"."""
     return "operator" if re.search(r"\boperator\b", function) else unqualified_name(function).strip()
 
 
 def _unmarked(blocks: SourceBlocks, names: set[str]) -> Iterator[Token]:
-    """Yield the `constexpr` tokens of functions with these names that have no marker for device code."""
+    """Yield the `constexpr` tokens of functions with these unqualified names and without a marker such as
+    `__device__`."""
     for block in blocks.definitions:
         if block.is_function and block.name in names and not block.words & MARKERS:
             yield from (token for token in block.heading if token.text == "constexpr")
@@ -119,10 +121,10 @@ _MARKER_REFUSED = re.compile(r'attribute "(__(?:host|shared)__)" does not apply 
 
 
 class HostMarkers(Rewriter):
-    """Remove markers where they say nothing: `__device__ __host__ constexpr float a = 1;`, `void f(__shared__ int* p)`.
+    """Remove markers that have no effect: `__host__` of a variable, `__shared__` of a parameter.
 
-    nvcc warns that `__host__` does not apply to a variable and `__shared__` not to a parameter, and ignores them; for
-    NVRTC that is an error.
+    In `__device__ __host__ constexpr float a = 1;` and `void f(__shared__ int* p)`, nvcc ignores them with a warning;
+    NVRTC reports an error.
     """
 
     @staticmethod
@@ -140,9 +142,10 @@ class HostMarkers(Rewriter):
                 yield error.file, [(token.start, token.end, text.encode())]
 
     def _without(self, marker: str, name: str, outer: frozenset[str]) -> str | None:
-        """Return the text of a macro without parameters, with the marker removed.
+        """Return the expansion of the macro `name` without the marker.
 
-        None if no definition of the macro has the marker, or if two definitions with the marker differ.
+        None if no definition of the macro contains the marker, if several that do differ, or if the macro has
+        parameters. `outer` are the macros whose expansion contains this one; they are not expanded again.
         """
         texts = set()
         for definition in definitions_of(name, self.files) if name not in outer else ():
@@ -162,7 +165,7 @@ _ARGUMENTS_REFUSED = re.compile(
 
 
 class TemplateNames(Rewriter):
-    """Write the keyword that NVRTC asks for: `typename Base::Part<N>` as `typename Base::template Part<N>`.
+    """Insert the keyword that NVRTC requires: `typename Base::Part<N>` becomes `typename Base::template Part<N>`.
 
     Where `Base` depends on a parameter of a template, GCC takes `Part` for a template, as C++23 does, and nvcc does
     with GCC. NVRTC has no GNU mode.
@@ -190,7 +193,7 @@ def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[To
 
 
 def _start_of_name(tokens: Sequence[Token], index: int) -> int:
-    """Return the index where a qualified name begins that ends at `index`: `a` in `a::b<c>::d`."""
+    """Return the token index of the start of the qualified name that ends at `index`: that of `a` in `a::b<c>::d`."""
     while index > 1 and tokens[index - 1].text == "::":
         index = max(0, before_template_arguments(tokens, index - 1))
     return index
@@ -200,7 +203,7 @@ _ATTRIBUTES = ("__attribute__", "__attribute", "__align__", "__builtin_align__",
 
 
 class TypeAttributes(Rewriter):
-    """Move attributes from behind the closing bracket of a type to behind its keyword, where NVRTC honours them.
+    """Move attributes of a type from after its closing brace to after its keyword, where NVRTC honours them.
 
     `struct A { char a; int b; } __attribute__((packed));` becomes `struct __attribute__((packed)) A { char a; int b;
     };`.
@@ -232,7 +235,7 @@ class TypeAttributes(Rewriter):
                 )
 
     def _attributes_end(self, file: str, index: int) -> int:
-        """Return the index after all attributes, and after macros that may be attributes, from `index` on."""
+        """Return the token index after the attributes, and macros that may be attributes, that begin at `index`."""
         tokens = self.files[file].tokens
         while index < len(tokens) and tokens[index].kind == "word":
             definitions = list(definitions_of(tokens[index].text, self.files))
@@ -252,18 +255,18 @@ _NO_TYPES = frozenset(
         *("typedef", "using", "friend", "extern", "="),
     }
 )
-"""Words and signs of declarations that are not `TYPE name[SIZE];`."""
+"""Tokens of declarations that are not data members without attributes, `TYPE name[SIZE];`."""
 
 _PACKING = re.compile(rb"\b(?:packed|__packed__|pack)\b")
 
 
 class ZeroArrays(Rewriter):
-    """Write members that are arrays of no elements for some arguments of a template: `float rest[N - 4];` with N = 4.
+    """Rewrite array members that have no elements in some instances of a template: `float rest[N - 4];` for N = 4.
 
-    With GCC and nvcc such a member takes no space, and aligns the members after it and the class. In C++20 an
-    attribute and an empty class have that layout behind a bit-field of no width, which aligns what follows. In C++17
-    nothing has it: the error stays. It stays for a member with an alignment of its own, too, and in a file that packs
-    classes.
+    With GCC and nvcc such a member takes no space, and aligns the members after it and the class. In C++20, a
+    zero-width bit-field, which aligns what follows, and an empty class with `[[no_unique_address]]` have the same
+    layout. In C++17 nothing has it, and the error stays. The error also stays for a member with an alignment of its
+    own, and in a file that packs classes.
     """
 
     @staticmethod
@@ -280,7 +283,8 @@ class ZeroArrays(Rewriter):
 
 
 def _as_member(tokens: Sequence[Token], content: bytes) -> list[Replacement]:
-    """Return the replacements in `TYPE name[SIZE];`; an empty list for other declarations."""
+    """Return the replacements that rewrite the member `TYPE name[SIZE];`; an empty list if this is another
+    declaration, or in a file that packs classes."""
     texts = [token.text for token in tokens]
     bracket = texts.index("[") if "[" in texts else 0
     is_plain = bracket > 1 and balanced(tokens, bracket) == len(tokens) - 1 and texts[-1] == ";"

@@ -1,7 +1,7 @@
 """Change the text of a source until the compiler accepts it.
 
-What nvcc with GCC reads and NVRTC refuses is written in another way that means the same, once the compiler reports it.
-Where a module asks for it, host functions lose their bodies.
+Code that nvcc with GCC accepts and NVRTC refuses is replaced by code of the same meaning, once the compiler reports it.
+Where a module asks for it, the bodies of host functions are left out.
 """
 
 from __future__ import annotations
@@ -69,22 +69,22 @@ _KINDS: tuple[type[Rewriter], ...] = (
 
 
 def may_be_rewritten(message: str) -> bool:
-    """Return whether an error may be about something that one of the rewriters writes in another way."""
+    """Return whether an error message may be about code that one of the rewriters can change."""
     return any(kind.is_about(message) for kind in _KINDS)
 
 
 class Rewriters:
-    """What is rewritten in a project's files."""
+    """All rewriters of declarations, expressions and pragmas, for one project's files."""
 
     def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
         self._kinds = [kind(files) for kind in _KINDS]
 
     def rewrite(self, errors: Sequence[RefusedCode]) -> bool:
-        """Rewrite what errors are about; return False if nothing more can be."""
+        """Let the first rewriter that can change something for these errors do so; return False if none can."""
         return any(kind.rewrite(errors) for kind in self._kinds)
 
     def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file."""
+        """Return path -> replacements of all rewriters."""
         found: dict[str, list[Replacement]] = {}
         for kind in self._kinds:
             for file, edits in kind.replacements().items():
@@ -93,7 +93,7 @@ class Rewriters:
 
 
 _QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
-"""Matches a name in quotes in a message."""
+"""Matches a C++ name in double quotes in a message; group 1 is the unqualified name."""
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def _without_garbage_collection() -> Iterator[None]:
 
 @_without_garbage_collection()
 def unmarked_kernels(project: Project) -> list[str]:
-    """Return an error for each launch of a function that has no `__global__`."""
+    """Return an error message, "FILE:LINE: error: ...", for each launch of a function that has no `__global__`."""
     files = project_files(project)
     code = project_code(files.values())
     return [
@@ -121,8 +121,10 @@ def unmarked_kernels(project: Project) -> list[str]:
 
 
 def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
-    """Return the project extended by a library whose headers have an error that rewriting may remove; None if there is
-    none. Library headers are read only then, because there may be thousands."""
+    """Return the project extended by a library in whose headers rewriting may remove an error; None if there is none.
+
+    Other libraries' headers are not read, because there may be thousands.
+    """
     for error in errors:
         if error.places and (is_initializer_error(error.message) or may_be_rewritten(error.message)):
             wider = project.with_library(error.places[0][0])
@@ -152,16 +154,16 @@ def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> boo
 
 
 class Edits:
-    """What changes in the files of a project. Bodies are left out of its own only."""
+    """The changes to the texts of a project's files and, except for left-out bodies, of its libraries' headers."""
 
     def __init__(self, project: Callable[[], Project], errors: Sequence[LocatedError]) -> None:
-        """`project` is called once; `errors` are those of the unchanged files."""
+        """`project` is called once; `errors` are the compiler's errors in the unchanged files."""
         with _without_garbage_collection():
             self._first = errors
             self.blocking: Sequence[LocatedError] = ()
             """Errors that no change of the text removes."""
             self.reason = Reason()
-            """Why a requested body cannot be left out."""
+            """Why a function's body cannot be left out; empty if nothing was refused."""
             self._project = project()
             self._is_fixed = bool(errors) and (
                 any(each.is_missing_header for each in errors) or _are_in_device_code(errors, self._project)
@@ -172,7 +174,7 @@ class Edits:
                 self._read(self._project)
 
     def _read(self, project: Project) -> None:
-        """Start again with the files of a project."""
+        """Read the files of a project, and forget all changes."""
         self._project = project
         self.files = project_files(project)
         self._own = {file: each for file, each in self.files.items() if file == project.source or project.is_own(file)}
@@ -181,9 +183,10 @@ class Edits:
         self._rewriters = Rewriters(self.files)
 
     def rewrite(self, errors: Sequence[LocatedError]) -> bool:
-        """Write what errors are about in another way; return False if that does not overcome them.
+        """Rewrite the code that errors are about; return whether compiling the changed text may succeed.
 
-        What NVRTC refuses and nvcc does not is rewritten first, in device code too.
+        The rewriters come first, in device code too. If they change nothing, constants with dynamic initializers are
+        rewritten, and the result is False if an error remains that is not about such a constant.
         """
         if self._is_fixed:
             return False
@@ -207,9 +210,10 @@ class Edits:
 
     @_without_garbage_collection()
     def leave_out(self, preprocess: Callable[[Mapping[str, bytes]], bytes | None]) -> bool:
-        """Leave out the bodies with the errors that `rewrite` did not overcome; return False if one must stay.
+        """Leave out the function bodies that contain the errors in `blocking`; return False if a body must stay.
 
-        `preprocess` returns the preprocessed text of the source with changed files by path.
+        `preprocess` gets path -> new text of each changed file, and returns the preprocessed source; None if this NVRTC
+        cannot preprocess.
         """
         remaining = self.blocking
         if self._is_fixed or not remaining:
@@ -239,15 +243,15 @@ class Edits:
         return True
 
     def left_out(self) -> tuple[LeftOutCode, ...]:
-        """Return what was left out."""
+        """Return the function bodies that were left out."""
         return () if self._is_fixed else self.bodies.left_out()
 
     def changed_files(self) -> Mapping[str, bytes]:
-        """Return the texts of the files that change, by path."""
+        """Return path -> new text of each file that changes."""
         return self._changed_files(self.bodies.replacements())
 
     def _is_constant(self, error: LocatedError) -> bool:
-        """Return whether an error is about a constant that has been rewritten."""
+        """Rewrite the constant that an error is about; return False if it is not about one that can be rewritten."""
         if not error.places or self.bodies.contains(error):
             return False
         return self._constants.rewrite(*error.places[0], error.message)
@@ -261,14 +265,14 @@ class Edits:
         return changed_files(self.files, self._project.source, edits, self._project.find)
 
     def _rewritten(self) -> dict[str, list[Replacement]]:
-        """Return path -> replacements of the rewritten code."""
+        """Return path -> replacements for all rewritten code; left-out bodies are not among them."""
         found = self._constants.replacements()
         for file, edits in self._rewriters.replacements().items():
             found.setdefault(file, []).extend(edits)
         return found
 
     def _in_the_unchanged_text(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
-        """Return the errors with columns in the project's own files; rewritten code may be longer."""
+        """Return the errors with columns of the original text in place of columns of the rewritten, longer text."""
         changed = self._rewritten()
 
         def column_of(file: str, line: int, column: int | None) -> int | None:
@@ -286,8 +290,11 @@ class Edits:
         ]
 
     def may_be_hidden(self) -> bool:
-        """Return whether what the errors that remain miss may be in a file that has other code for NVRTC than for
-        nvcc."""
+        """Return whether a missing name of an error in `blocking` may be in code that a file hides from NVRTC.
+
+        Such a file tests for `__CUDACC_RTC__`. For an error that quotes no name, the result is true if there is such a
+        file.
+        """
         if self._is_fixed:
             return False
         files = [blocks.content for blocks in self._own.values() if b"__CUDACC_RTC__" in blocks.content]

@@ -21,15 +21,15 @@ _ARRAY = (b"typename ::cuda_wheel_detail::without_reference<", b">::type")
 """Text before and after an array type, in place of its parentheses; the preamble declares `without_reference`."""
 
 _NO_NAMES = frozenset(("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short"))
-"""Words of a type with which `T{...}` cannot begin."""
+"""Keywords with which the T of an expression `T{...}` cannot begin."""
 
 
 class CompoundLiterals(Rewriter):
     """Rewrite compound literals of GNU C++, `(T){1, 2}`, as `T{1, 2}`, which every C++ compiler reads.
 
-    In place of an array's type, as in `(T[2]){1, 2}`, stands a name for it. nvcc reads them as GCC does; NVRTC has no
-    GNU mode. In C++ without it, a type in parentheses before a brace is an error, so that nothing else can be meant
-    where the compiler expects an expression.
+    An array type, as in `(T[2]){1, 2}`, is replaced by a name for it. nvcc accepts compound literals as GCC does; NVRTC
+    has no GNU mode. In standard C++, a type in parentheses before a brace is always an error, so code with another
+    meaning is not changed.
     """
 
     @staticmethod
@@ -55,7 +55,8 @@ class CompoundLiterals(Rewriter):
                         )
 
     def _types_at(self, error: RefusedCode) -> set[str]:
-        """Return the types of the compound literal at an error, or of the literals in the macro used there."""
+        """Return the type of the compound literal at an error, or the types of the literals in the macro used there, as
+        text such as "float2"."""
         place = self.token_at(error)
         if place is None:
             return set()
@@ -83,8 +84,8 @@ def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
-    """Return the index of the parenthesis before a type, from the index of the one behind it; None if no type is
-    between them."""
+    """Return the token index of the `(` of `(TYPE)`, given the index of its `)`; None if this is not a type in
+    parentheses."""
     start = closing - 1
     while start > 2 and tokens[start].text == "]" and tokens[start - 2].text == "[":
         start -= 3
@@ -97,7 +98,7 @@ def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
 
 
 def _may_be_called(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the text before the parenthesis at `index` may be a function, so that this is a call."""
+    """Return whether the `(` at `index` may open the arguments of a call, from the token before it."""
     before = tokens[index - 1] if index else None
     return before is not None and before.text != "return" and (before.kind == "word" or before.text in (")", "]", ">"))
 
@@ -111,6 +112,7 @@ def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _spelled(tokens: Iterable[Token]) -> str:
+    """Return the texts of tokens, separated by spaces."""
     return " ".join(token.text for token in tokens)
 
 
@@ -119,11 +121,11 @@ _VOLATILE = frozenset({"volatile", "__volatile", "__volatile__", "inline", "__in
 
 
 class HostAssembly(Rewriter):
-    """Rewrite assembly of the host, `asm volatile ("cpuid" : "=a"(x))`, which NVRTC reads in device functions only.
+    """Replace inline assembly in host functions, `asm volatile ("cpuid" : "=a"(x))`, by its operands: `(void)(x)`.
 
-    nvcc leaves it to GCC. Nothing of a host function is in an image, but what its operands name may instantiate
-    kernels: the operands stay, as expressions. Of a macro with assembly, the call is rewritten, and its arguments
-    stay.
+    NVRTC accepts assembly in device functions only; nvcc leaves that of host functions to GCC. No code of a host
+    function is in an image, but the operands may name templates that instantiate kernels, so they stay. A call of a
+    macro with assembly is replaced by its arguments in the same way.
     """
 
     @staticmethod
@@ -138,8 +140,8 @@ class HostAssembly(Rewriter):
                 yield error.file, [replacement]
 
     def _replacement(self, blocks: SourceBlocks, index: int) -> Replacement | None:
-        """Return the replacement for the assembly at a token, or for a macro whose body is assembly; None if there is
-        none.
+        """Return the replacement for the assembly, or for the call of a macro with assembly, at a token or at the token
+        before it; None if there is none.
 
         The compiler may report the token after `asm`.
         """
@@ -160,6 +162,7 @@ class HostAssembly(Rewriter):
         return tokens[first].start, tokens[end - 1].end, kept
 
     def _is_assembly(self, token: Token) -> bool:
+        """Return whether a token is `asm`, or a macro whose body contains `asm`."""
         if token.text in _ASM:
             return True
         bodies = (each.body for each in definitions_of(token.text, self.files)) if token.kind == "word" else ()
@@ -176,7 +179,7 @@ def _arguments(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _operands(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the tokens of each operand's expression, which is in parentheses after its constraint."""
+    """Yield the tokens of each operand's expression, which is in parentheses after its constraint: `x` of `"=a"(x)`."""
     for index in range(1, len(tokens)):
         if tokens[index].text == "(" and tokens[index - 1].kind == "text":
             yield tokens[index + 1 : balanced(tokens, index) - 1]
@@ -192,8 +195,9 @@ _BUILT_IN = re.compile(r"(?:bool|char|short|int|long|float|double|unsigned|signe
 class NarrowingArguments(Rewriter):
     """Write a narrowing conversion in braces as a cast: `k<<<{static_cast<unsigned int>(n), 1}, 32>>>`.
 
-    nvcc with GCC only warns about the arguments of a constructor that narrow. An option of NVRTC's front end does the
-    same, but then narrowing is no reason any more for a template not to be chosen, and with nvcc it is one.
+    nvcc with GCC only warns about narrowing in the arguments of a constructor. An option of NVRTC's front end would
+    make the error a warning too, but narrowing would then no longer exclude a template from overload resolution, as it
+    does with nvcc.
     """
 
     @staticmethod
@@ -212,9 +216,10 @@ class NarrowingArguments(Rewriter):
 
 
 def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple[int, int] | None:
-    """Return the byte span of the argument in braces that begins at a token; None if there is none.
+    """Return the byte offsets of the start and end of the argument in braces that begins at a token; None if no
+    argument in braces begins there.
 
-    If `of_dimensions` is set, the argument must be inside the braces of a `dim3`.
+    If `of_dimensions` is set, the braces must be those of a `dim3`.
     """
     if not index or tokens[index - 1].text not in ("{", ","):
         return None
@@ -253,14 +258,15 @@ def _ends_launch(tokens: Sequence[Token], index: int) -> bool:
 _AMBIGUOUS_POW = re.compile(r'more than one instance of overloaded function "(?:\w+::)*pow" matches the argument list')
 
 _EXPONENT = b"::cuda_wheel_detail::exponent<decltype(%s)>("
-"""Text before an exponent, for `%` with the base; the preamble declares `exponent`."""
+"""Text to put before an exponent; `%s` is the base. <math.h> declares `exponent`."""
 
 
 class Powers(Rewriter):
-    """Have `pow(x, 2)` call `pow(double, double)`, as nvcc does: NVRTC has functions for an exponent of type int.
+    """Make `pow(x, 2)` call `pow(double, double)`, as nvcc does, by a function around the exponent.
 
-    They are no templates, so that nothing is preferred to them. <math.h> makes such calls ambiguous, and declares the
-    function that then stands around the exponent: by the type of the base, it makes an int another number.
+    NVRTC has overloads of `pow` for an exponent of type int. They are not templates, so no other function is a better
+    match. The stand-in header <math.h> makes such calls ambiguous, so that the compiler reports them, and declares
+    `exponent`, which converts an int to a type that depends on the type of the base.
     """
 
     @staticmethod
@@ -294,7 +300,7 @@ class Powers(Rewriter):
 
 
 def _call(tokens: Sequence[Token], index: int) -> list[Replacement] | None:
-    """Return the replacements around the exponent of the `pow` call at a token; None if there is no such call."""
+    """Return the replacements around the exponent of the call of `pow` at a token; None if no such call is there."""
     if index + 1 >= len(tokens) or tokens[index].text != "pow" or tokens[index + 1].text != "(":
         return None
     end = balanced(tokens, index + 1) - 1
@@ -306,14 +312,15 @@ def _call(tokens: Sequence[Token], index: int) -> list[Replacement] | None:
 
 
 _DEFINITION = re.compile(r"([A-Za-z_]\w*)\s+#\s*pragma\s+(.+)", re.DOTALL)
-"""Matches the macro's name and its `#pragma` after `#define`. In a macro with parameters, "#" would make a string."""
+"""Matches the text after `#define`: a macro's name and `#pragma ...`. Macros with parameters do not match, because "#"
+would make a string in them."""
 
 
 class PragmaMacros(Rewriter):
-    """Rewrite macros that stand for a pragma, `#define UNROLL #pragma unroll`, with the operator `_Pragma`.
+    """Rewrite macros that expand to a pragma, `#define UNROLL #pragma unroll`, with the operator `_Pragma`.
 
-    nvcc preprocesses a text before it compiles it, and then finds a pragma in the middle of a line. NVRTC does both at
-    once.
+    nvcc compiles the preprocessed text, and accepts a pragma in the middle of a line there. NVRTC preprocesses and
+    compiles in one step, and refuses it.
     """
 
     @staticmethod
@@ -332,7 +339,8 @@ class PragmaMacros(Rewriter):
 
 _CAST = b"(::cuda_wheel_detail::void_pointer)"
 _VARIABLE_CAST = b"(::cuda_wheel_detail::void_variable)"
-"""Casts to put before a pointer and before a variable that the operator changes; the preamble declares them."""
+"""Casts to put before a `void*` operand of `+` or `-`, and before a variable that `+=` or `-=` changes. The preamble
+declares their types."""
 
 _IN_MACRO = (b"::cuda_wheel_detail::bytes(", b")")
 """Text before and after an operand in a macro; the preamble declares `bytes`."""
@@ -343,11 +351,11 @@ _ASSIGNMENT = re.compile(rb"[\w.>\[\]-]*?\s*[+-]=")
 
 
 class VoidPointers(Rewriter):
-    """Rewrite arithmetic on `void*`, `p + 4`, as that on `char*`: with GCC and nvcc, `void` has the size 1.
+    """Rewrite arithmetic on `void*`, `p + 4`, as arithmetic on `char*`: with GCC and nvcc, `void` has the size 1.
 
-    A cast before the pointer takes nothing but a `void*`. The result is a `char*`, which converts to `void*`; where it
-    cannot stand for one, the compiler's own error stays. The compiler does not point into a macro: all its operands
-    that may be such a pointer go through a function that changes nothing but a `void*`.
+    The cast put before the pointer accepts only a `void*`. The result is a `char*`, which converts to `void*`; where it
+    does not, the compiler reports an error. The compiler does not report the place inside a macro, so all operands
+    in the macro that may be pointers are passed to a function that returns anything but a `void*` unchanged.
     """
 
     @staticmethod
@@ -383,7 +391,8 @@ class VoidPointers(Rewriter):
 
 
 def _pointer_operands(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the byte span of each name or parenthesised expression before `+`, `-`, `+=` or `-=`."""
+    """Yield the byte offsets of the start and end of each name or parenthesised expression before `+`, `-`, `+=` or
+    `-=`."""
     for index in range(1, len(tokens)):
         before = tokens[index - 1]
         if tokens[index].text not in ("+", "-") or (tokens[index].start == before.end and before.text in ("+", "-")):

@@ -82,21 +82,22 @@ NOT_NVRTC_OPTIONS = (
     f"--include-path={STAND_INS[0]}/cuda_wheel_detail/not_nvrtc",
     "--define-macro=CUDA_WHEEL_NOT_NVRTC",
 )
-"""NVRTC options, before all others, that hide NVRTC's macro from the project's headers, as nvcc does. Headers that test
-for it may leave out their host code; CUTLASS's do. The folder contains the toolkit's and CCCL's headers that need the
-macro."""
+"""NVRTC options, to be put before all others, with which the project's headers do not see the macro `__CUDACC_RTC__`,
+as with nvcc. Headers that test for it may leave out their host code; CUTLASS's do. The folder contains versions of the
+toolkit's and CCCL's headers that need the macro."""
 
 FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
 """NVRTC options that stop a compilation at the first error. Otherwise, the front end instantiates all templates after
 an error: 25 s for files with large kernels whose first error is found in 2 s."""
 
 USED_PARTS_OPTION = "--define-macro=CUDA_WHEEL_USED_PARTS"
-"""NVRTC option that marks a request without the parts that `used_parts` found to be unused."""
+"""NVRTC option that marks a compilation without those declarations of stand-in headers that the source does not use, as
+found by `used_parts`."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
-"""Macro that enables the functions of c10::complex; an error names it where it is not defined. The functions need
-Thrust's headers, which take longer to compile than many kernels, so only sources that call them include these
-headers."""
+"""Macro with which the stand-in headers define the functions of c10::complex; without it, an error about a call names
+the macro. The functions need Thrust's headers, which take longer to compile than many kernels, so the macro is defined
+only for sources that call them."""
 
 _HOST_CODE = re.compile(
     rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|\bpow\s*\(|"
@@ -116,7 +117,7 @@ def is_about_host_code(message: str) -> bool:
 def looks_like_host_code(text: bytes) -> bool:
     """Return whether a text probably contains host code, so that compiling it without the preamble is not worth trying.
 
-    Only time depends on this: a text that does not compile without the preamble is compiled with it. But for `pow`,
-    which means something else without it; see `rewriting.powers`.
+    A text that does not compile without the preamble is compiled with it, so this saves time and decides nothing else;
+    except for `pow`, which has another meaning without the preamble: see `rewriting.expressions.Powers`.
     """
     return _HOST_CODE.search(text) is not None

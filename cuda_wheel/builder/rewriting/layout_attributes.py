@@ -1,9 +1,9 @@
 """Find attributes that change the layout of a type with GCC, and that NVRTC ignores.
 
-These are those behind the closing bracket of a class or an enumeration, as in
+These are attributes after the closing brace of a class or an enumeration, as in
 `struct A { char a; int b; } __attribute__((packed));`, and `[[gnu::packed]]`.
 
-NVRTC 12.9, 13.0 and 13.5 warn about some and say nothing about others. They are found in the preprocessed text, where
+NVRTC 12.9, 13.0 and 13.5 warn about some of them only. They are found in the preprocessed text, where
 macros are expanded; only texts that may have them are preprocessed for this.
 """
 
@@ -68,8 +68,8 @@ _BEHIND_KEYWORD = re.compile(
     rb"(?:\b(?:struct|class|union|extern\s+__shared__)|[;{]\s*__shared__)\s+"
     rb"(?:(?:__align__|__builtin_align__)\s*\(\s*(?:16|32|64|128|256|512|1024)\s*\)|__attribute__\s*\(\(\s*(?:__)?packed)"
 )
-"""Matches a layout attribute in the most frequent places where NVRTC honours it, with alignments that most types do not
-exceed."""
+"""Matches a layout attribute that NVRTC honours, in its most frequent places: `packed`, or an alignment of at least 16
+bytes, which does not lower that of most types."""
 
 _SUSPECT = re.compile(
     rb"\}(?:\s|\#[^\n]*\n)*(?:__attribute|__declspec)[^;{}]*?(?:packed|align)|\[\s*\[[^;{}]*?\bgnu\b[^;{}]*?(?:packed|align)"
@@ -78,7 +78,7 @@ _SUSPECT = re.compile(
 
 
 def _text_may_have(text: bytes) -> bool:
-    """Return whether a text may contain a layout attribute anywhere but behind `struct` or a similar keyword."""
+    """Return whether a text may contain a layout attribute that is not directly after a keyword such as `struct`."""
     if b"packed" not in text and b"align" not in text:
         return False
     if b"alignas" in text and _PACK.search(text):
@@ -88,7 +88,8 @@ def _text_may_have(text: bytes) -> bool:
 
 
 def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -> bool:
-    """Return whether one of these texts, or of the files with these absolute paths, names such an attribute."""
+    """Return whether one of `texts`, or one of the files with the absolute paths `headers`, may contain a layout
+    attribute that NVRTC ignores."""
     return any(map(_text_may_have, texts)) or any(
         _version_may_have(path, (found := os.stat(path)).st_mtime_ns, found.st_size) for path in headers
     )
@@ -96,15 +97,19 @@ def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _version_may_have(header: str, changed: int, size: int) -> bool:
+    """Return `_text_may_have` for a file. `changed` and `size` are its time of change and size, for the cache."""
     return _text_may_have(Path(header).read_bytes())
 
 
 class LayoutError(NamedTuple):
-    """A file and line, as the compiler names them, and what is wrong there."""
+    """An error about a layout attribute."""
 
     file: str
+    """Path of the file as the compiler prints it."""
     line: int
+    """1-based line."""
     reason: str
+    """What is wrong, and what to write instead."""
 
 
 _WITHIN_PACK = (
@@ -116,9 +121,10 @@ _PACK = re.compile(rb"\bpragma\s+pack\s*\(([^)\n]*)\)|_Pragma\s*\(\s*\"\s*pack\s
 
 
 class PreprocessedCode:
-    """The code of a project and of its libraries, but for the toolchain's own, in a preprocessed text."""
+    """The parts of a preprocessed text that come from the project and its libraries, and not from the toolchain."""
 
     def __init__(self, text: bytes, toolchain: tuple[str, ...]) -> None:
+        """`toolchain` are the beginnings of paths of the toolchain's headers."""
         self._text = text
         parts = segments(text)
         self._segments = [part for part in parts if not part.file.startswith((*toolchain, "__nv_"))]
@@ -132,13 +138,13 @@ class PreprocessedCode:
         self.tokens = _tokens_with(_NAMED_IN_PACK if self._packs else _NAMED, own)
 
     def place(self, offset: int) -> tuple[str, int]:
-        """Return the file, as the compiler names it, and the line of an offset."""
+        """Return the file, as the compiler prints its path, and the 1-based line of a byte offset in the text."""
         index = bisect_right(self._segments, offset, key=lambda segment: segment.start) - 1
         segment = self._segments[index]
         return segment.file, segment.line + self._text.count(b"\n", segment.start, offset)
 
     def ignored(self) -> Iterator[LayoutError]:
-        """Yield an error for each ignored attribute."""
+        """Yield an error for each layout attribute that NVRTC ignores or treats differently from GCC."""
         if self._may_be_ignored:
             yield from self._behind_brackets()
         for token in self._within_pack():
@@ -147,6 +153,7 @@ class PreprocessedCode:
             yield from self._with_gnu_names()
 
     def _behind_brackets(self) -> Iterator[LayoutError]:
+        """Yield an error for each layout attribute after the closing brace of a type."""
         tokens = self.tokens
         for keyword, _, last in type_brackets(tokens):
             words = {token.text.strip("_") for token in tokens[last + 1 : _attributes_end(tokens, last + 1)]}
@@ -163,7 +170,7 @@ class PreprocessedCode:
                     yield LayoutError(*self.place(token.start), _GNU_NAME)
 
     def _within_pack(self) -> Iterator[Token]:
-        """Yield the token of each alignment of a member in a class that `#pragma pack` packs."""
+        """Yield the `alignas` or `aligned` token of each aligned member in a class that `#pragma pack` packs."""
         for keyword, first, last in type_brackets(self.tokens) if self._packs else ():
             depth = 0
             for at, argument in self._packs:
@@ -173,9 +180,10 @@ class PreprocessedCode:
                 yield from (each for each in self.tokens[first:last] if each.text in _ALIGNMENTS)
 
     def with_alignas(self) -> tuple[bytes, set[tuple[str, int]]]:
-        """Return the text with `alignas(N)` in place of attributes that may lower an alignment, and where these are.
+        """Return the text with `alignas(N)` in place of attributes that may lower an alignment, and the (file, 1-based
+        line) of each of these attributes and of its `alignas`.
 
-        The compiler refuses `alignas` where it lowers an alignment. The text is empty if no attribute may.
+        The compiler refuses `alignas` where it lowers an alignment. The text is b"" if there is no such attribute.
         """
         edits: list[tuple[int, int, bytes]] = []
         places = set()
@@ -211,9 +219,10 @@ class PreprocessedCode:
 
 
 def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]]) -> list[Token]:
-    """Return the tokens of all files that contain a match of `named`, at their offsets in the preprocessed text.
+    """Return the tokens of all files in `own` that contain a match of `named`, with byte offsets in the preprocessed
+    text.
 
-    No other file begins or ends inside a class with such an attribute.
+    This assumes that each class with such an attribute begins and ends in one of these files.
     """
     files = {segment.file for segment, part in own if named.search(part)}
     return [
@@ -225,7 +234,8 @@ def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]])
 
 
 def _largest_alignment(text: bytes) -> int:
-    """Return an alignment in bytes that no type exceeds; 1 << 30 if the text does not tell."""
+    """Return an upper bound of the alignments of all types in a text, in bytes; 1 << 30 if an alignment is not written
+    as a number."""
     numbers = [match[1].strip() for match in _ALIGNMENT.finditer(text)]
     if not all(map(bytes.isdigit, numbers)):
         return 1 << 30
@@ -238,7 +248,8 @@ def _number(tokens: Sequence[Token]) -> int | None:
 
 
 def _single_attributes(tokens: Sequence[Token], begin: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and the end index of each `__attribute__((...))` in a sequence of them between two indices."""
+    """Yield the first token index, and the index after the last, of each `__attribute__((...))` between `begin` and
+    `stop`."""
     while begin < stop:
         after = balanced(tokens, begin + 1)
         yield begin, after
@@ -246,8 +257,11 @@ def _single_attributes(tokens: Sequence[Token], begin: int, stop: int) -> Iterat
 
 
 def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the first and the end index of each sequence of attributes on a data member of a class, and the byte offset
-    where the member begins."""
+    """Yield, for each sequence of attributes of a data member, its first token index, the index after its last, and the
+    byte offset where the member begins.
+
+    `first` and `last` are the indices of the class's braces. Members with `packed` are left out.
+    """
     index = head = first + 1
     while index < last:
         text = tokens[index].text
@@ -279,7 +293,8 @@ _NO_MEMBERS = frozenset(("typedef", "using", "friend", "static", "operator"))
 
 
 def _alignas(attribute: Sequence[Token], largest: int) -> bytes:
-    """Return `alignas(N)` for `__attribute__((aligned(N)))`; b"" if it cannot lower an alignment."""
+    """Return ` alignas(N) ` for `__attribute__((aligned(N)))`; b"" if N is at least `largest`, and so cannot lower an
+    alignment, or if the attribute has no N."""
     for index, token in enumerate(attribute):
         if token.text.strip("_") == "aligned" and attribute[index + 1].text == "(":
             inside = attribute[index + 1 : balanced(attribute, index + 1)]
@@ -290,10 +305,10 @@ def _alignas(attribute: Sequence[Token], largest: int) -> bytes:
 
 
 def type_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
-    """Yield the indices of the keyword and of both brackets of each class and enumeration that tokens define."""
+    """Yield the token indices of keyword, opening brace and closing brace of each class and enumeration definition."""
     opened: list[
         tuple[int, int | None, int]
-    ] = []  # where the declaration begins, its keyword if it is a type's, bracket
+    ] = []  # indices: where the declaration begins, its keyword if it is a type's, the open bracket
     head = 0
     for index, token in enumerate(tokens):
         text = token.text
@@ -337,7 +352,7 @@ def _type_keyword(tokens: Sequence[Token], head: int, bracket: int) -> int | Non
 
 
 def _attributes_end(tokens: Sequence[Token], index: int) -> int:
-    """Return the index after all attributes from `index` on."""
+    """Return the token index after the attributes that begin at `index`."""
     while index + 1 < len(tokens) and tokens[index].text in _ATTRIBUTES and tokens[index + 1].text == "(":
         index = balanced(tokens, index + 1)
     return index

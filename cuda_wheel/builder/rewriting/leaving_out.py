@@ -1,9 +1,9 @@
 """Leave out the bodies of host functions that do not compile, where a module asks for it.
 
-Only bodies: each declaration stays, so that every name, type and overload is what it was. In place of its body a
-function gets one that the compiler refuses in device code, however that is marked, and in `constexpr` functions. What
-the body would have instantiated is looked for in the preprocessed text (`preprocessed`): it may launch kernels that are
-no templates, and instances that the module's `instantiate` names; else it is not left out.
+Each declaration stays, so that names, types and overloads do not change. The function gets another body, which is an
+error in device code, however that is marked, and in `constexpr` functions. The preprocessed text shows what the
+original body may instantiate (`preprocessed`). A body that launches kernel templates is left out only if the module's
+`instantiate` names their instances; kernels that are not templates may be launched.
 """
 
 from __future__ import annotations
@@ -35,20 +35,21 @@ _DEVICE_CODE = "device code may call it"
 
 
 _REDECLARED = re.compile(r'function\("(?:.*::)?(\w+)[^"]*"\) redeclared with')
-"""Matches the error about a function that one of its declarations marks as device code and another does not."""
+"""Matches the error about a function with one declaration that marks it as device code and one that does not; group 1
+is the function's unqualified name."""
 
 
 class Reason(NamedTuple):
     """Why a body cannot be left out."""
 
     text: str = ""
-    """Reason in words; "" if it is obvious."""
+    """Reason in words; "" if the compiler's error says enough."""
     instance: str = ""
-    """Name expression that the module's `instantiate` would need; "" if that is not the reason."""
+    """Name expression that is missing in the module's `instantiate`, such as "scale<float>"; "" for other reasons."""
 
 
 class Refusal(Exception):
-    """A body cannot be left out."""
+    """The error that a function's body cannot be left out; its attribute `reason` says why."""
 
     def __init__(self, text: str = "", instance: str = "") -> None:
         super().__init__(text)
@@ -56,15 +57,20 @@ class Refusal(Exception):
 
 
 class _Body(NamedTuple):
+    """A function body to leave out."""
+
     file: str
+    """Project-relative path of the function's file."""
     block: CodeBlock
+    """Definition of the function."""
     error: LocatedError
+    """The compiler's error because of which the body is left out."""
     launches: tuple[str, ...] = ()
-    """C++ expressions of the kernels that it names, which stay in the function."""
+    """C++ expressions that name the kernels in the body. They stay in the function, so that these are compiled."""
 
 
 class LeftOutBodies:
-    """The bodies that are left out of a project's files."""
+    """The function bodies that are left out of a project's files."""
 
     def __init__(self, files: Mapping[str, SourceBlocks], code: ProjectCode, instantiate: Iterable[str]) -> None:
         self._files = files
@@ -73,7 +79,7 @@ class LeftOutBodies:
         self._bodies: list[_Body] = []
 
     def body_of(self, error: LocatedError) -> _Body:
-        """Return the body to leave out for an error; raises Refusal."""
+        """Return the function body to leave out because of an error; raises Refusal if no body can be."""
         if redeclared := _REDECLARED.search(error.message):
             raise Refusal(f"{redeclared[1]}: {_DEVICE_CODE}, as another declaration marks it")
         part_of = ""
@@ -93,8 +99,8 @@ class LeftOutBodies:
         raise Refusal(part_of)
 
     def _definitions_at(self, error: LocatedError) -> Iterator[tuple[str, CodeBlock | None, bool]]:
-        """Yield, for each place of an error, the file, the definition around the place, and whether the place is in its
-        body."""
+        """Yield, for each place of an error in the project's files, the file, the definition that contains the place
+        (None if there is none), and whether the place is in the definition's body."""
         for file, line, column in error.places:
             blocks = self._files.get(file)
             if blocks is not None:
@@ -114,14 +120,15 @@ class LeftOutBodies:
         return bool(error.places) and self._is_left_out(definition_at(self._files, *error.places[0]))
 
     def _is_left_out(self, block: CodeBlock | None) -> bool:
+        """Return whether a definition's body is left out."""
         return any(each.block is block for each in self._bodies)
 
     def covers(self, file: str, offset: int) -> bool:
-        """Return whether an offset in a file is inside a body that is left out."""
+        """Return whether a byte offset in a file is inside a body that is left out."""
         return any(each.file == file and each.block.body[0].start <= offset < each.block.end for each in self._bodies)
 
     def marked(self) -> dict[str, list[Replacement]]:
-        """Return the markers to insert in each file around the bodies, which stay."""
+        """Return path -> replacements that insert markers at the start and end of each body, and keep the body."""
         found: dict[str, list[Replacement]] = {}
         for number, (file, block, *_) in enumerate(self._bodies):
             opening, closing = block.body[0].end, block.body[-1].start
@@ -131,7 +138,7 @@ class LeftOutBodies:
         return found
 
     def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file."""
+        """Return path -> replacements that put `BODY` and the names of launched kernels in place of each body."""
         found: dict[str, list[Replacement]] = {}
         for file, block, _, launches in self._bodies:
             opening = block.body[0].end
@@ -142,7 +149,10 @@ class LeftOutBodies:
         return found
 
     def check(self, preprocessed: bytes) -> None:
-        """Raise Refusal if a body cannot be left out, given the preprocessed text with `marked`."""
+        """Raise Refusal if a body cannot be left out; else note which kernels each body launches.
+
+        `preprocessed` is the preprocessed source with the markers of `marked`.
+        """
         unit = TranslationUnit(preprocessed)
         for number, body in enumerate(self._bodies):
             name = body.block.name
@@ -164,7 +174,7 @@ class LeftOutBodies:
             self._bodies[number] = body._replace(launches=launches)
 
     def left_out(self) -> tuple[LeftOutCode, ...]:
-        """Return what was left out."""
+        """Return the place, the function's name and the error of each body that is left out."""
         found = []
         for file, block, error, _ in self._bodies:
             blocks = self._files[file]
@@ -174,10 +184,10 @@ class LeftOutBodies:
 
 
 def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> Iterator[str]:
-    """Yield C++ expressions of the kernels and device variables in a function that are in the image only if something
-    uses them. Raises Refusal if the function may instantiate others.
+    """Yield a C++ expression for each kernel and device variable that a function names and that is in the image only if
+    something uses it. Raises Refusal if the function may instantiate further ones.
 
-    `instances` are the name expressions of the module's `instantiate`, without scopes.
+    `instances` are the name expressions of the module's `instantiate`, without scopes: "scale<float>".
     """
     heading, body = block.tokens[: -len(block.body)], block.body[2:-2]  # without the markers
     through = ["an operator or another implicit call"] if "*" in unit.instantiating else []
@@ -221,13 +231,14 @@ def _name_end(unit: TranslationUnit, body: Sequence[Token], index: int, instance
 
 
 def _instance(expression: str) -> str:
-    """Return a name expression without its template's scope."""
+    """Return a name expression without its template's scope: "ns::scale<ns::T>" -> "scale<ns::T>"."""
     tokens = scan(expression.encode(errors="surrogateescape"))[0]
     texts = [token.text for token in tokens]
     return _spelling(tokens[max(0, texts.index("<") - 1) :] if "<" in texts else tokens[-1:])
 
 
 def _spelling(tokens: Sequence[Token]) -> str:
+    """Return the text of tokens, with single spaces and none around `<`, `>`, `::` and `,`."""
     return re.sub(r" ?(<|>|::|,) ?", r"\1", " ".join(token.text for token in tokens))
 
 
@@ -239,7 +250,10 @@ def _qualified_start(tokens: Sequence[Token], index: int) -> int:
 
 
 def _local_names(body: Sequence[Token], kernels: Sequence[range]) -> frozenset[str]:
-    """Return the words that a body may declare, without those in names of kernels or in launch configurations."""
+    """Return the words that a function's body may declare as local names, and "using" if it contains that.
+
+    `kernels` are the token indices of the kernels' names; these and launch configurations are skipped.
+    """
     covered = {index for each in kernels for index in each}
     found: set[str] = set()
     depth = 0

@@ -1,8 +1,8 @@
-"""What a function's body may instantiate, found in the text of a translation unit after its preprocessing.
+"""Find what a function's body may instantiate, in the preprocessed text of its translation unit.
 
-The preprocessor has included all headers and expanded all macros, so that each marker of device code stands there as
-`__attribute__((device))`, whoever wrote it. The text is read by its brackets and words, and more is found than the
-compiler would find: an entity may reach all that its declaration names.
+The preprocessor has included all headers and expanded all macros, so that each marker of device code is
+`__attribute__((device))` or similar. The text is read by its brackets and words, so more is found than the compiler
+instantiates: a declaration counts as using everything that it names.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ _DEVICE = frozenset({"device", "global", "constant", "managed", "shared"})
 """Arguments of `__attribute__` that mark device code and device variables."""
 
 NOT_HOST = frozenset({"template", "auto", "constexpr", "consteval", "try"})
-"""Words in a function's heading that make its body affect other code, such as a deduced return type, or that make it
-more than a plain function."""
+"""Words in a function's heading by which other code may depend on the body, for example through a deduced return type,
+or by which the function is no plain function."""
 
 _EVERYTHING = "*"
+"""Stands for the name of a declaration that can be used without its name in the text, such as an operator."""
 
 _IMPLICIT = frozenset({"begin", "end", "get", "tuple_size", "tuple_element", "await_transform"})
-"""Names that the language itself uses implicitly, without naming them in the text."""
+"""Names of functions and classes that the language uses without naming them, such as `begin` in a range-based `for`."""
 
 _KEYWORDS = (
     "__attribute__ alignas asm __asm__ decltype noexcept throw explicit requires sizeof static_assert if void bool "
@@ -64,48 +65,53 @@ _MARKER = "cuda_wheel_body_"
 
 
 def marker(kind: str, number: int) -> str:
-    """Return the identifier that is put at the "begin" or "end" of the body of this number."""
+    """Return the identifier that marks the start (`kind` is "begin") or the end ("end") of the body `number`."""
     return f"{_MARKER}{number}_{kind}"
 
 
 @dataclass(frozen=True, eq=False)
 class _ScopeDeclaration:
-    """A declaration at namespace scope; a class is one, with all its members."""
+    """A declaration at namespace scope; a class with all its members is one declaration."""
 
     block: CodeBlock
+    """Tokens of the declaration."""
     is_own: bool
     """Whether the declaration is in a file of the project."""
 
     @cached_property
     def attributes(self) -> frozenset[str]:
+        """Arguments of `__attribute__` in the declaration, such as "device"."""
         return _attributes(self.block.tokens)
 
     @cached_property
     def is_instantiated(self) -> bool:
-        """Whether it is compiled only where something uses it, so that a use may decide which kernels there are.
+        """Whether the declaration contains `template` or `inline`, so that it is compiled only if something uses it.
 
-        All other functions are compiled whether they are used or not.
+        Then a use may decide which kernels there are. Other functions are always compiled.
         """
         return not {"template", "inline"}.isdisjoint(self.words)
 
     @cached_property
     def words(self) -> frozenset[str]:
+        """Identifiers and keywords of the whole declaration, its body included."""
         return words(self.block.tokens)
 
     @property
     def is_class(self) -> bool:
+        """Whether the declaration declares a class, and is not a function."""
         return bool(self.block.words & {"class", "struct", "union"}) and not self.block.body
 
     @property
     def is_device_code(self) -> bool:
-        """Whether it is a kernel, or a device variable of the project's, that only a use brings into the image."""
+        """Whether this is a kernel, or a device variable of the project, that is in the image only if something uses
+        it."""
         if not self.is_instantiated or self.attributes.isdisjoint(_DEVICE):
             return False
         return "global" in self.attributes or (self.is_own and not self.is_class and not self.block.is_function)
 
     @property
     def reachable(self) -> Sequence[Token]:
-        """The tokens of all that a use of it may instantiate."""
+        """Tokens that name all that a use of the declaration may instantiate: without the body of a plain function."""
         heading = self.block.tokens[: len(self.block.tokens) - len(self.block.body)]
         if self.block.body and not {"template", "auto"} & words(heading):
             return heading  # the body of a function that is no template is compiled anyway
@@ -113,20 +119,24 @@ class _ScopeDeclaration:
 
     @cached_property
     def is_fixed(self) -> bool:
-        """Whether it is a template whose first use decides what an instance is."""
+        """Whether this is a template whose instances are complete at their first use: a class, a variable, or a
+        function that is `constexpr` or has a deduced type.
+
+        What is declared later does not change such an instance.
+        """
         return "template" in self.words and (
             not self.block.is_function or not {"constexpr", "consteval", "auto"}.isdisjoint(self.words)
         )
 
     @cached_property
     def calls(self) -> frozenset[str]:
-        """The names of unqualified calls in it."""
+        """Names in unqualified calls in the declaration: "f" for `f(x)`, but not for `ns::f(x)`."""
         tokens = self.block.tokens
         return frozenset(tokens[index].text for index, is_call in _mentions(tokens) if is_call)
 
     @cached_property
     def friends(self) -> frozenset[str]:
-        """The names of functions that an instance declares as friends."""
+        """Names of the functions that instances of this template declare as friends."""
         if not {"template", "friend"} <= self.words:
             return frozenset()
         tokens = self.block.tokens
@@ -139,12 +149,12 @@ class _ScopeDeclaration:
 
     @property
     def is_forward(self) -> bool:
-        """Whether it may declare what another declaration defines."""
+        """Whether the declaration contains no brace, so that another declaration may define the same entity."""
         return not self.block.body and all(token.text != "{" for token in self.block.tokens)
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All names that it may declare; "*" if it may be used without a name."""
+        """All names that this may declare; "*" is among them if it may be used without a name, such as an operator."""
         return frozenset(self._names())
 
     def _names(self) -> Iterator[str]:
@@ -186,6 +196,7 @@ class Segment(NamedTuple):
     start: int
     """Byte offset of the start in the preprocessed text."""
     end: int
+    """Byte offset of the end in the preprocessed text."""
     file: str
     """Path as the compiler prints it: relative for files of the project."""
     line: int
@@ -196,7 +207,7 @@ _LINE = re.compile(rb'^#line (\d{1,9}) "((?:[^"\\\n]|\\.)*)"\n', re.MULTILINE)
 
 
 def segments(text: bytes) -> list[Segment]:
-    """Return the parts of a preprocessed text, in order."""
+    """Return the parts of a preprocessed text, in order; each begins after a line `#line NUMBER "FILE"`."""
     marks = list(_LINE.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     files = [os.fsdecode(mark[2]).replace("\\\\", "\\") for mark in marks]
@@ -204,7 +215,7 @@ def segments(text: bytes) -> list[Segment]:
 
 
 def _with_places(blocks: Iterable[CodeBlock], text: bytes) -> Iterator[_ScopeDeclaration]:
-    """Yield the definitions of a text as declarations that say whether they are in a file of the project."""
+    """Yield a declaration for each definition in a preprocessed text; the text's `#line`s decide its `is_own`."""
     parts = segments(text)
     starts = [part.start for part in parts]
     for block in blocks:
@@ -226,13 +237,16 @@ class TranslationUnit:
         self.variables: set[str] = set()
         """Names in `kernels` that are device variables."""
         self._uses: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
-        """Name -> declarations whose use may use the name, each with whether that may be an unqualified call."""
+        """Name -> list of (declaration that names it, whether this may be an unqualified call)."""
         self._first: dict[str, int] = {}
         """Word -> byte offset of the first declaration that contains it."""
         self._first_known: dict[str, int] = {}
-        """Name -> byte offset of its first declaration that another may define, specialise, or define a member of."""
+        """Name -> byte offset of its first declaration that is not a function with a body.
+
+        Another declaration of the name may define the same entity, specialise it, or define a member of it.
+        """
         self._calls_of_fixed: Counter[str] = Counter()
-        """Name -> number of templates that call it unqualified and whose meaning is fixed by their first use."""
+        """Name -> number of templates with `is_fixed` that call the name without a qualifier."""
         for each in self._declarations:
             for index, is_call in _mentions(each.reachable):
                 self._uses.setdefault(each.reachable[index].text, []).append((each, is_call))
@@ -246,9 +260,9 @@ class TranslationUnit:
                 self.variables |= set() if "global" in each.attributes else {name}
 
     def body(self, number: int) -> CodeBlock | None:
-        """Return the function whose body begins and ends with the markers of this number, at namespace scope.
+        """Return the function at namespace scope whose body begins and ends with the markers of body `number`.
 
-        None if there is none, or if a marker is elsewhere too, such as in what a macro repeats.
+        None if there is none, or if a marker occurs twice, for example because a macro repeats its argument.
         """
         ends = [marker("begin", number), marker("end", number)]
         if any(self._markers[each] != 1 for each in ends):
@@ -258,20 +272,21 @@ class TranslationUnit:
 
     @cached_property
     def instantiating(self) -> dict[str, int]:
-        """The names by whose use a kernel or a device variable may be instantiated, those of `kernels` among them, and
-        the offset of the first declaration of each."""
+        """Name -> byte offset of its first declaration, for each name whose use may instantiate a kernel or a device
+        variable; those in `kernels` are among them."""
         return self._names_that_reach([each for each in self._declarations if each.is_device_code])
 
     def instantiating_names(self, tokens: Sequence[Token]) -> Iterator[int]:
-        """Yield the index of each name in tokens by whose use a kernel or a device variable may be instantiated."""
+        """Yield the index of each token that is a name in `instantiating`, declared before the token or called."""
         return self._uses_of(self.instantiating, tokens)
 
     def later_meaning(self, block: CodeBlock) -> str | None:
-        """Return a name that is declared after a function, and on which a template depends that the function may use
-        first; None if there is none.
+        """Return a name because of which the body of the function `block` must stay; None if there is none.
 
-        A class template is instantiated where it is used first, once: whether a class is complete there and which
-        functions are declared there may decide what device code gets later.
+        A class template is instantiated once, at its first use, and an instance may depend on which functions are
+        declared and which classes are complete there. If the function is the first to use a template that depends on a
+        name with a later declaration, then without the body, the first use is a later one, and device code may get
+        another instance. The result is such a name.
         """
         later = [each for each in self._declarations if each.block.start > block.start]
         classes = self._named_before(block, (each for each in later if each.is_class and not each.is_forward))
@@ -288,8 +303,11 @@ class TranslationUnit:
     def _dependent(
         self, block: CodeBlock, classes: Set[str], functions: Set[str]
     ) -> dict[str, list[_ScopeDeclaration]]:
-        """Return name -> the declarations before a block whose meaning depends on whether the name is declared, or
-        complete, at their first use. The names are those of later classes, functions and friends."""
+        """Return name -> declarations before `block` whose instances may differ if the name is declared or completed
+        before their first use.
+
+        `classes` and `functions` are names that are declared or completed after `block`. Names of friends count too.
+        """
         found: dict[str, list[_ScopeDeclaration]] = {}
         for each in self._declarations:
             if each.block.start < block.start:
@@ -301,19 +319,19 @@ class TranslationUnit:
         return found
 
     def _may_use(self, block: CodeBlock, declarations: Sequence[_ScopeDeclaration]) -> bool:
-        """Return whether a function may instantiate one of these declarations through what is declared before the
-        function."""
+        """Return whether the function `block` may instantiate one of `declarations`, itself or through declarations
+        before the function."""
         names = self._names_that_reach(declarations, block.start)
         return _EVERYTHING in names or any(True for _ in self._uses_of(names, block.tokens))
 
     def _named_before(self, block: CodeBlock, declarations: Iterable[_ScopeDeclaration]) -> frozenset[str]:
-        """Return the names of these declarations that also occur in the text before a block."""
+        """Return those names of `declarations` that also occur in the text before `block`."""
         names = (name for each in declarations for name in each.names)
         return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
 
     def _names_that_reach(self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize) -> dict[str, int]:
-        """Return name -> byte offset of its first declaration, for the names whose use may instantiate one of these
-        declarations and that are declared before `end`."""
+        """Return name -> byte offset of its first declaration, for each name whose use may instantiate one of
+        `declarations`, itself or through other declarations that begin before the byte offset `end`."""
         found: dict[str, int] = {}
         waiting = list(declarations)
         while waiting:
@@ -331,18 +349,17 @@ class TranslationUnit:
         return found
 
     def _uses_of(self, names: Mapping[str, int], tokens: Sequence[Token]) -> Iterator[int]:
-        """Yield the index of each token that may mean a name; `names` maps each name to the byte offset of its
-        declaration."""
+        """Yield the index of each token that may refer to one of `names` (name -> byte offset of its declaration)."""
         for index, is_call in _mentions(tokens):
             declared = names.get(tokens[index].text)
             if declared is not None and self._may_mean(tokens[index].text, declared, tokens[index].start, is_call):
                 yield index
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
-        """Return whether a use of a name at byte offset `used` may mean its declaration at byte offset `declared`.
+        """Return whether a use of a name at byte offset `used` may refer to its declaration at offset `declared`.
 
-        A later declaration is found only through the arguments of an unqualified call in a template, and a kernel is
-        not called.
+        C++ finds a later declaration only for an unqualified call in a template, by the types of the arguments. Kernels
+        are not called.
         """
         return used > declared or (is_call and name not in self.kernels)
 
@@ -373,7 +390,7 @@ def _mentions(tokens: Sequence[Token]) -> Iterator[tuple[int, bool]]:
 
 
 def marks_device_code(tokens: Sequence[Token]) -> bool:
-    """Return whether a marker of device code is among tokens."""
+    """Return whether tokens of preprocessed text contain a marker of device code, such as `__attribute__((device))`."""
     return not _attributes(tokens).isdisjoint(_DEVICE)
 
 
@@ -399,8 +416,11 @@ def _qualifier(tokens: Sequence[Token], index: int) -> str:
 
 
 def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
-    """Yield the names that a token outside brackets declares, given the text after it: its own name, and the class of a
-    member that is defined outside its class."""
+    """Yield the names that the token at `index` declares, given the text of the token after it: its own text ("*" for
+    names that the language uses implicitly), then the class or namespace before `::`, or else its own text again.
+
+    Yield nothing if the token declares no name.
+    """
     kind, text, _ = tokens[index]
     if kind == "word" and text not in _NO_NAMES and (after in _AFTER_NAMES or _is_specialised(tokens, index + 1)):
         yield _EVERYTHING if text in _IMPLICIT else text

@@ -45,9 +45,9 @@ _INCLUDE = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')
 
 
 def included_name(directive: Directive) -> tuple[str, bool] | None:
-    """Return the name of the header that a directive includes, and whether the name is quoted.
+    """Return the name of the header that a directive includes, and whether the name is in quotes.
 
-    None if it includes none, or one that a macro names.
+    None if the directive is not an `#include`, or if a macro gives the name.
     """
     match = _INCLUDE.match(directive.rest) if directive.word == "include" else None
     return None if match is None else (match[1] or match[2], match[1] is not None)
@@ -84,12 +84,14 @@ def changed_files(
 
 
 def _header(directive: Directive, name: str, find: Callable[[str, bool, str], str | None]) -> str | None:
+    """Return the project-relative path of the header that a directive in the file `name` includes; None if it includes
+    no file of the project."""
     asked = included_name(directive)
     return None if asked is None else find(*asked, name)
 
 
 def _replaced(content: bytes, edits: Sequence[Replacement]) -> bytes:
-    """Return the text with spans replaced. A span with an empty replacement becomes blank; line breaks stay."""
+    """Return the text after replacements. Text with an empty replacement becomes spaces; line breaks stay."""
     pieces: list[bytes] = []
     position = 0
     for start, end, new in sorted(edits):
@@ -116,7 +118,7 @@ _NAMED_ELSEWHERE = (
     "to",
     "where",
 )
-"""Operators that have declarations of their own and so are not in the lists of names."""
+"""PyTorch operators that the stand-in header declares one by one, so that its lists of names do not contain them."""
 
 
 _LISTED = re.compile(rb"\bX\((\w+)\)")
@@ -129,24 +131,26 @@ def _lists() -> bytes:
 
 @cache
 def operator_headers() -> dict[str, bytes]:
-    """Return the text of each operator's header, by the name that `#include` names."""
+    """Return name in `#include` -> text of the header, for each PyTorch operator; a name is "ATen/ops/zeros.h"."""
     names = {match.decode().removesuffix("_") for match in _LISTED.findall(_lists())}
     return {f"ATen/ops/{name}.h": b"#include <ATen/Functions.h>\n" for name in names.union(_NAMED_ELSEWHERE)}
 
 
 def operator_names_header(names: Set[bytes]) -> dict[str, bytes]:
-    """Return the header that lists PyTorch's operators, with only those that have one of these names."""
+    """Return {path: text} of the header that lists PyTorch's operators, with only the operators in `names`."""
     return {_HEADER: _LISTED.sub(lambda each: each[0] if names & {each[1], each[1] + b"_out"} else b"", _lists())}
 
 
 class LocatedError(NamedTuple):
-    """An error of the compiler. `places` are the project's files and lines with columns where it is, the innermost
-    first: for an error in a library's template, where the project uses that."""
+    """An error of the compiler, and its places in the source and the headers."""
 
     places: tuple[tuple[str, int, int | None], ...]
+    """(file, 1-based line, 1-based column or None) of each place, the innermost first. For an error in a template of a
+    library, these are the places in the project that instantiate the template. Empty if the compiler names no place."""
     message: str
+    """Text of the error, without its place."""
     key: tuple[object, ...] = ()
-    """Key that is equal for the same error in different results."""
+    """Equal for the same error in the results of different compilations."""
 
     @property
     def is_missing_header(self) -> bool:
@@ -155,10 +159,12 @@ class LocatedError(NamedTuple):
 
 
 class RefusedCode(NamedTuple):
-    """An error, at a place in one of the project's files."""
+    """An error of the compiler at one place in the project's files."""
 
     file: str
+    """Path of the file: project-relative, or absolute for a library's header."""
     line: int
+    """1-based line."""
     column: int | None
     """1-based column in characters; None if unknown."""
     message: str
@@ -170,28 +176,31 @@ class Project(NamedTuple):
     """How to read a job's files. Paths are project-relative; those of libraries outside the project are absolute."""
 
     source: str
+    """Path of the job's source."""
     text: bytes
+    """Content of the job's source."""
     read: Callable[[str], bytes]
     """Function of a path that returns the content of a file of the project."""
     find: Callable[[str, bool, str], str | None]
-    """Function of a header name, whether it is quoted, and the including file, that returns the header's path; None if
-    it is not the project's own."""
+    """Function of (header's name, whether it is in quotes, including file) that returns the header's path; None if the
+    header is neither the project's nor that of a library in `with_library`."""
     is_own: Callable[[str], bool]
-    """Function of a path that returns whether the file is the project's own, and not that of a library in its
+    """Function of a path that returns whether the file is the project's own, and not that of a library in the project's
     folder."""
     with_library: Callable[[str], Project | None]
     """Function of a path that returns this project extended by the headers of the library that contains the path. None
     if they are in it already, if no library contains the path, or if that library's headers are not rewritten."""
     instantiate: tuple[str, ...]
+    """Name expressions of the module's `instantiate`."""
 
     def content(self, file: str) -> bytes:
-        """Return the content of a file, which may be the source."""
+        """Return the content of the source or of another file of the project, by its path."""
         return self.text if file == self.source else self.read(file)
 
 
 def project_files(project: Project) -> dict[str, SourceBlocks]:
-    """Return the source and the headers that it includes, directly or not, by path: the project's, and those of its
-    libraries that count as the project's."""
+    """Return path -> text of the source and of all headers that it includes, directly or not, and that `project.find`
+    finds: the project's, and those of the libraries by which the project was extended."""
     files: dict[str, SourceBlocks] = {}
     waiting = [project.source]
     while waiting:
@@ -207,7 +216,7 @@ def project_files(project: Project) -> dict[str, SourceBlocks]:
 
 
 def definition_at(files: Mapping[str, SourceBlocks], file: str, line: int, column: int | None) -> CodeBlock | None:
-    """Return the definition around a place; None if there is none, or if the file is not among these."""
+    """Return the definition that contains a place; None if there is none, or if the file is not in `files`."""
     blocks = files.get(file)
     return None if blocks is None else blocks.definition_at(blocks.offset(line, column))
 
@@ -222,8 +231,8 @@ save."""
 def project_texts(
     text: bytes, source: str, root: str, folders: Sequence[str], limit: int = _LIMIT
 ) -> list[bytes] | None:
-    """Return a source's text and those of its headers, directly or not; None if they have more than `limit` bytes or
-    cannot be told.
+    """Return the text of a source, and the texts of the headers that it includes, directly or not; None if they have
+    more than `limit` bytes, or if a macro gives the name of a header.
 
     `folders` are the include folders in search order; relative ones start from `root`. Every file of a name in any of
     the folders counts, also those that the compiler skips or finds elsewhere first; but not one that has a stand-in,
@@ -234,7 +243,7 @@ def project_texts(
 
 
 def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[str]) -> list[bytes]:
-    """Return the texts of `project_texts`, or some of them if they are too long or cannot be told."""
+    """Return the texts of `project_texts`; only some of them if they are too long or a macro gives a header's name."""
     return _read(text, source, root, folders, _LIMIT)[0]
 
 
@@ -266,6 +275,7 @@ def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: in
 
 @lru_cache(maxsize=4096)
 def _has_stand_in(header: str) -> bool:
+    """Return whether this package has a header of this name, such as "cuda_fp16.h" or "ATen/ops/zeros.h"."""
     return header in operator_headers() or any(os.path.isfile(os.path.join(folder, header)) for folder in STAND_INS)
 
 

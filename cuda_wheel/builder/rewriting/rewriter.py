@@ -1,4 +1,4 @@
-"""What all ways of rewriting have in common."""
+"""The base class of all rewriters, and the functions that they share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FileEdit = tuple[str, Sequence[Replacement]]
 
 
 class Rewriter(ABC):
-    """One way of rewriting what the compiler refuses in a project's files."""
+    """Replaces one kind of code that NVRTC refuses and nvcc accepts, in a project's files."""
 
     def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
         self.files = files
@@ -29,14 +29,17 @@ class Rewriter(ABC):
     @staticmethod
     @abstractmethod
     def is_about(message: str) -> bool:
-        """Return whether an error may be about what is rewritten in this way."""
+        """Return whether an error message may be about code that this rewriter replaces."""
 
     @abstractmethod
     def edits(self, errors: Sequence[RefusedCode]) -> Iterable[FileEdit]:
-        """Yield what to replace for errors that `is_about` accepts; each is in `found` before the next is asked for."""
+        """Yield the replacements for errors whose messages `is_about` accepts.
+
+        `rewrite` adds each to `found` before it takes the next one.
+        """
 
     def rewrite(self, errors: Iterable[RefusedCode]) -> bool:
-        """Rewrite what errors are about; return False if nothing is new."""
+        """Add the replacements for errors to `found`; return False if there is no new one."""
         own = [error for error in errors if self.is_about(error.message)]
         known = len(self.found)
         for file, replacements in self.edits(own) if own else ():
@@ -44,14 +47,15 @@ class Rewriter(ABC):
         return len(self.found) > known
 
     def replacements(self) -> dict[str, list[Replacement]]:
-        """Return what to replace in each file."""
+        """Return path -> all replacements found so far."""
         by_file: dict[str, list[Replacement]] = {}
         for (file, _), replacements in self.found.items():
             by_file.setdefault(file, []).extend(replacements)
         return by_file
 
     def token_at(self, error: RefusedCode) -> tuple[SourceBlocks, int] | None:
-        """Return the file of an error and the index of the token that it points to; None if it points to none."""
+        """Return the file that an error is in, and the index of the token at the error; None if the column is unknown,
+        or if no token is there."""
         blocks = self.files.get(error.file)
         if blocks is None or error.column is None:
             return None
@@ -60,7 +64,7 @@ class Rewriter(ABC):
 
 
 def around(start: int, end: int, before: bytes, after: bytes = b")") -> list[Replacement]:
-    """Return the replacements that write a text before and one after a span."""
+    """Return the replacements that insert `before` and `after` around the text between two byte offsets."""
     return [(start, start, before), (end, end, after)]
 
 
@@ -69,11 +73,13 @@ class MacroDefinition(NamedTuple):
 
     file: str
     body: Sequence[Token]
+    """Tokens of the replacement text."""
     has_parameters: bool
+    """Whether the macro is function-like: `#define NAME(...)`."""
 
 
 def macro_tokens(blocks: SourceBlocks, directive: Directive) -> Sequence[Token]:
-    """Return the tokens of `define NAME ...`; none of another directive."""
+    """Return the tokens of a `#define`, beginning with `define` and the macro's name; none for another directive."""
     if directive.word != "define":
         return ()
     text = blocks.content[directive.start : directive.end].replace(b"#", b" ", 1)
@@ -81,7 +87,7 @@ def macro_tokens(blocks: SourceBlocks, directive: Directive) -> Sequence[Token]:
 
 
 def definitions_of(name: str, files: Mapping[str, SourceBlocks]) -> Iterator[MacroDefinition]:
-    """Yield the definitions of a macro in a project's files."""
+    """Yield all definitions of the macro `name` in a project's files."""
     for file, blocks in files.items():
         for directive in blocks.directives:
             if not directive.rest.startswith(name):

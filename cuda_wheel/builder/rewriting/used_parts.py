@@ -1,4 +1,4 @@
-"""Which parts of the preamble and of PyTorch's stand-ins a source can name, so that NVRTC reads no others.
+"""Find which parts of the preamble and of PyTorch's stand-in headers a source may use, so that NVRTC reads no others.
 
 NVRTC reads what a source includes once for each target. All that nvcc and PyTorch's headers declare takes longer than
 many kernels; a source names little of it. A part is read if one of its names occurs in the source's text, in the
@@ -65,9 +65,10 @@ _STRING_OR_COMMENT = re.compile(
 
 
 class Names(NamedTuple):
-    """The names that texts contain."""
+    """The identifiers that texts contain."""
 
     all: frozenset[bytes]
+    """All identifiers and keywords."""
     in_std: frozenset[bytes]
     """Names that may be in namespace std."""
     calls: frozenset[bytes]
@@ -75,7 +76,7 @@ class Names(NamedTuple):
 
 
 def names_in(texts: Iterable[bytes]) -> Names | None:
-    """Return the names in texts but for their comments; None if macros paste other names together."""
+    """Return the names in texts, those in comments excluded; None if macros form further names by `##`."""
     code = [_without_comments(text) for text in texts]
     if any(map(_PASTED.search, code)):
         return None
@@ -92,7 +93,10 @@ def _without_comments(text: bytes) -> bytes:
 
 
 def part_macros(names: Names, is_relocatable: bool) -> list[str]:
-    """Return the macros that leave out the parts of which there is no name."""
+    """Return the macros that leave out each part of the preamble that declares none of the names.
+
+    The CUDA runtime API is never left out of relocatable code. A macro is "CUDA_WHEEL_WITHOUT_MATH", for example.
+    """
     every, in_std = b"\n".join(names.all), b"\n".join(names.in_std)
     used = {part for part, pattern in _NAMED.items() if pattern.search(in_std if part in _IN_STD else every)}
     if _REAL.search(in_std):
@@ -103,5 +107,5 @@ def part_macros(names: Names, is_relocatable: bool) -> list[str]:
 
 
 def used_headers(names: Names) -> dict[str, bytes]:
-    """Return the headers in memory that a compilation may read: for files with PyTorch."""
+    """Return path -> text of the generated headers of PyTorch's operators; empty if the names are none of PyTorch's."""
     return {**operator_headers(), **operator_names_header(names.all)} if names.all & _PYTORCH_NAMES else {}

@@ -54,6 +54,7 @@ __all__ = [
 
 
 Definitions = Mapping[str, Iterable[Definition]]
+"""Name of a macro -> its definitions, of which any may hold."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*|[^A-Za-z_]+")
 
@@ -67,7 +68,10 @@ _MAX_SPELLING = 4096
 
 
 def definitions_in(scans: Iterable[IncludeScan], options: Iterable[str]) -> dict[str, set[Definition]]:
-    """Return the macros that texts and options define, by name. An option is "NAME", "NAME=BODY" or "NAME(X)=BODY"."""
+    """Return name -> definitions of the macros that texts and options define.
+
+    An option is "NAME", "NAME=BODY" or "NAME(X)=BODY".
+    """
     definitions: dict[str, set[Definition]] = {}
     for option in options:
         head, equals, body = option.partition("=")
@@ -81,7 +85,8 @@ def definitions_in(scans: Iterable[IncludeScan], options: Iterable[str]) -> dict
 
 
 def named_headers(spelling: str, definitions: Definitions) -> set[tuple[str, bool]] | None:
-    """Return the header names that a spelling may expand to, and whether each is quoted; None if that is unknown."""
+    """Return the headers that the text after `#include` may expand to, as (name, whether it is in quotes); None if
+    they are unknown."""
     names = set()
     try:
         texts = _Expansion(definitions).expand(spelling) if len(spelling) <= _MAX_SPELLING else set()
@@ -97,7 +102,8 @@ def named_headers(spelling: str, definitions: Definitions) -> set[tuple[str, boo
 
 
 def tested_headers(condition: str, definitions: Definitions) -> set[tuple[str, bool]] | None:
-    """Return the headers that a condition may test for, as `named_headers` does; None if they are unknown."""
+    """Return the headers that the condition of an `#if` may test for with `__has_include`, as (name, whether it is in
+    quotes); None if they are unknown."""
     names = set()
     try:
         texts = _Expansion(definitions).expand(condition) if len(condition) <= _MAX_SPELLING else None
@@ -114,13 +120,18 @@ def tested_headers(condition: str, definitions: Definitions) -> set[tuple[str, b
 
 
 class _Expansion:
-    """The expansions of one text. Its methods raise LookupError if they are too many or a call does not fit."""
+    """The expansion of the macros in one text, by each definition of each macro.
+
+    The methods raise LookupError if the expansions are too long, or if a call has another number of arguments than the
+    macro.
+    """
 
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions
         self._work = 0
 
     def _count_work(self, characters: int) -> None:
+        """Raise LookupError if more than `_MAX_WORK` characters would be written in all."""
         self._work += characters
         if self._work > _MAX_WORK:
             raise LookupError
@@ -145,7 +156,8 @@ class _Expansion:
         return results
 
     def _call(self, name: str, text: str, position: int, active: frozenset[str]) -> tuple[set[str], int]:
-        """Return the possible expansions of the macro whose name ends at `position`, and the end of its arguments."""
+        """Return the possible expansions of the macro whose name ends at `position`, and the position after its
+        arguments."""
         arguments, end = _arguments(text, position)
         written = text[position:end]
         alternatives = {name}
@@ -176,8 +188,8 @@ class _Expansion:
 
 
 def _arguments(text: str, position: int) -> tuple[list[str], int]:
-    """Return the arguments in the parentheses at a position in a text, and the end of the parentheses; `position` if
-    there are none."""
+    """Return the arguments in parentheses at a position in a text, and the position after the closing parenthesis; no
+    arguments and `position` if no parentheses are there."""
     opening = re.compile(r"\s*\(").match(text, position)
     if opening is None:
         return [], position
@@ -226,15 +238,17 @@ class IncludedFile(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """The headers that a source may include, by path."""
+    """The headers that a source may include."""
 
     headers: list[IncludedFile]
+    """Headers that the source includes, directly or not, sorted by path."""
     certain: bool
-    """Whether the list is complete, because every name that macros give is known."""
+    """Whether the list is complete. It may not be if a macro gives a header's name and its expansion is unknown."""
 
 
 def search_folders(root: str, source: str, folders: Iterable[str]) -> list[str]:
-    """Return the absolute folders that a project-relative source's includes are searched in, its own first."""
+    """Return the absolute folders in which the includes of a source are searched: the source's own folder, then
+    `folders`. The source and relative folders are relative to `root`."""
     return list(
         dict.fromkeys(os.path.normpath(os.path.join(root, each)) for each in (os.path.dirname(source), *folders))
     )
@@ -260,7 +274,7 @@ def reachable(
 
 
 class _HeaderSearch:
-    """The state of one search for headers."""
+    """The state of one search for the headers of a source, by `reachable`."""
 
     def __init__(
         self, root: Path, source: str, folders: Iterable[str], text: bytes | None, defines: Iterable[str]
@@ -276,7 +290,7 @@ class _HeaderSearch:
         self._paths: dict[tuple[str, str], list[str]] = {}
 
     def included(self, current: IncludedFile) -> Iterator[IncludedFile]:
-        """Yield the files that a file includes by name, and note its macros and the includes that need them."""
+        """Yield the files that a file includes by name; keep its macros, and its includes by macros, for later."""
         if self._text is not None and current.path == self.source_path:
             scan = scan_includes(self._text)
         else:
@@ -290,7 +304,10 @@ class _HeaderSearch:
                 yield from self._new(current, include, self._find(include.name, current, include.quoted))
 
     def included_by_macros(self) -> Iterator[IncludedFile]:
-        """Yield the further files that macros name. Any file may define such a macro, also the one found last."""
+        """Yield the files that are included by macros and were not found yet.
+
+        Call this until nothing is yielded: the files found last may define such macros too.
+        """
         self.is_certain = True
         for current, include in self._macro_includes:
             names = named_headers(include.spelling, self._definitions)
@@ -312,7 +329,7 @@ class _HeaderSearch:
                 yield self.found[path]
 
     def _find(self, name: str, current: IncludedFile, quoted: bool) -> list[str]:
-        """Return the paths of files with a name in all folders that the compiler may search."""
+        """Return the path of each existing file that an include of `name` may find, in all searched folders."""
         own = os.path.dirname(current.path) if quoted else ""
         if (name, own) not in self._paths:
             places = [own, *self._folders] if own else self._folders
@@ -332,6 +349,7 @@ def scanned_file(path: str) -> IncludeScan:
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _scanned_version(path: str, changed: int, size: int) -> IncludeScan:
+    """Return the scan of a file. `changed` and `size` are its time of change and size, for the cache."""
     return scan_includes(Path(path).read_bytes())
 
 
@@ -364,7 +382,8 @@ def pre_includes(options: Sequence[str]) -> list[str]:
 
 
 def opaque_options(options: Sequence[str]) -> list[str]:
-    """Return those of the compiler's options that may read files that nobody lists."""
+    """Return the options with which the compiler may read files that cannot be determined from the options and texts:
+    options for precompiled headers, and options that are passed to a compiler inside NVRTC."""
     values = zip(options, [*options[1:], ""], strict=False)
     matches = ((option, _OPAQUE_OPTION.fullmatch(option), following) for option, following in values)
     return [
@@ -375,9 +394,9 @@ def opaque_options(options: Sequence[str]) -> list[str]:
 
 
 def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) -> list[str] | None:
-    """Return the absolute paths of all files that NVRTC may read besides a source's text, with these options.
+    """Return the absolute paths of all headers that NVRTC may read for a source with this text and these options.
 
-    None if that is unknown.
+    None if they are unknown.
     """
     if any(map(_FILE_OPTION.match, options)):
         return None
@@ -390,7 +409,7 @@ def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) ->
 
 
 def _option_values(option: re.Pattern[str], options: Sequence[str]) -> list[str]:
-    """Return the values of an option, each in the same argument or in the next one."""
+    """Return the values of an option, each in the same argument (`-Ifolder`) or in the next one (`-I`, `folder`)."""
     values = []
     for index, argument in enumerate(options):
         if match := option.fullmatch(argument):
@@ -404,9 +423,9 @@ _INCLUDE_LINE = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?[ \t]*[<"]([^>"\n]+
 
 
 def header_bytes(text: bytes, root: str, folders: Sequence[str], limit: int) -> int:
-    """Return about how many bytes of headers a text includes, `limit` if they are more.
+    """Return an estimate of the total size in bytes of the headers that a text includes, at most `limit`.
 
-    A quick estimate: includes are those that begin a line, also in comments, and the first file of a name counts.
+    It is quick: an include is what begins a line as one, even in a comment, and the first file of that name counts.
     """
     sizes: dict[str, int] = {}
 
@@ -426,7 +445,8 @@ def header_bytes(text: bytes, root: str, folders: Sequence[str], limit: int) -> 
 
 
 def is_toolkit_header(path: str) -> bool:
-    """Return whether a header belongs to the CUDA toolkit or CCCL, from the files in the folders above it."""
+    """Return whether a header belongs to the CUDA toolkit or CCCL: a folder above it contains a well-known header of
+    theirs."""
     marks = ("cuda_runtime_api.h", "cuda/std/version")
     return any((parent / mark).is_file() for parent in Path(path).parents for mark in marks)
 
@@ -438,11 +458,11 @@ _SOURCE = re.compile(rb'\.cu[>"]')
 def sources_included_by_others(
     root: Path, sources: Mapping[str, Sequence[str]], note: Callable[[str], object]
 ) -> dict[str, str]:
-    """Return those of the sources that another one includes, directly or through headers, with the first that does.
+    """Return included source -> including source, for each source that another one includes, directly or through
+    headers. Of several that include it, the first by name counts.
 
-    `sources` are project-relative paths with their include folders. `note` gets each path where a header was looked
-    for, existing or not. Of sources that include each other, the first by name counts as including, so that one
-    remains.
+    `sources` maps project-relative paths to their include folders. `note` gets each path where a header was looked
+    for, existing or not. Of sources that include each other, the first by name counts as not included.
     """
     found = {source: set(reached(root, source, folders, note)) & sources.keys() for source, folders in sources.items()}
     others_of = {source: others - {source} for source, others in found.items()}
@@ -458,7 +478,10 @@ def sources_included_by_others(
 
 
 def reached(root: Path, source: str, folders: Sequence[str], note: Callable[[str], object]) -> Iterator[str]:
-    """Yield the project-relative paths of all files that a source includes and that are found in the project."""
+    """Yield the project-relative path of a source and of each file of the project that it includes, directly or not.
+
+    `note` gets each project-relative path where a header was looked for, existing or not.
+    """
 
     def is_file(path: str) -> bool:
         note(path)

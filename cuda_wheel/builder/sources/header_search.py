@@ -1,8 +1,8 @@
-"""Say where a job's compiler looks for headers, and which of them are in no folder, without a compiler.
+"""Find out where a job's compiler looks for headers, and which headers are in no folder, without a compiler.
 
-The compiler lists the files that it read, and not those that it looked for in vain. A file that appears there later
-changes what a job reads, so `searched_paths` computes these paths from the texts that the compiler read.
-`missing_headers` finds the headers that are in no folder, before the compiler stops at the first.
+The compiler lists the files that it read, and not the paths where it found none. A file that appears at such a path
+later changes what a job reads, so `searched_paths` computes these paths from the texts that the compiler read.
+`missing_headers` finds all headers that are in no folder; the compiler stops at the first.
 """
 
 from __future__ import annotations
@@ -50,21 +50,22 @@ __all__ = [
 
 
 Name = tuple[str, bool]
-"""Name of a header as written, and whether it is quoted."""
+"""Name of a header as written, and whether it is in quotes."""
 
 _Sought = tuple[str, bool, bool]
-"""Name of a header as written, whether it is quoted, and whether it is in a `__has_include` only."""
+"""Name of a header as written, whether it is in quotes, and whether it is from a `__has_include` and not an
+`#include`."""
 
 Lookup = tuple[str | None, str, bool]
-"""What the compiler looks for: the folder of the including file if the name is quoted (else None), the name, and
-whether it is in a `__has_include` only."""
+"""One search of the compiler for a header: the folder of the including file if the name is in quotes (else None), the
+name, and whether the search is for a `__has_include` and not an `#include`."""
 
 
 def own_texts(job: Job, headers: Iterable[str]) -> list[tuple[str, bytes]]:
-    """Return the absolute path and the content of the project's files among those that a job read, its source first.
+    """Return the (absolute path, content) of the project's files among those that a job read, its source first.
 
-    These are all files that are not in the toolchain's folders: the toolchain may be installed inside the project's
-    folder, and options may lead to headers outside of it.
+    `headers` are the absolute paths of all headers that the job read. Those outside the toolchain's folders are the
+    project's: the toolchain may be installed inside the project's folder, and options may name folders outside it.
     """
     libraries = tuple(folder + os.sep for folder in job.include_dirs if os.path.isabs(folder))
     own = [path for path in headers if not path.startswith(libraries)]
@@ -72,11 +73,11 @@ def own_texts(job: Job, headers: Iterable[str]) -> list[tuple[str, bytes]]:
 
 
 def searched_paths(job: Job, headers: Sequence[str]) -> list[str] | None:
-    """Return the absolute paths, besides the headers that a job read, that decide what it reads; None if unknown.
+    """Return the absolute paths at which a new or removed file would change what a job reads; None if unknown.
 
     These are the paths where the compiler looks before it finds a header, those of includes that it skipped, and those
-    that a text tests with `__has_include`. They are unknown if an option reads files that cannot be followed, or if a
-    macro names a header and its expansion is unknown.
+    that a text tests with `__has_include`. `headers` are those that the job read; they are not in the result. It is
+    unknown if an option reads files that cannot be followed, or if a macro names a header and its expansion is unknown.
     """
     if job.kind != "cuda":
         return []
@@ -95,8 +96,9 @@ def searched_paths(job: Job, headers: Sequence[str]) -> list[str] | None:
 def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
     """Return whether two jobs that differ only in the project's include folders read the same files.
 
-    `headers` are those that `other` read. Each name is compared that a text includes or tests for, and that another
-    header was found by, also where the compiler skipped it.
+    `headers` are the absolute paths of those that `other` read. The result is true if both jobs find the same file for
+    each name that a text includes or tests for, skipped or not, and for each name by which a header was found. It is
+    false if such a name is unknown.
     """
     lookups = _lookups(job, headers)
     if lookups is None:
@@ -118,20 +120,22 @@ def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
 
 
 def _names_below(headers: Iterable[str], folders: Iterable[str]) -> set[str]:
-    """Return the names by which headers may have been found in these folders; all paths are absolute."""
+    """Return the names by which headers may have been found in folders: "a/b.h" for "/include/a/b.h" in "/include"."""
     prefixes = [folder + os.sep for folder in folders]
     return {header[len(prefix) :] for header in headers for prefix in prefixes if header.startswith(prefix)}
 
 
 def _changed(own: Sequence[str], others: Sequence[str]) -> set[str]:
-    """Return the folders that are in only one of the lists; all folders, if those in both are in a different order."""
+    """Return the folders that are in only one of two lists; all folders, if the common ones are in different orders."""
     is_same_order = [each for each in own if each in others] == [each for each in others if each in own]
     return {*own} ^ {*others} if is_same_order else {*own, *others}
 
 
 def tested_names(job: Job, headers: Sequence[str]) -> set[str] | None:
-    """Return the names of the headers that the texts which a job read test for with `__has_include`; None if they are
-    unknown. `headers` are the absolute paths of these texts besides the source."""
+    """Return the names of headers for which a job's texts test with `__has_include`; None if they are unknown.
+
+    The texts are the job's source and the files with the absolute paths `headers`.
+    """
     lookups = _lookups(job, headers)
     if lookups is not None:
         return {name for _, name, is_test in lookups if is_test}
@@ -144,7 +148,7 @@ _TRIGRAPH = re.compile(rb"\?\?[/=]")
 
 
 def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
-    """Return what the texts of a job include or test for; None if a name is unknown."""
+    """Return a `Lookup` for each header that the texts of a job include or test for; None if a name is unknown."""
     if opaque_options(job.options):
         return None
     texts = own_texts(job, headers)
@@ -167,13 +171,15 @@ def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
 
 
 def _first_folders(job: Job) -> list[str]:
-    """Return the absolute folders that are searched first; which of them is first depends on how a header is
-    included."""
+    """Return the absolute folders that are searched before `include_dirs`: the source's own, then those of options.
+
+    Their order depends on how a header is included.
+    """
     return _absolute(job, [os.path.dirname(job.source), *option_folders(job.options)])
 
 
 def _folders(job: Job) -> list[str]:
-    """Return the absolute folders in search order."""
+    """Return all absolute folders that a job's compiler searches, in search order."""
     return list(dict.fromkeys([*_first_folders(job), *_absolute(job, job.include_dirs)]))
 
 
@@ -203,7 +209,7 @@ def _pre_include(name: str) -> Include:
 def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]) -> Sequence[_Sought] | None:
     """Return the headers that a text includes or tests for; None if a name is unknown.
 
-    `libraries` are the paths of the other headers that were read.
+    `libraries` are the absolute paths of the toolchain's headers that were read; they may define macros too.
     """
     found: list[_Sought] = []
     for include in scan.includes:
@@ -226,7 +232,10 @@ def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]
 
 
 def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[Name] | None:
-    """Return the headers that macros in a condition test for; None if they are unknown."""
+    """Return the headers that macros in the condition of an `#if` test for; None if they are unknown.
+
+    `testers` are the names of macros whose expansion contains `__has_include`.
+    """
     words = re.findall(r"[A-Za-z_]\w*", condition)
     found = tested_headers(condition, definitions) if testers.intersection(words) else set()
     for call in re.finditer(r"\b([A-Za-z_]\w*HAS_INCLUDE\w*)[ \t]*\(", condition):  # as libraries name such macros
@@ -238,7 +247,10 @@ def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[N
 
 
 def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[str]) -> bool:
-    """Return whether a spelling begins with a name that neither a text nor the compiler defines as a macro."""
+    """Return whether the text after an `#include` begins with a name that no text defines as a macro.
+
+    False for a name with a leading underscore, which the compiler may predefine.
+    """
     word = re.match(r"[A-Za-z]\w*", spelling)
     if word is None or word[0] in definitions:
         return False
@@ -261,13 +273,17 @@ _scanned = lru_cache(maxsize=4096)(scan_includes)
 
 
 def _stamp(path: str) -> tuple[int, int]:
+    """Return the time of a file's last change in nanoseconds, and its size in bytes."""
     status = os.stat(path)
     return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=16384)
 def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | None:
-    """Return the headers that a library's header tests for; None if a macro gives a name."""
+    """Return the headers for which a library's header tests with `__has_include`; None if a macro gives a name.
+
+    `changed` and `size` are the file's time of change and size: the cache has no result for a file that has changed.
+    """
     text = Path(path).read_bytes()
     if b"has_include" not in text and b"HAS_INCLUDE" not in text:
         return ()
@@ -282,26 +298,30 @@ MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"'
 
 
 class MissingHeader(NamedTuple):
-    """A header that is not found, and the include that names it: the path of the file, relative to the project if it is
-    below that, and the line."""
+    """A header that is in no folder, and the `#include` that names it."""
 
     file: str
+    """Path of the including file: project-relative with "/", or absolute if it is outside the project."""
     line: int
+    """1-based line of the `#include`."""
     name: str
+    """Name of the header as written."""
     quoted: bool
+    """Whether the name is written "name" and not <name>."""
 
 
 def is_listed(name: str, patterns: Iterable[str]) -> str | None:
-    """Return the first of the patterns of `missing-headers` that a header's name matches; None if there is none."""
+    """Return the first pattern, of those in the setting `missing-headers`, that a header's name matches; None if there
+    is none."""
     return next((pattern for pattern in patterns if fnmatchcase(name, pattern)), None)
 
 
 def missing_headers(job: Job) -> list[MissingHeader]:
-    """Return the headers that a job's compiler looks for, for certain, that are in no folder, and that may not be
-    missing.
+    """Return the headers that a job certainly includes and that are in no folder, except those that match a pattern of
+    the setting `missing-headers`.
 
-    An include counts if no condition is around it, nor around those that lead to it, and if it is in a file of the
-    project.
+    An `#include` counts if it is in a file of the project and outside all `#if`s, and if that file is included in the
+    same way.
     """
     if job.kind != "cuda" or b"include" not in job.text or opaque_options(job.options):
         return []
@@ -309,8 +329,8 @@ def missing_headers(job: Job) -> list[MissingHeader]:
 
 
 def optional_headers(job: Job) -> set[str]:
-    """Return the names of headers that the project's files include, perhaps in a condition, that are in no folder, and
-    that may be missing."""
+    """Return the names of headers that the project's files include, conditionally or not, that are in no folder, and
+    that match a pattern of the setting `missing-headers`."""
     if not job.missing_headers:
         return set()
     search = _Search(job)
@@ -319,9 +339,10 @@ def optional_headers(job: Job) -> set[str]:
 
 
 def unsafe_names(job: Job, headers: Sequence[str], names: Collection[str]) -> set[str]:
-    """Return those of some names of headers that cannot be empty files in memory, given the headers that a job read.
+    """Return those `names` of headers for which an empty file in memory would change more than an include that fails.
 
-    A test with `__has_include` would find such a file, and so would an include that finds another file of the name.
+    Such a file would also be found by a test with `__has_include`, and by an include that finds another file of that
+    name. `headers` are the absolute paths of those that the job read.
     """
     if not names:
         return set()
@@ -332,10 +353,11 @@ def unsafe_names(job: Job, headers: Sequence[str], names: Collection[str]) -> se
 
 
 def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, int]:
-    """Return the first file that includes a header by its name, and the line.
+    """Return the file and the 1-based line of the first `#include` of the header `name`.
 
-    The source is the first file; `headers` are the absolute paths of the others. Those of libraries are shown as they
-    are included. If a macro names the header, the first include of a macro in a file of the project.
+    The source is searched first, then the files with the absolute paths `headers`. If no `#include` contains the name,
+    the first one by a macro in a file of the project is returned, or line 1 of the source. A library's file is returned
+    as its path in the library's folder, the project's files as project-relative paths.
     """
     of_macro = None
     for shown, is_own, include in _includes(job, headers):
@@ -347,8 +369,8 @@ def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, in
 
 
 def _includes(job: Job, headers: Iterable[str]) -> Iterator[tuple[str, bool, Include]]:
-    """Yield the file, whether it is the project's, and the include, for each include in a job's source and in these
-    headers."""
+    """Yield (file, whether it is the project's, include) for each include in a job's source and in `headers`; the file
+    is as `including_line` returns it."""
     libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
     for path, scan in [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]:
         folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
@@ -358,7 +380,7 @@ def _includes(job: Job, headers: Iterable[str]) -> Iterator[tuple[str, bool, Inc
 
 
 class _Search:
-    """The search for what one job includes."""
+    """The search for the headers that one job includes."""
 
     def __init__(self, job: Job) -> None:
         self._root = job.root
@@ -366,29 +388,33 @@ class _Search:
         self._text = scan_includes(job.text)
         self._macros = defined_macros(job.options)
         self.folders = search_folders(job.root, job.source, (*option_folders(job.options), *job.include_dirs))
-        """Absolute folders that are searched, in order."""
+        """Absolute folders in which the compiler searches for headers, in order."""
         self._libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
         self._is_library = cache(self._is_in_library)
         self._found = cache(self._first_file)
         self._skipped: set[str] = set()
         """Macros of include guards that the compiler may have defined, so that it skips the file."""
         self._further: list[str] = []
-        """Additional folders in which quoted names may be found."""
+        """Absolute folders of including files, in which some compilers find headers with names in quotes too."""
 
     def included_names(self) -> set[str]:
-        """Return the names that the project's files include, whether or not a condition is around the include."""
+        """Return the names of all headers that the project's files include, conditionally or not."""
         visited = visit([self._source], self._possibly_included)
         self._further = list(dict.fromkeys(map(os.path.dirname, visited)))
         scans = map(self._scan, visited)
         return {each.name for scan in scans for each in scan.includes if each.name and not each.is_test}
 
     def is_anywhere(self, name: str) -> bool:
-        """Return whether a header is in a folder that is searched, or beside a file of the project that was read."""
+        """Return whether a header exists in a searched folder, or beside a file that `included_names` found."""
         places = (*self.folders, *self._further)
         return any(os.path.isfile(os.path.join(place, name)) for place in places)
 
     def missing(self) -> list[MissingHeader]:
-        """Return the missing headers. What makes one uncertain is examined only if there is one."""
+        """Return the certainly included headers that are in no folder.
+
+        If one seems to be missing, all files are read, to find include guards and further folders by which it may not
+        be.
+        """
         if not self._missing():
             return []
         visited = visit([self._source], self._possibly_included)
@@ -402,6 +428,7 @@ class _Search:
         return self._missing()
 
     def _missing(self) -> list[MissingHeader]:
+        """Return the certainly included headers that are not found, by the guards and folders known so far."""
         return [
             MissingHeader((below(path, self._root) or path).replace(os.sep, "/"), include.line, name, include.quoted)
             for path in visit([self._source], self._certainly_included)
@@ -417,6 +444,7 @@ class _Search:
         return self._own(path, ((each.name, each) for each in self._scan(path).includes if each.name))
 
     def _certainly_included(self, path: str) -> Iterator[str]:
+        """Yield the files of the project that a file includes unconditionally."""
         return self._own(path, self._certain(path))
 
     def _certain(self, path: str) -> list[tuple[str, Include]]:
@@ -427,6 +455,7 @@ class _Search:
         return [(each.name, each) for each in scan.includes if each.name and not each.conditional and not each.is_test]
 
     def _own(self, path: str, includes: Iterable[tuple[str, Include]]) -> Iterator[str]:
+        """Yield the paths of the project's files that these (name, include) of a file find."""
         for name, include in includes:
             # NVRTC defines the guards of some of the toolkit's headers, also for a copy in the project.
             if not self._is_library(name) and (found := self._find(name, include, path)) is not None:
@@ -439,7 +468,10 @@ class _Search:
         return self._found(name, os.path.dirname(path) if include.quoted else None)
 
     def _first_file(self, name: str, beside: str | None) -> str | None:
-        """Return the path of a header; `beside` is the including file's folder if the name is quoted, else None."""
+        """Return the path of the first file that an include of `name` finds; None if there is none.
+
+        `beside` is the including file's folder if the name is in quotes, else None.
+        """
         places = self.folders if beside is None else [beside, *self.folders, *self._further]
         paths = (os.path.normpath(os.path.join(place, name)) for place in places)
         return next(filter(os.path.isfile, paths), None)

@@ -25,10 +25,10 @@ __all__ = [
 
 
 class Include(NamedTuple):
-    """One `#include` of a text, or one `__has_include` that tests for a header."""
+    """One `#include`, or one `__has_include`, in a text."""
 
     name: str | None
-    """Name of the header as written; None if macros give it."""
+    """Name of the header as written; None if a macro gives the name."""
     quoted: bool
     """Whether the name is written "name" and not <name>."""
     line: int
@@ -36,25 +36,29 @@ class Include(NamedTuple):
     conditional: bool
     """Whether the directive is between `#if` and `#endif`, so that the compiler may skip it."""
     spelling: str = ""
-    """Text that macros expand to a name."""
+    """Text to be expanded to the header's name, such as "HEADER(x)"; empty if there is a `name`."""
     is_test: bool = False
-    """Whether it is a `__has_include`."""
+    """Whether this is a `__has_include`, and not an `#include`."""
 
 
 class Definition(NamedTuple):
-    """One `#define`. `parameters` are None for an object-like macro."""
+    """One `#define`, without the macro's name."""
 
     parameters: tuple[str, ...] | None
+    """Names of the parameters; None for an object-like macro (without parentheses)."""
     body: str
+    """Replacement text."""
 
 
 class IncludeScan(NamedTuple):
-    """The includes of a text, and the macros that it defines, by name."""
+    """The includes and the macro definitions of a text."""
 
     includes: tuple[Include, ...]
+    """Each `#include` and `__has_include`, in order."""
     definitions: tuple[tuple[str, Definition], ...]
+    """(name, definition) of each `#define`, in order."""
     conditions: tuple[str, ...] = ()
-    """Conditions of `#if` and `#elif`, in which a macro may test for a header."""
+    """Text after each `#if` and `#elif`; a macro in it may test for a header."""
     guard: str | None = None
     """Macro of the include guard around the whole text; None if there is none."""
 
@@ -92,7 +96,7 @@ _DEPTHS = {b"if": 1, b"ifdef": 1, b"ifndef": 1, b"endif": -1}
 
 
 def includes(text: bytes) -> Iterator[Include]:
-    """Yield the includes of a text, in order: none in comments and strings, but those in `#if 0`."""
+    """Yield the includes of a text, in order; those in comments and strings are skipped, those in `#if 0` are not."""
     yield from scan_includes(text).includes
 
 
@@ -131,7 +135,7 @@ def _definition(match: re.Match[str]) -> tuple[str, Definition]:
 
 
 def _include(rest: str, line: int, conditional: bool) -> Include:
-    """Return the include of a directive; `rest` is the text after the directive's name."""
+    """Return the include of an `#include` directive; `rest` is the text after the word `include`."""
     match = HEADER_NAME.match(rest)
     if match is None:
         return Include(None, False, line, conditional, rest.strip())
@@ -139,8 +143,11 @@ def _include(rest: str, line: int, conditional: bool) -> Include:
 
 
 def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield the headers that a directive tests for, except those named by its macro's parameters, which are tested
-    where the macro is used."""
+    """Yield an include for each header that a directive tests for; `rest` is the text after the directive's name.
+
+    `parameters` are those of the macro, if the directive is a `#define`. A test for a header that a parameter names is
+    skipped: it takes place where the macro is used.
+    """
     for match in _LITERAL.finditer(rest):
         yield Include(header_name(match), match[1] is not None, line, True, "", True)
     test = TEST.search(rest)
@@ -151,8 +158,11 @@ def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]
 
 
 def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield the header that a `__has_include` tests for, unless its operand is a literal or depends on a macro's
-    parameter."""
+    """Yield the include for one `__has_include` with this operand.
+
+    Yield nothing for a header name that `_LITERAL` matches, which `_tests` finds, or if the operand contains one of
+    `parameters`.
+    """
     if literal := HEADER_NAME.fullmatch(operand):
         if not _LITERAL.fullmatch(operand):  # `<` is also an operator, so not every name is a literal
             yield Include(header_name(literal), literal[1] is not None, line, True, "", True)
@@ -161,7 +171,7 @@ def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Includ
 
 
 def until_closing(text: str, start: int) -> str:
-    """Return a text from `start` to the parenthesis that closes the one before it."""
+    """Return the text from `start` to the parenthesis that closes the one before `start`, or to the end of the text."""
     depth = 1
     for at in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[at], 0)
@@ -171,7 +181,7 @@ def until_closing(text: str, start: int) -> str:
 
 
 def header_name(match: re.Match[str]) -> str | None:
-    """Return the name from a match whose first two groups are a quoted and an angled one; None if neither matched."""
+    """Return the header's name from a match of `HEADER_NAME`, in quotes or in angle brackets; None if it has none."""
     return match[1] if match[1] is not None else match[2]
 
 
@@ -188,15 +198,20 @@ def _unspliced(text: bytes) -> bytes:
 
 
 def _append(parts: list[bytes], part: bytes, owed: int) -> int:
-    """Append a part of a text with `owed` empty lines after its first line; return the number of empty lines still to
-    add."""
+    """Append a part of a text to `parts`, and `owed` empty lines after its first line.
+
+    Return the number of empty lines that are still to be added: 0, or `owed` if the part contains no line break.
+    """
     line, newline, rest = part.partition(b"\n")
     parts += [line, newline * (1 + owed), rest]
     return 0 if newline else owed
 
 
 def _blanked(token: re.Match[bytes]) -> bytes:
-    """Return a token with the same number of lines: a comment as white space, any other token on its first line."""
+    """Return what to write in place of a token: white space for a comment, the token on one line for any other.
+
+    Line breaks follow, so that the number of lines stays the same.
+    """
     if token["comment"]:
         return re.sub(rb"[^\n]", b" ", token[0])
     lines = token[0].count(b"\n")
@@ -204,7 +219,8 @@ def _blanked(token: re.Match[bytes]) -> bytes:
 
 
 def _include_guard(directives: Sequence[re.Match[bytes]]) -> str | None:
-    """Return the macro of the include guard around all directives; None if there is none."""
+    """Return the macro of the include guard (`#ifndef NAME`, `#define NAME`, ..., `#endif`) around all directives of a
+    text; None if there is none."""
     if [directive[1] for directive in directives[:2]] != [b"ifndef", b"define"]:
         return None
     tested, defined = (directive[2].split()[:1] for directive in directives[:2])

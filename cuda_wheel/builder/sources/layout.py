@@ -24,19 +24,23 @@ GROUP = "cuda_wheel.layout"
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A file that the back end puts into the wheel; `destination` is its path in the wheel, with "/"."""
+    """A file that the build back end puts into the wheel."""
 
     source: Path
+    """Path of the file on this machine."""
     destination: str
+    """Path of the file in the wheel, with "/"."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A project as its build back end sees it: the files of its wheel, and module tables from elsewhere, which replace
-    those of pyproject.toml."""
+    """The files of a project's wheel, and its module tables, as its build back end lists them."""
 
     files: Sequence[WheelFile]
+    """Files of the project's wheel."""
     modules: Sequence[Mapping[str, Any]] = ()
+    """`[[tool.cuda-wheel.module]]` tables from another place than pyproject.toml, whose tables they replace; empty if
+    pyproject.toml has the tables."""
 
 
 def wheel_layout(root: Path) -> Layout:

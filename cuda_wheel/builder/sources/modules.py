@@ -53,9 +53,11 @@ EXCLUDED = "!"
 
 
 def expanded(patterns: Iterable[str], where: str, root: Path, start: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the files of `start` and those that a list of paths and globs names, in order; those of each glob sorted.
+    """Return the files of `start` and those that a list of paths and globs names, project-relative and in order; the
+    files of one glob are sorted.
 
     A pattern that begins with "!" takes its files out again; of several patterns that match a file, the last counts.
+    `where` is the setting that contains the list, for errors.
     """
     paths = list(start)
     for pattern in patterns:
@@ -73,13 +75,13 @@ def expanded(patterns: Iterable[str], where: str, root: Path, start: Iterable[st
 
 
 def literal_paths(patterns: Iterable[str], root: Path) -> set[str]:
-    """Return the project-relative paths in a list that are no globs and exclude nothing: what a person named."""
+    """Return the project-relative paths in a list of patterns that name one file each: no globs, and none with "!"."""
     plain = (str(PurePosixPath(pattern.replace("\\", "/"))) for pattern in patterns if not pattern.startswith(EXCLUDED))
     return {path for path in plain if not is_glob(path, root)}
 
 
 def _check_excluded(found: Iterable[str], pattern: str, where: str, root: Path) -> None:
-    """Raise ConfigError if a pattern excludes a file that does not exist, because it is misspelt or the file was
+    """Raise ConfigError if a path in `found`, which `pattern` excludes, does not exist: it may be misspelt or the file
     renamed."""
     missing = next((path for path in found if not (root / path).is_file()), None)
     if missing is not None:
@@ -87,7 +89,7 @@ def _check_excluded(found: Iterable[str], pattern: str, where: str, root: Path) 
 
 
 def is_glob(path: str, root: Path) -> bool:
-    """Return whether a path is a glob, and not the name of a file."""
+    """Return whether a path contains `*`, `?` or `[`, and is not the path of an existing file."""
     return any(character in path for character in "*?[") and not (root / path).exists()
 
 
@@ -118,7 +120,8 @@ def project_path(path: str, where: str, root: Path) -> str:
 
 
 _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]", re.IGNORECASE)
-"""Names that Windows reserves, with any suffix. Source: Microsoft, "Naming Files, Paths, and Namespaces"."""
+"""Matches file names that Windows reserves, whichever suffix follows. Source: Microsoft, "Naming Files, Paths, and
+Namespaces"."""
 
 _MAX_BYTES = 230
 """Maximum length of a module's last name in bytes. File systems allow 255, including ".fatbin.json" and the suffix of a
@@ -126,7 +129,11 @@ temporary file."""
 
 
 def check_name(name: str, source: str, packages: AbstractSet[str]) -> None:
-    """Raise ConfigError if a module's dotted name cannot be imported, or lies in none of the packages (with "/")."""
+    """Raise ConfigError if a module's dotted name is not importable, is not a file name on all systems, or is in no
+    package of the wheel.
+
+    `packages` are the packages' paths with "/", such as "demo/kernels"; `source` is the source to name in the error.
+    """
     parts = name.split(".")
     invalid = [part for part in parts if not part.isidentifier()]
     if invalid or len(parts) < 2:
@@ -150,7 +157,8 @@ def check_name(name: str, source: str, packages: AbstractSet[str]) -> None:
 
 
 def check_case(names: Iterable[str], files: Iterable[str]) -> None:
-    """Raise ConfigError if the file of a module differs from another one, or from a wheel's file, by case alone."""
+    """Raise ConfigError if the path of a module's fatbin differs from that of another module, or from one of `files`
+    in the wheel, only by case or by Unicode normalisation."""
     taken = {_folded(path): path for path in files}
     for name in sorted(names):
         path = name.replace(".", "/") + ".fatbin"
@@ -163,55 +171,64 @@ def check_case(names: Iterable[str], files: Iterable[str]) -> None:
 
 
 def _folded(path: str) -> str:
+    """Return a path in a form that is equal for paths which some file system takes for the same."""
     return unicodedata.normalize("NFKC", path).casefold()
 
 
 @dataclass(frozen=True)
 class SourceModule:
-    """A module to build: its dotted name, its sources, those that define its externs by default, and its settings."""
+    """A module to build."""
 
     name: str
+    """Dotted name, such as "demo.kernels.saxpy"."""
     sources: tuple[Source, ...]
+    """Sources that are compiled or linked into the module."""
     defaults: tuple[Source, ...]
+    """Sources of `extern-default`: they define the module's `extern` functions unless the program links others."""
     settings: ModuleConfig
+    """Settings of the module."""
     variant: Variant = ()
-    """Macros that distinguish this variant from the module's others; they are also in `defines`."""
+    """Names and values of the macros that distinguish this variant of the module from others; they are also in
+    `settings.defines`. Empty if this is no variant."""
     on_demand: bool = False
-    """Whether other template instances are compiled when a program asks for them, so that no template is missing."""
+    """Whether the module is compiled on the user's machine, where a program can ask for further template instances, so
+    that a template without an instance is no reason for a warning."""
     unneeded: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """Folders of CUDA toolkits in `include-dirs`, which are not used."""
+    """Folders of CUDA toolkits that `include-dirs` names; the toolchain's own headers are used instead."""
     got_pytorch_macros: bool = field(default=False, compare=False, repr=False)
-    """Whether PyTorch's build macros were added to `defines`."""
+    """Whether PyTorch's build macros were added to `settings.defines`."""
 
     @property
     def full_name(self) -> str:
-        """Its name, and the macros of the variant: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
+        """Dotted name with the macros of the variant, if this is one: "demo.update[MATH_TYPE=double, NUM_MODES=4]"."""
         return full_name(self.name, self.variant)
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths of all its sources, defaults included."""
+        """Project-relative paths of all sources, those in `defaults` included."""
         return tuple(source.path for source in (*self.sources, *self.defaults))
 
     @property
     def label(self) -> str:
-        """Its name in messages: its source, or its name and its sources."""
+        """Name of the module in messages: the path of its source, or "NAME (SOURCE, ...)" if there are several sources
+        or this is a variant."""
         if self.variant:
             return f"{self.full_name} ({', '.join(self.paths)})"
         return self.paths[0] if len(self.paths) == 1 else f"{self.name} ({', '.join(self.paths)})"
 
     @property
     def relocatable(self) -> bool:
-        """Whether the wheel contains it in a form that can be linked."""
+        """Whether the wheel contains the module in a form that can be linked at load: LTO-IR or relocatable PTX."""
         return self.settings.relocatable or bool(self.settings.extern)
 
     @property
     def ready(self) -> bool:
-        """Whether the wheel contains it in a form that can be loaded without linking."""
+        """Whether the wheel contains the module in a form that can be loaded without linking."""
         return not self.settings.extern or bool(self.defaults)
 
     def mentions(self, name: str) -> str:
-        """Return where the sources contain the last part of a C++ name: ", mentioned at a.cu:3, b.cu:7"."""
+        """Return where the sources contain the last part of a C++ name, to follow a message: ", mentioned at a.cu:3,
+        b.cu:7"; "" if no source does."""
         last = name.partition("(")[0].partition("<")[0].rpartition("::")[2]
         word = re.compile(rf"\b{re.escape(last)}\b")
         places = []
@@ -225,7 +242,7 @@ class SourceModule:
 
 
 def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
-    """Return each variant of a module as a module of its own, or a module without variants alone.
+    """Return each variant of a module as a module of its own; a module without variants is the only element.
 
     The macros of a variant take precedence over `defines`.
     """
@@ -236,10 +253,11 @@ def variants_of(module: SourceModule) -> tuple[SourceModule, ...]:
 
 
 def specialized(module: SourceModule, macros: Mapping[str, MacroValue], instance: str | None) -> SourceModule:
-    """Return a module with the macros of a variant, and with only this template instance to compile if it is given.
+    """Return a module as a variant with these macros; with an instance, this is the only template instance to compile.
 
-    Equal macros give an equal module: 4 and "4" are one value. Raises ConfigError for a name or a value that reaches
-    beyond itself in the source: both may come from a program's input.
+    `macros` are name -> value, `instance` is a name expression such as "scale<float>" or None. Equal macros make equal
+    modules: the values 4 and "4" are the same. Raises ConfigError for a value or an instance that could insert other
+    code into the source, because both may come from a program's input.
     """
     for name, value in macros.items():
         check_macro_value(macro_text(value), f"the macro {name}")
@@ -253,11 +271,13 @@ def specialized(module: SourceModule, macros: Mapping[str, MacroValue], instance
 
 
 def _number_or_text(text: str) -> MacroValue:
+    """Return the value of a decimal number without leading zeros as an int, any other text as it is."""
     is_number = text.isascii() and text.isdecimal() and str(int(text)) == text  # 010 is octal in C++
     return int(text) if is_number else text
 
 
 def _with_macros(settings: ModuleConfig, variant: Variant) -> ModuleConfig:
+    """Return a module's settings with the macros of one variant in `defines`, and without `variants`."""
     defines = dict(settings.defines) | {name: macro_text(value) for name, value in variant}
     return replace(settings, defines=tuple(sorted(defines.items())), variants=())
 
@@ -273,10 +293,10 @@ def select(
     tell: Callable[[str], None] = _nothing,
     note: Callable[[str], object] = _nothing,
 ) -> tuple[SourceModule, ...]:
-    """Return the modules of the project in `root`, whose wheel has `files`, by name.
+    """Return the modules of the project in `root`, sorted by name; `files` are those of its wheel.
 
     A `.cu` file that another source includes is a header, unless the settings name it without a wildcard; `tell` gets
-    a line about each, and `note` each project-relative path where a header was looked for to find that out.
+    a message about each. `note` gets each project-relative path at which a header was looked for to find this out.
 
     Raises ConfigError if a source is missing, unreadable or outside the project, if a name is invalid or used twice,
     and if there is nothing to compile.
@@ -317,10 +337,10 @@ def select(
 
 
 def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str]) -> tuple[Config, SourceModule]:
-    """Return the settings and the module of one table with its sources, such as that of the CMake function.
+    """Return the settings and the module of one module table that names its sources, such as the CMake function's.
 
-    Keys that it lacks are taken from the project's module table of that name, then from `[tool.cuda-wheel]`. Raises
-    ConfigError.
+    Keys that the table lacks are taken from the module table of that name in pyproject.toml, then from
+    `[tool.cuda-wheel]`. Raises ConfigError.
     """
     project = read_pyproject(root) if (root / "pyproject.toml").is_file() else {}
     shared = project.get("tool", {}).get("cuda-wheel", {})
@@ -331,13 +351,15 @@ def one_module(root: Path, table: Mapping[str, Any], environ: Mapping[str, str])
 
 
 def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
-    """Return the module of settings that name its sources; raises ConfigError."""
+    """Read the sources that a module's settings name, and return the module; raises ConfigError."""
     settings = _with_sources(settings, f"the module {settings.name}", root, {}, _nothing, _nothing)
     check_name(settings.name, settings.sources[0], {"/".join(settings.name.split(".")[:-1])})
     return _source_module(root, settings, _nothing)
 
 
 def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], object]) -> SourceModule:
+    """Read the sources of a module whose settings have the paths of existing files, check the settings, and return the
+    module; raises ConfigError. `note` is as in `select`."""
     where = f"{TABLE}.include-dirs"
     unneeded = tuple(folder for folder in settings.include_dirs if is_installed_toolkit(root, folder))
     settings = replace(settings, include_dirs=tuple(each for each in settings.include_dirs if each not in unneeded))
@@ -412,7 +434,8 @@ def _check_unlinked(sources: Sequence[Source], settings: ModuleConfig) -> None:
 
 
 def named_sources(config: Config, root: Path) -> set[Path]:
-    """Return the real paths of the files that the module tables of the project in `root` name, existing or not."""
+    """Return the paths, with links resolved, of the files that the module tables of the project in `root` name. Files
+    that do not exist are among them."""
     named = (path for module in config.module for path in (*module.sources, *module.extern_default))
     named = (path for path in named if not path.startswith(EXCLUDED))
     paths = (path for each in named for path in (root.glob(each) if is_glob(each, root) else (root / each,)))
@@ -420,7 +443,7 @@ def named_sources(config: Config, root: Path) -> set[Path]:
 
 
 def is_excluded(config: Config, root: Path, source: str) -> bool:
-    """Return whether the project's `sources` take a file out: the last entry that matches it begins with "!"."""
+    """Return whether the project's `sources` exclude a file: the last entry that matches the file begins with "!"."""
     path = Path(root, source)
     for pattern in reversed(config.sources):
         positive = pattern.removeprefix(EXCLUDED)
@@ -442,6 +465,11 @@ def _with_sources(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> ModuleConfig:
+    """Return the settings of a module table with the paths of its sources in place of patterns; raises ConfigError.
+
+    `named` is project-relative path -> module name, for each `.cu` file of the wheel. A table without sources gets the
+    file whose module has its name. `tell` and `note` are as in `select`.
+    """
     sources = expanded(table.sources, f"{where}.sources", root)
     literal, whole = literal_paths(table.sources, root), replace(table, sources=sources)
     sources = tuple(_without_included(sources, literal, [whole], root, tell, note))
@@ -473,7 +501,11 @@ def _own_modules(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> list[str]:
-    """Return the project-relative paths of sources that become modules without a table, sorted."""
+    """Return the project-relative paths of sources that become modules without a module table, sorted.
+
+    `named` is project-relative path -> module name, for each `.cu` file of the wheel; `tables` are the modules with a
+    table.
+    """
     tables = list(tables)
     claimed = {path for table in tables for path in (*table.sources, *table.extern_default)}
     chosen = [source for source in _selected(config, root, named, claimed) if source not in claimed]
@@ -482,7 +514,10 @@ def _own_modules(
 
 
 def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
-    """Return the project-relative paths of the selected sources, sorted; `claimed` are the sources of module tables."""
+    """Return the project-relative paths of the files that the project's `sources` select, sorted.
+
+    `named` is as in `_own_modules`; `claimed` are the sources of module tables, which need no place in the wheel.
+    """
     key = f"{TABLE}.sources"
     excludes_only = all(pattern.startswith(EXCLUDED) for pattern in config.sources)
     selected = expanded(config.sources, key, root, sorted(named) if excludes_only else ())
@@ -505,9 +540,10 @@ def _without_included(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> list[str]:
-    """Return the sources without those that another compiled source includes, except those in `explicit`.
+    """Return the sources that are modules, and not headers: no other source includes them, or they are in `explicit`.
 
-    `compiled` are the modules whose sources and include folders are searched for includes.
+    `compiled` are the modules whose sources and include folders are searched for includes. `tell` and `note` are as in
+    `select`.
     """
     folders = {
         path: (*module.include_dirs, *option_folders(module.options))

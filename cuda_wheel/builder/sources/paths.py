@@ -28,7 +28,8 @@ UNPRINTABLE = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
 
 
 def below(path: str, folder: str) -> str | None:
-    """Return an absolute path relative to a folder, without following links; None if it is not in the folder."""
+    """Return the relative path from a folder to an absolute path in it, without following links; None if the path is
+    not in the folder."""
     if os.path.splitdrive(path)[0] != os.path.splitdrive(folder)[0]:  # Windows has no relative path between drives
         return None
     relative = os.path.relpath(path, folder)
@@ -47,7 +48,7 @@ def is_inside(path: str, root: Path) -> bool:
 
 
 def leads_out(path: Path, root: Path) -> bool:
-    """Return whether a path leads out of the project after links are followed; the project's folder itself does not."""
+    """Return whether a path, after links are followed, is neither the project's folder nor in it."""
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
@@ -56,8 +57,11 @@ _TOOLKIT = re.compile(r"(?:.*/)?cuda(?:-[\d.]+|/v[\d.]+)?(?:/targets/[\w-]+)?/in
 
 
 def is_installed_toolkit(root: Path, folder: str) -> bool:
-    """Return whether a folder that a project names holds the headers of a CUDA toolkit outside the project, or would do
-    so where one is installed."""
+    """Return whether a folder that a project names is the `include` folder of a CUDA toolkit, outside the project.
+
+    It is if it contains the toolkit's headers, or if its path is usual for them: on another machine it may contain
+    them.
+    """
     path = root / folder
     if not leads_out(path, root):
         return False
@@ -66,7 +70,8 @@ def is_installed_toolkit(root: Path, folder: str) -> bool:
 
 
 def outside_error(included_at: str, path: str) -> ConfigError:
-    """Return the error for a header outside the project; `included_at` says where it is included."""
+    """Return the error for a header outside the project with this path; `included_at` is the place of the `#include`,
+    "file:line"."""
     return ConfigError(
         f"{included_at} includes {path}, which lies outside the project, so that no sdist would have it: copy it into "
         "the project; or, if it is a library's, name the library's folder in system-include-dirs."
@@ -104,6 +109,11 @@ def system_folders(root: Path, written: Iterable[str], environ: Mapping[str, str
 
 
 def _expanded(text: str, where: str, environ: Mapping[str, str]) -> str:
+    """Return a text with the values of environment variables in place of `$NAME` and `${NAME}`.
+
+    Raises ConfigError, which begins with `where`, if one is not set or empty.
+    """
+
     def value(match: re.Match[str]) -> str:
         variable = match[1] or match[2]
         if not environ.get(variable):

@@ -66,7 +66,7 @@ def includes_pytorch(
 
 
 def pytorch_note(names: Sequence[str]) -> list[str]:
-    """Return the line that says which modules got PyTorch's macros, if any."""
+    """Return one line which says that the modules of these names got PyTorch's macros; no line if there are none."""
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     if not names:
         return []

@@ -29,7 +29,11 @@ _RELOCATABLE_SECTION, _COMPLETE_SECTION = "__nv_relfatbin", ".nv_fatbin"
 
 
 def faulty(kind: str, content: bytes) -> str | None:
-    """Return what is wrong with a file of a kind (nvJitLink's word), to follow its name; None if nothing is."""
+    """Return what is wrong with a file's content, to follow the file's name: "is empty"; None if nothing is wrong.
+
+    `kind` is nvJitLink's word for the type of file: "ptx", "ltoir", "cubin", "fatbin", "object" or "library". The
+    content of other types is not checked.
+    """
     if not content:
         return "is empty"
     check = CHECKS.get(kind)
@@ -94,6 +98,8 @@ def _members(archive: bytes) -> Iterator[bytes]:
 
 
 def _missing_device_code(sections: list[str]) -> str | None:
+    """Return what is wrong with an object file that has sections of these names; None if its device code can be
+    linked."""
     if _RELOCATABLE_SECTION in sections:
         return None
     if _COMPLETE_SECTION in sections:
@@ -105,6 +111,7 @@ CHECKS: dict[str, Callable[[bytes], str | None]] = {
     "ptx": _check_ptx, "ltoir": _check_ltoir, "cubin": _check_cubin, "fatbin": _check_fatbin,
     "object": _check_object, "library": _check_library,
 }  # fmt: skip
+"""Type of file -> function of the content that returns what is wrong, or None, or raises ValueError or struct.error."""
 
 
 SourceKind = Literal["cuda", "nvvm", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
@@ -125,19 +132,26 @@ _TEXT_SUFFIXES = (".cu", ".ll", ".ptx")
 
 @dataclass(frozen=True)
 class Source:
-    """A source file of a module: its project-relative path with "/", its kind and its content."""
+    """A source file of a module."""
 
     path: str
+    """Project-relative path, with "/"."""
     kind: SourceKind
+    """Type of the file, by its suffix."""
     content: bytes
+    """Content of the file; a text has no byte-order mark."""
 
     @property
     def text(self) -> str:
+        """Content as text; bytes that are not UTF-8 become surrogates."""
         return self.content.decode(errors="surrogateescape")
 
 
 def read_source_file(root: Path, path: str, module: str) -> Source:
-    """Return a source of a module; raises ConfigError if its kind is unknown or its content is not of that kind."""
+    """Return a source file of a module; raises ConfigError if its suffix is unknown or does not fit its content.
+
+    `path` is project-relative; `module` is the module's name, for the error.
+    """
     kind = KINDS.get(PurePosixPath(path).suffix)
     if kind is None:
         raise ConfigError(f"{module}: {path} is not a source file: its name must end with {', '.join(KINDS)}.")
@@ -169,6 +183,10 @@ def _read(root: Path, source: str) -> bytes:
 
 
 def _checked_text(source: str, content: bytes) -> bytes:
+    """Return the content of a text file without a byte-order mark, and of PTX without its final NUL.
+
+    Raises ConfigError if it is not UTF-8 or contains another NUL.
+    """
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode()

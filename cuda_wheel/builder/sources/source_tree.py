@@ -25,16 +25,17 @@ CUDAARCHS could only hide the project's "a" and "f" targets."""
 
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
-    """Return the project of a module, its settings and the module; None if there is no source.
+    """Return the project's folder, the project's settings and the module, for a dotted module name; None if there is no
+    source.
 
-    `folders` are those of the package. The source is in one of them, or where the module's own table or CMake's record
-    says.
+    `folders` are those of the module's package. The source is in one of them, or where the module's own table or the
+    CMake function's record says.
     """
     return next(_sources([name], folders))
 
 
 def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
-    """Yield the result of `find_source` for each module; each project's settings are read only once."""
+    """Yield the result of `find_source` for each module name; each project's settings are read only once."""
     project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, _NO_VARIABLES))
     for name in names:
         yield _source(name, folders, project_of, config_of)
@@ -46,6 +47,8 @@ def _source(
     project_of: Callable[[Path], Path | None],
     config_of: Callable[[Path], Config],
 ) -> tuple[Path, Config, SourceModule] | None:
+    """Return the result of `find_source`; `project_of` returns the project folder of a package's folder (None if it is
+    in no project), and `config_of` the settings of a project folder."""
     package, _, stem = name.rpartition(".")
     record = stem + _CMAKE_MODULE
     for folder in map(Path, folders):
@@ -77,10 +80,11 @@ def _source(
 
 
 def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str] | None]:
-    """Return the modules of a package in a source tree, by name, with the kernels that a scan of their sources finds.
+    """Return module name -> unqualified names of the kernels that a scan of its sources finds, for each module of a
+    package in a source tree; None in place of the names for a module with variants.
 
-    None instead of the kernels for a module with variants. Kernels that templates or macros define are not among them.
-    Raises ConfigError.
+    Kernels that are templates or that macros define are not found. `folders` are those of the package. Raises
+    ConfigError.
     """
     return {
         module.name: None
@@ -91,7 +95,7 @@ def kernels_beside(package: str, folders: Sequence[str]) -> dict[str, list[str] 
 
 
 def module_that_may_make(kernel: str, package: str, folders: Sequence[str]) -> str | None:
-    """Return the name of the package's module in whose source a macro may define a kernel of that name.
+    """Return the name of the module, of those in a package, in whose source a macro may define the kernel.
 
     None if there is none, or more than one. Raises ConfigError.
     """
@@ -101,6 +105,7 @@ def module_that_may_make(kernel: str, package: str, folders: Sequence[str]) -> s
 
 
 def _text(module: SourceModule) -> str:
+    """Return the texts of a module's CUDA C++ sources, joined."""
     return "\n".join(source.text for source in module.sources if source.kind == "cuda")
 
 

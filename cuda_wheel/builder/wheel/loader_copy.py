@@ -32,8 +32,8 @@ USES = {
     "tensor-maps": r"\b(tensor_map|TensorMap)\b",
     "tuned-tables": r"\btuned\b",
 }
-"""Part of the loader -> regular expression for Python code that may use it, also by a name without a call, which may
-get another. A needless part costs only its size."""
+"""Part of the loader -> regular expression that matches Python code which may use the part. A name alone is enough:
+code may call it by another name. A needless part costs only its size."""
 
 
 _CORE_ARRAYS = re.compile(r"^\s*(import|from)\s+(torch|cupy)\b", re.MULTILINE)
@@ -57,13 +57,13 @@ def passes_other_arrays(files: Iterable[Path]) -> bool:
 
 
 def parts_named_in(files: Iterable[Path]) -> set[str]:
-    """Return the parts of the loader that Python files may use."""
+    """Return the names of the loader's parts that Python files may use, by their text."""
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
     return {part for part, use in USES.items() if any(re.search(use, text) for text in texts)}
 
 
 def parts_for(module: BuiltModule) -> set[str]:
-    """Return the parts of the loader that a module needs."""
+    """Return the names of the loader's parts that a load of the module needs, such as "linking"."""
     file = ManifestFile(lambda offset, size: module.text[offset : offset + size], module.name, check=False)
     are_many = any(len(record["kernels"]["blocks"]) > 1 for record in file.variants.values())
     needed = set().union(*map(_parts_of_variant, module.manifests))
@@ -71,6 +71,7 @@ def parts_for(module: BuiltModule) -> set[str]:
 
 
 def _parts_of_variant(manifest: Manifest) -> set[str]:
+    """Return the names of the loader's parts that one variant of a module needs."""
     parameters = [each for kernel in manifest.kernels for each in kernel.parameters]
     names = [info.name for info in manifest.kernels] + [info.name for info in manifest.globals]
     needed = {
@@ -89,8 +90,10 @@ def _parts_of_variant(manifest: Manifest) -> set[str]:
 
 
 def copied_files(parts: Iterable[str]) -> dict[str, bytes]:
-    """Return the content of the loader's copy with these parts, by path in there: the same bytes, with the version
-    added to its `__init__.py`."""
+    """Return path in the copy -> content, for a copy of the loader with these parts.
+
+    The contents are those of the files in `runtime`; `__init__.py` also gets the version.
+    """
     names = {path.name for path in RUNTIME.glob("*.py")}
     waiting = [path for part in parts for path in _files_of(part.replace("-", "_"))]
     while waiting:
@@ -105,7 +108,7 @@ def copied_files(parts: Iterable[str]) -> dict[str, bytes]:
 
 
 def _files_of(part: str) -> list[str]:
-    """Return the paths, relative to `runtime`, of the files of a part or of another module in `parts`."""
+    """Return the paths, relative to `runtime`, of the files of the module or package `part` in `runtime/parts`."""
     folder = RUNTIME / "parts" / part
     found = sorted(folder.glob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
     return ["parts/__init__.py", *(path.relative_to(RUNTIME).as_posix() for path in found)]
@@ -113,7 +116,8 @@ def _files_of(part: str) -> list[str]:
 
 @cache
 def _imported(name: str) -> list[str]:
-    """Return the paths of the files in `parts` that a file there imports at import time, including their packages."""
+    """Return the paths, relative to `runtime`, of the files in `runtime/parts` that the file `name` imports at its top
+    level, and of their packages' `__init__.py`."""
     path = RUNTIME / name
     found = []
     for node in ast.parse(path.read_bytes()).body:
@@ -128,7 +132,7 @@ def _imported(name: str) -> list[str]:
 
 
 def _packages(file: Path) -> Iterator[Path]:
-    """Yield the `__init__.py` of each package in `parts` that contains a file."""
+    """Yield the path of the `__init__.py` of each package in `runtime` that contains `file`."""
     for folder in file.parents:
         if folder == RUNTIME:
             return

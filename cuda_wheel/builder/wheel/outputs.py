@@ -54,20 +54,21 @@ VENDORED_PACKAGE = "_cuda_wheel"
 
 @dataclass(frozen=True)
 class Package:
-    """A package that attaches its kernels."""
+    """A Python package whose kernels are its attributes, made by `attach` in its `__init__.py`."""
 
     source: str
     """Content of the package's `__init__.py`."""
     files: tuple[str, ...]
-    """Names of files and folders in the package."""
+    """Names of all files and folders directly in the package."""
     stub: str | None = None
-    """Content of an existing `__init__.pyi`; None if there is none."""
+    """Content of the project's own `__init__.pyi`; None if there is none."""
 
 
 def output_paths(names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
-    """Return the paths in the wheel, with "/", of all files for modules of these dotted names but a vendored loader's.
+    """Return the paths in the wheel, with "/", of all files that a build writes for modules of these dotted names,
+    except a vendored loader.
 
-    `packages` are those that attach their kernels, by dotted name.
+    `packages` maps the dotted names of packages that attach their kernels to these packages.
     """
     names = sorted(names)
     packages = {name: package for name, package in packages.items() if package.stub is None}
@@ -76,16 +77,17 @@ def output_paths(names: Iterable[str], packages: Mapping[str, Package] = {}) -> 
 
 
 def module_files(module: BuiltModule) -> dict[str, bytes]:
-    """Return the content of a module's own files, by path."""
+    """Return path in the wheel -> content of a module's fatbin and manifest."""
     return dict(zip(_module_paths(module.name), (module.fatbin, module.text), strict=True))
 
 
 def stub_files(
     config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path, warn: Callable[[str], None]
 ) -> dict[str, bytes]:
-    """Return the content of the stubs that packages lack, by path. Reads the modules' manifests below `folder`.
+    """Return path in the wheel -> content of a stub, for each package that attaches kernels and has no stub.
 
-    Call `warn` for kernels that packages cannot attach, and for stubs of `cuda-wheel stubs` that are out of date.
+    `names` are the modules; their manifests are read below `folder`. `warn` is called for kernels that packages cannot
+    attach, and for stubs from `cuda-wheel stubs` that are out of date.
     """
     attached: dict[str, list[tuple[Manifest, ...]]] = {}
     for name in names:
@@ -112,7 +114,7 @@ def stub_files(
 def attachment_warnings(package: Package, modules: Sequence[Sequence[Manifest]]) -> list[str]:
     """Return a warning for each kernel of a package's modules that the package cannot attach.
 
-    `modules` has the manifests of each module: several if it has variants.
+    `modules` has a sequence for each module: its manifest, or the manifests of its variants.
     """
     from cuda_wheel.runtime.parts.attach import not_attached  # only for packages that attach kernels
 
@@ -125,9 +127,9 @@ def attachment_warnings(package: Package, modules: Sequence[Sequence[Manifest]])
 
 
 def loader_files(config: Config, names: Iterable[str], parts: Iterable[str] = ()) -> dict[str, bytes]:
-    """Return the content of the loader's copies, by path, for modules of these dotted names.
+    """Return path in the wheel -> content of the loader's copies, for modules of these dotted names.
 
-    `parts` are those that the modules need. There is nothing to return unless the loader is vendored.
+    `parts` are the parts of the loader that the modules need. The result is empty unless `loader = "vendor"`.
     """
     if config.loader != "vendor":
         return {}
@@ -145,8 +147,11 @@ def known_parts(
     tables: Collection[str],
     files: Iterable[WheelFile] = (),
 ) -> set[str]:
-    """Return the parts of a vendored loader that are needed whatever the modules are: for packages that attach kernels,
-    for tables of tuned choices, and for what the Python files of the wheel use."""
+    """Return the parts of a vendored loader that do not depend on the modules; empty unless `loader = "vendor"`.
+
+    These are the parts for packages that attach kernels, for tables of tuned choices, and for what the Python files of
+    the wheel use.
+    """
     if config.loader != "vendor":
         return set()
     from cuda_wheel.builder.wheel.loader_copy import parts_named_in, passes_other_arrays  # as above
@@ -161,7 +166,7 @@ def known_parts(
 
 
 def module_parts(config: Config, module: BuiltModule) -> set[str]:
-    """Return the parts of a vendored loader that a built module needs."""
+    """Return the parts of a vendored loader that a built module needs; empty unless `loader = "vendor"`."""
     if config.loader != "vendor":
         return set()
     from cuda_wheel.builder.wheel.loader_copy import parts_for  # as above
@@ -170,9 +175,9 @@ def module_parts(config: Config, module: BuiltModule) -> set[str]:
 
 
 def stub_file(config: Config, package: Package, modules: Sequence[Sequence[Manifest]]) -> tuple[str, bytes]:
-    """Return the path and content of the stub of a package that attaches the kernels of one or more modules.
+    """Return the path in the wheel and the content of the stub of a package that attaches the kernels of `modules`.
 
-    A module is given by the manifests of its variants, or by its one manifest.
+    `modules` has a sequence for each module: its manifest, or the manifests of its variants.
     """
     from cuda_wheel.builder.wheel.stubs import stub  # as above
 
@@ -183,7 +188,7 @@ def stub_file(config: Config, package: Package, modules: Sequence[Sequence[Manif
 
 
 def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
-    """Return the packages among a wheel's files that attach their kernels, by dotted name."""
+    """Return dotted name -> package, for each package among a wheel's files that attaches its kernels."""
     folders: dict[str, dict[str, Path]] = {}
     for file in files:
         folder, _, name = file.destination.rpartition("/")
@@ -211,27 +216,34 @@ def _attaches(source: str) -> bool:
 
 
 def _package_of(name: str) -> str:
+    """Return the package of a dotted module name: "demo.kernels.saxpy" -> "demo.kernels"."""
     return name.rpartition(".")[0]
 
 
 def _stub_path(package: str) -> str:
+    """Return the path in the wheel of the stub of a package with this dotted name."""
     return package.replace(".", "/") + "/__init__.pyi"
 
 
 def _module_paths(name: str) -> tuple[str, str]:
+    """Return the paths in the wheel of a module's fatbin and manifest."""
     stem = name.replace(".", "/")
     return stem + ".fatbin", stem + MANIFEST_SUFFIX
 
 
 def write(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write files under `folder`, each completely or not at all. Raises ConfigError if one cannot be written."""
+    """Write files (path -> content) in `folder`, each completely or not at all.
+
+    Raises ConfigError if one cannot be written.
+    """
     for name, content in files.items():
         with _written_atomically(folder / name) as path:
             path.write_bytes(content)
 
 
 def write_new(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write files under a folder that nobody else uses. Raises ConfigError if one cannot be written."""
+    """Write files (path -> content) in a folder that no other process uses. Raises ConfigError if one cannot be
+    written."""
     for name, content in files.items():
         path = folder / name
         try:
@@ -245,8 +257,9 @@ def write_new(files: Mapping[str, bytes], folder: Path) -> None:
 def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = None) -> None:
     """Move files from `source` to `folder`, each completely or not at all. Raises ConfigError if one cannot be written.
 
-    Incomplete files are in the folder `aside` if that is on the same file system, else beside the target. Use it if
-    every file in `folder` goes into a wheel: a process that is killed leaves its incomplete file behind.
+    `names` are paths in both folders. Incomplete files are in the folder `aside` if that is on the same file system,
+    else beside the target. Use `aside` if every file in `folder` goes into a wheel: a process that is killed leaves its
+    incomplete file behind.
     """
     for name in names:
         with _written_atomically(folder / name, aside) as path:
@@ -255,7 +268,11 @@ def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = 
 
 @contextmanager
 def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, or in the folder `aside`; at the end, rename the file to `path`."""
+    """Yield a temporary path for the `with` block to write, then rename that file to `path`.
+
+    The temporary path is beside `path`, or in the folder `aside` if that is on the same file system. Raises ConfigError
+    if the file cannot be written.
+    """
     try:
         near = path.parent
         if not near.is_dir():
@@ -274,15 +291,17 @@ def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]
 
 
 FORMAT = 1
+"""Version of the JSON text that `carried_sources` writes; `unpack_sources` reads no other."""
 
 _LEFT_OUT = ("variants", "specialize")
-"""Keys of a module table that only a build uses."""
+"""Attributes of ModuleConfig that `carried_sources` leaves out, because only a build uses them."""
 
 
 def carried_sources(root: Path, module: SourceModule, headers: Iterable[str], toolchain: tuple[str, ...]) -> bytes:
-    """Return the sources of a module and the project's files that they include or may include.
+    """Return the JSON text with a module's settings, its sources and the project's files that these may include.
 
-    `headers` are the absolute paths of those that the compiler read, `toolchain` are the folders of the toolchain's.
+    `headers` are the absolute paths of the headers that the compiler read, `toolchain` are the folders of the
+    toolchain's headers, which are left out. The length is a multiple of 8 bytes.
     """
     folders = tuple(folder + os.sep for folder in toolchain)
     scanned = (
@@ -298,7 +317,7 @@ def carried_sources(root: Path, module: SourceModule, headers: Iterable[str], to
 
 
 def _table(settings: ModuleConfig) -> dict[str, Any]:
-    """Return settings as a `[[tool.cuda-wheel.module]]` table."""
+    """Return a module's settings as a `[[tool.cuda-wheel.module]]` table, without defaults and `_LEFT_OUT`."""
     default = ModuleConfig()
     values = {item.name: getattr(settings, item.name) for item in fields(settings) if item.name not in _LEFT_OUT}
     return {
@@ -309,13 +328,17 @@ def _table(settings: ModuleConfig) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
+    """Return the value of a setting for JSON: a dictionary for `defines`, a list for any other tuple."""
     if name == "defines":
         return dict(value)
     return list(value) if isinstance(value, tuple) else value
 
 
 def unpack_sources(carried: bytes, folder: Path) -> Mapping[str, Any]:
-    """Write the files below a folder and return the module's table; raises ConfigError for what is no such text."""
+    """Write the files of a text from `carried_sources` in a folder, and return its module table.
+
+    Raises ConfigError if it is not such a text, or if a file's path leads out of the folder.
+    """
     try:
         document = json.loads(carried)
         if document["format"] != FORMAT:

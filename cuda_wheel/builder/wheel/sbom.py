@@ -32,12 +32,12 @@ from cuda_wheel.builder.toolchain.toolchain import (
 __all__ = ["Document", "Materials", "merged", "sbom_path"]
 
 Document = dict[str, Any]
-"""CycloneDX object: the list "components", and "dependencies" with the components of each fatbin; also a single
-component."""
+"""JSON object of CycloneDX: an SBOM, a module's part of one ("components" and "dependencies"), or one component."""
 
 
 def sbom_path(name: str) -> str:
-    """Return the path of a module's part of the SBOM, beside its fatbin, if each module is built on its own (CMake)."""
+    """Return the path of the file with a module's part of the SBOM, beside its fatbin. Only builds by CMake, where each
+    module is built on its own, write it."""
     return name.replace(".", "/") + ".cdx.json"
 
 
@@ -60,8 +60,11 @@ class Materials:
         self._nvvm = None if nvvm is None else self._compiler("nvvm", nvvm.release, nvvm.library)
 
     def of(self, module: BuiltModule, headers: Iterable[str], system_dirs: Sequence[str] = ()) -> Document:
-        """Return the components of a module. `headers` are the absolute paths of all files that its sources include,
-        `system_dirs` the folders of libraries that the project names outside its own."""
+        """Return a module's part of the SBOM: its components, and which of them its fatbin depends on.
+
+        `headers` are the absolute paths of all files that the module's sources include, `system_dirs` the absolute
+        folders of libraries outside the project, from `system-include-dirs`.
+        """
         manifest = module.manifests[0]  # all variants have the same sources and compilers
         parts = list(self._tools)
         if "nvvm" in manifest.toolchain and self._nvvm is not None:
@@ -83,10 +86,14 @@ class Materials:
         return list(filter(os.path.isfile, paths))
 
     def _cuda_wheel(self, used_in: bool = False) -> Document:
+        """Return cuda-wheel as a component: a build tool, or a part of the wheel if its headers are compiled in
+        (`used_in`) or its loader is vendored."""
         scope = {} if used_in or self._is_vendored else {"scope": "excluded"}
         return _component("cuda-wheel", cuda_wheel.__version__, [{"expression": "Apache-2.0"}]) | scope
 
     def _compiler(self, name: str, version: str, library: str) -> Document:
+        """Return the package that contains a compiler's library, or else the compiler itself, as a component that is a
+        build tool."""
         package = self._package_of(library)
         if package is None:  # part of a CUDA toolkit installation
             package = {"type": "library", "bom-ref": f"toolkit:{name}@{version}", "name": name, "version": version}
@@ -97,6 +104,7 @@ class Materials:
         return _file("source", path, sha256((self._root / path).read_bytes()).hexdigest())
 
     def _header_component(self, path: str, system_dirs: Sequence[str]) -> Document:
+        """Return the component for a header with this absolute path: its package, or else the file itself."""
         folders = (*self._include_dirs, *system_dirs)
         folder = next((folder for folder in folders if path.startswith(folder + os.sep)), None)
         if folder in (str(INCLUDE), *STAND_INS):
@@ -110,7 +118,7 @@ class Materials:
         return self._package_of(path) or _file(origin, name, sha256(Path(path).read_bytes()).hexdigest())
 
     def _package_of(self, path: str) -> Document | None:
-        """Return the CUDA package that contains a file; None if no package does."""
+        """Return the CUDA package that contains the file with this absolute path, as a component; None if none does."""
         for folder in self._folders:
             if path.startswith(folder + os.sep):
                 name = self._owners(folder).get(path[len(folder) + 1 :].replace(os.sep, "/"))
@@ -119,7 +127,7 @@ class Materials:
 
 
 def merged(documents: Sequence[Document]) -> bytes:
-    """Return the SBOM of a wheel from the parts of its modules."""
+    """Return the SBOM of a wheel as JSON text, from its modules' parts."""
     dependencies = [dependency for document in documents for dependency in document["dependencies"]]
     document = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -137,8 +145,10 @@ def merged(documents: Sequence[Document]) -> bytes:
 
 
 def _united(components: Iterable[Document]) -> list[Document]:
-    """Return each component once, sorted. Scope "excluded" (a build tool) remains only if no module contains the
-    component."""
+    """Return each component once, sorted by "bom-ref".
+
+    A component that has the scope "excluded" (a build tool) in one place and none in another gets none.
+    """
     united: dict[str, Document] = {}
     for component in components:
         if "scope" not in component or component["bom-ref"] not in united:
@@ -147,8 +157,8 @@ def _united(components: Iterable[Document]) -> list[Document]:
 
 
 def _owners(folder: str) -> dict[str, str]:
-    """Return path in a folder of packages -> metadata folder (*.dist-info) of the CUDA package that contains the
-    file."""
+    """Return path of a file -> name of the metadata folder (*.dist-info) of its package, for all files of CUDA packages
+    in a folder such as site-packages. Both are relative to that folder."""
     owners: dict[str, str] = {}
     for name in sorted(filter(is_cuda_package, os.listdir(folder))):
         try:
@@ -160,8 +170,10 @@ def _owners(folder: str) -> dict[str, str]:
 
 
 def _package(folder: str | None, name: str) -> Document:
-    """Return an installed package as a component. `name` is its metadata folder in the folder of packages `folder`;
-    without `folder`, the distribution's name."""
+    """Return an installed package as a component.
+
+    `name` is the name of its metadata folder (*.dist-info) in `folder`; if `folder` is None, the distribution's name.
+    """
     installed = metadata.distribution(name) if folder is None else metadata.PathDistribution(Path(folder, name))
     about = installed.metadata
     name = about["Name"].lower().replace("_", "-")

@@ -36,7 +36,8 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
 
 
 def _own_headers(module: SourceModule, root: Path, warn: Callable[[str], None]) -> Iterator[str]:
-    """Yield the absolute paths of the project's headers that a module includes; see `sdist_files` for the others."""
+    """Yield the absolute paths of the project's headers that a module includes; warn or raise ConfigError about headers
+    outside the project, as `sdist_files` says."""
     cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
     for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):
         if is_inside(header.path, root):

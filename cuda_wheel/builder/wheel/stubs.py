@@ -1,6 +1,6 @@
 """Write the stub file of a package that attaches its kernels, for editors and type checkers.
 
-Write the stub of the function that loads the variants of a module, with the values of the macros as `Literal`s.
+In it, a module with variants is a function that takes the macros of a variant, with their values as `Literal`s.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _ANY_VALUE = "str | int | float"
 Values = tuple[MacroValue, ...]
 
 Signature = tuple[tuple[str, Values], ...]
-"""Macro names with their allowed values; every combination is a variant."""
+"""(macro's name, its allowed values) of each macro; every combination of the values is a variant."""
 
 
 def variant_loader_stub(name: str, variants: Sequence[Variant], any_values: bool) -> list[str]:
-    """Return the lines that declare the function `name`, which takes the macros of a variant.
+    """Return the lines that declare the function `name`, which takes the macros of a variant and loads it.
 
-    With `any_values`, other values of the macros are compiled where a toolchain is installed.
+    If `any_values` is true, the function also takes other values, for which the module is compiled at load.
     """
     declarations = [
         _declaration(name, [(macro, _type(values)) for macro, values in each]) for each in _signatures(variants)
@@ -43,6 +43,8 @@ def variant_loader_stub(name: str, variants: Sequence[Variant], any_values: bool
 
 
 def _signatures(variants: Sequence[Variant]) -> list[Signature]:
+    """Return signatures that allow exactly these variants; one for each set of macro names, which may allow further
+    combinations, if there would be more than `MOST_OVERLOADS`."""
     by_names: dict[tuple[str, ...], list[Values]] = {}
     for variant in variants:
         by_names.setdefault(tuple(macro for macro, _ in variant), []).append(tuple(value for _, value in variant))
@@ -58,7 +60,10 @@ def _signatures(variants: Sequence[Variant]) -> list[Signature]:
 
 
 def _products(rows: Sequence[Values]) -> list[tuple[Values, ...]]:
-    """Return a list of Cartesian products whose union is `rows`; few, if many rows agree in all but the first value."""
+    """Return a list of Cartesian products whose union is `rows`, each as the values in each place of a row.
+
+    [(1, 3), (1, 4), (2, 3), (2, 4)] -> [((1, 2), (3, 4))]
+    """
     if not rows[0]:
         return [()]
     rests: dict[MacroValue, list[Values]] = {}
@@ -71,6 +76,7 @@ def _products(rows: Sequence[Values]) -> list[tuple[Values, ...]]:
 
 
 def _declaration(name: str, types: Sequence[tuple[str, str]]) -> str:
+    """Return the line that declares the function `name`; `types` are the macros' names and stub types."""
     macros = "".join(f"{macro}: {type_}, " for macro, type_ in types)
     return f"def {name}(*, {macros}link: Any = ..., device: int | None = ..., jit: Any = ...) -> Module: ..."
 
@@ -98,11 +104,13 @@ def attaches(source: str) -> bool:
 
 
 def stub(source: str, modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str) -> str:
-    """Return the `__init__.pyi` of a package with this `__init__.py`, these modules, and files of these names.
+    """Return the text of the `__init__.pyi` of a package whose `__init__.py` has the text `source`.
 
-    A module is given by the manifests of its variants, or by its one manifest. `loader` is the module that defines the
-    loader's classes. All other statements of `__init__.py` are copied, with the
-    bodies of functions: type checkers infer the attributes of classes from their methods.
+    `modules` has a sequence for each module: its manifest, or the manifests of its variants. `files` are the names of
+    files and folders in the package. `loader` is the dotted name of the module that defines the loader's classes.
+
+    The call of `attach` becomes declarations. All other statements of `__init__.py` are copied, with the bodies of
+    functions: type checkers infer the attributes of classes from their methods.
     """
     lines = [MADE_BY]
     for statement in ast.parse(source).body:
@@ -116,8 +124,11 @@ def stub(source: str, modules: Sequence[Sequence[Manifest]], files: Sequence[str
 def _kernels(
     all_: Sequence[str], modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str
 ) -> list[str]:
-    """Return the stub lines for the attributes that `attach` creates; `all_` has the name of the list of names, if
-    there is one."""
+    """Return the stub lines for the attributes that `attach` creates.
+
+    `all_` has the name of the variable for the list of their names, which is "__all__", or is empty if `__init__.py`
+    assigns the list to none.
+    """
     plain = {first.name: {info.name: info for info in first.kernels} for first, *_ in modules if not first.variant}
     with_variants = {first.name: (first, *rest) for first, *rest in modules if first.variant}
     attributes = attached(
@@ -145,6 +156,7 @@ def _parameters(info: KernelInfo) -> str:
 
 
 def _annotation(info: KernelInfo) -> str:
+    """Return the stub type of a kernel: "Kernel[Pointer, Integer]"."""
     return f"Kernel[{', '.join(map(argument_type, info.parameters)) or '()'}]"
 
 
@@ -158,7 +170,7 @@ def _is_attaching(statement: ast.stmt) -> bool:
 
 
 def _targets(statement: ast.stmt) -> list[str]:
-    """Return the names that a tuple assignment sets."""
+    """Return the names to which a statement such as `a, b = ...` assigns; an empty list for other statements."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     return [getattr(each, "id", "") for each in target.elts] if isinstance(target, ast.Tuple) else []
 

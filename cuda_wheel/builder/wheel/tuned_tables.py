@@ -20,25 +20,31 @@ __all__ = ["TunedTables", "check_rows", "tuned_file", "tuned_paths"]
 
 
 def tuned_file(source: Path, module: str) -> list[WheelFile]:
-    """Return the table of a module beside its first source, if there is one, in a project whose wheel's files are not
-    known."""
+    """Return the tuned table beside the source of a module, as a file of the wheel; an empty list if there is none.
+
+    This is for projects whose back end does not list the wheel's files.
+    """
     path = source.with_name(module.rpartition(".")[2] + TABLE_SUFFIX)
     return [WheelFile(path, module.replace(".", "/") + TABLE_SUFFIX)] if path.is_file() else []
 
 
 def tuned_paths(names: Iterable[str], files: Iterable[WheelFile]) -> list[str]:
-    """Return the paths in the wheel, with "/", of the tables of modules of these names."""
+    """Return the paths in the wheel, with "/", of the tuned tables of modules of these dotted names."""
     names = set(names)
     return sorted(file.destination for file in files if _module_of(file.destination) in names)
 
 
 class TunedTables:
-    """The tables among a wheel's files."""
+    """The tables of tuned choices among a wheel's files."""
 
     def __init__(self, names: Iterable[str], files: Iterable[WheelFile], warn: Callable[[str], None]) -> None:
-        """Read the tables of modules of these names; call `warn` for those of others. Raises ConfigError."""
+        """Read the tables of modules of these dotted names; call `warn` for tables of other modules.
+
+        Raises ConfigError for a table that is not valid.
+        """
         names = set(names)
         self._rows: dict[str, tuple[Row, ...]] = {}
+        """Dotted module name -> choices in its table."""
         self.files: dict[str, bytes] = {}
         """Path in the wheel -> content of the tuned table."""
         for file in files:
@@ -62,7 +68,7 @@ class TunedTables:
 
 
 def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) -> None:
-    """Raise ConfigError if the choices of a module name a variant or a kernel that is not in its manifests."""
+    """Raise ConfigError if a row of a module's tuned table names a variant or a kernel that is in no manifest."""
     variants = {same_macros(manifest.variant): manifest for manifest in manifests}
     for row in rows:
         manifest = variants.get(same_macros(row.variant))
@@ -83,6 +89,7 @@ def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) 
 
 
 def _module_of(path: str) -> str | None:
+    """Return the dotted name of the module to which a file of the wheel is the tuned table; None if it is no table."""
     return path.removesuffix(TABLE_SUFFIX).replace("/", ".") if path.endswith(TABLE_SUFFIX) else None
 
 
@@ -96,4 +103,5 @@ def _check_kernel(manifest: Manifest, name: str) -> None:
 
 
 def _may_specialize(manifests: Iterable[Manifest], row: Row) -> bool:
+    """Return whether the variant of a row can be compiled at load: a variant with the same macros has `specialize`."""
     return any(each.specialize is not None and dict(each.variant).keys() == row.variant.keys() for each in manifests)

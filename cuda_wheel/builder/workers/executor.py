@@ -1,6 +1,6 @@
 """How a build's calls are run: the interface of `Workers` and `DaskCluster`, the record of a call, and the queue.
 
-The queue decides which of the calls that wait a worker does next.
+The queue decides which of the waiting calls a worker runs next.
 """
 
 from __future__ import annotations
@@ -42,25 +42,27 @@ FALLBACK = "CUDA_WHEEL_EXECUTOR_FALLBACK"
 
 
 def shared_options(options: Iterable[str], lineinfo: bool) -> tuple[str, ...]:
-    """Return the options in which the calls of one worker must agree, of those that a source is compiled with.
+    """Return the compiler options that must be equal for all calls that one worker runs: all except macros.
 
-    Macros are not among them: they decide a program's text and no state of the compiler. Without that, each variant of
-    a module would start a worker.
+    Macros change the text of a program and no state of the compiler. If they counted, each variant of a module would
+    need a worker of its own. The last element is `lineinfo` as text.
     """
     return (*(option for option in options if not option.startswith("--define-macro=")), str(lineinfo))
 
 
 @dataclass(frozen=True)
 class WorkerFunction(Generic[T]):
-    """A function that workers import, and the build's own process does not: that would take as long as a small job.
+    """A function that workers import and call. The build's own process does not import it, to save time.
 
-    Pickled, it becomes the function itself. Its path is like "cuda_wheel.builder.link:link_job".
+    Pickled, it becomes the function itself.
     """
 
     path: str
+    """Module and name of the function: "cuda_wheel.builder.link:link_job"."""
 
     @property
     def __name__(self) -> str:
+        """Name of the function."""
         return self.path.partition(":")[2]
 
     def __call__(self, argument: Any) -> T:
@@ -76,17 +78,19 @@ class Call(Generic[T]):
     """A call `function(argument)` for a worker, and what decides where and when it runs."""
 
     function: Callable[[Any], T]
+    """Function to call in the worker; it must be picklable."""
     argument: Any
+    """The function's only argument; it must be picklable."""
     options: tuple[str, ...] | None = None
     """Compiler options of the call; a worker serves only calls with equal options. None if any worker may serve the
     call."""
     seconds: float = 0.0
     """Expected seconds of the call and of the calls that depend on it. The longest waiting call runs first."""
     headers: HeaderGroup | None = None
-    """Group of jobs that can share precompiled headers; few workers serve each group. None if the job has no group."""
+    """Group of jobs that can share precompiled headers; few workers serve each group. None if the call has no group."""
     timed: bool = False
-    """Whether the future holds a `Timed` result or raises a TimedError, instead of the plain result or error. Errors
-    that prevent a call from starting are never TimedErrors."""
+    """Whether the future's result is a `Timed` and its error a TimedError, in place of the function's own result or
+    error. Errors that prevent a call from starting are never TimedErrors."""
 
 
 class Executor(ABC):
@@ -95,23 +99,23 @@ class Executor(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many calls run at once."""
+        """Maximum number of calls that run at once."""
 
     @abstractmethod
     def enqueue(self, call: Call[Any]) -> Future[Any]:
-        """Return the future of a call.
+        """Return the future of a call, which runs as soon as a worker is free.
 
         The future raises what the function raises, and CompileError if the call takes too long or kills its worker.
         """
 
     def stop(self, future: Future[Any]) -> None:
-        """Cancel a call whose result nobody needs. A running one may be ended, and then raises CompileError."""
+        """Cancel a call by its future. A running call may be ended; its future then raises CompileError."""
         future.cancel()
 
     def prepare(self, calls: int, library: str | None = None) -> None:  # noqa: B027 (most executors need nothing)
-        """Start early what about this many calls need, which will be enqueued soon. By default, nothing is.
+        """Prepare for about `calls` calls that will be enqueued soon, for example by starting workers.
 
-        `library` is the path of NVRTC, if it is known.
+        `library` is the path of NVRTC; None if it is unknown. This implementation does nothing.
         """
 
     def submit(self, function: Callable[[Any], T], argument: Any) -> Future[T]:
@@ -125,11 +129,12 @@ Options = tuple[str, ...] | None
 """Compiler options of a job; a worker does only jobs with equal options. None if any worker can do the job."""
 
 LaneKey = tuple[Options, str | None]
-"""Compiler options of a job, and the key of its group for precompiled headers (None without a group)."""
+"""Compiler options of a job, and the key of its group of jobs with the same precompiled headers (None without a
+group)."""
 
 REPLACE_WORKER_SECONDS = 0.5
-"""Minimum number of seconds by which a job with other options must be longer than any job that the worker can do as it
-is, before the worker is replaced for it.
+"""A job with other options than a worker's must be this many seconds longer than all jobs with the worker's options,
+before the worker is replaced by a new one for it.
 
 This is about twice the time until a new worker is as ready as the old one, so little time is lost either way. With 0,
 jobs of equal length and different options would keep replacing workers. If busy workers were never replaced, the
@@ -137,10 +142,10 @@ longest job with other options would start only after all others.
 """
 
 KEEP_GROUP_SECONDS = 1.0
-"""Minimum number of seconds by which a job outside a worker's group must be longer than the group's jobs, before the
-worker does it first.
+"""A job outside a worker's group must be this many seconds longer than the group's longest job, before the worker does
+it first.
 
-This is about what precompiled headers of CCCL save a job.
+This is about the time that precompiled headers of CCCL save a job.
 """
 
 
@@ -155,13 +160,16 @@ class _Lane(Generic[T]):
 
     @property
     def longest(self) -> float:
-        """The seconds of the longest job."""
+        """Expected seconds of the lane's longest job."""
         return -self.heap[0][0]
 
 
 class Queue(Generic[T]):
-    """A queue of jobs. The longest job goes first, unless it is only slightly longer than the next one and would make
-    the worker be replaced or leave its group."""
+    """A queue of jobs for workers.
+
+    The longest job goes first, unless it is only slightly longer than one for which the worker need not be replaced or
+    leave its group.
+    """
 
     def __init__(self) -> None:
         self._number = count()
@@ -170,10 +178,10 @@ class Queue(Generic[T]):
         self._group_lanes: dict[LaneKey, None] = {}
         """Keys of the lanes of groups, as an ordered set. They are few; other lanes may be as many as jobs."""
         self._all: list[tuple[float, int, LaneKey]] = []
-        """Heap of (negated expected seconds, number, lane key) of all jobs. A job that has been taken stays until it is
-        first."""
+        """Heap of (negated expected seconds, number in order of arrival, lane key) of all jobs. A job that was taken is
+        removed only when it comes to the top of the heap."""
         self._taken: set[int] = set()
-        """Numbers of the jobs that have been taken and are still in `_all`."""
+        """Numbers (in order of arrival) of the jobs that were taken and are still in `_all`."""
 
     def __len__(self) -> int:
         return len(self._all) - len(self._taken)
@@ -194,9 +202,9 @@ class Queue(Generic[T]):
     def take(self, options: Options, group: str | None = None, others: Mapping[str, int] = MappingProxyType({})) -> T:
         """Remove and return the next job for a worker. Raises IndexError if the queue is empty.
 
-        `options` and `group` are those of the worker's earlier jobs, or None. `others` is the number of other workers
-        by group. Of jobs about as long as the longest, those of the worker's own group go first, then those of the
-        group with the most seconds waiting for each of its workers.
+        `options` and `group` are those of the worker's earlier jobs, or None. `others` maps each group to the number of
+        other workers that serve it. Of jobs about as long as the longest, those of the worker's own group go first,
+        then those of the group with the most waiting seconds per worker.
         """
         while self._all and self._all[0][1] in self._taken:
             self._taken.remove(heapq.heappop(self._all)[1])
@@ -221,14 +229,19 @@ class Queue(Generic[T]):
         return max(near, key=lambda key: (self._seconds_per_worker(key, others), worths[key]))
 
     def _worth(self, key: LaneKey, options: Options) -> tuple[float, int]:
-        """Return a sort key for the first job of a lane, for a worker with these options; no two keys are equal."""
+        """Return a sort key for the first job of a lane; the greatest key is the best for a worker with `options`.
+
+        No two keys are equal.
+        """
         seconds, number, _ = self._lanes[key].heap[0]
         suits = None in (options, key[0]) or options == key[0]
         return -seconds - (0 if suits else REPLACE_WORKER_SECONDS), -number
 
     def _seconds_per_worker(self, key: LaneKey, others: Mapping[str, int]) -> float:
-        """Return the expected seconds of a group's waiting jobs per worker, counting one more worker; 0 without a
-        group."""
+        """Return the expected seconds of a lane's waiting jobs, divided by one more than the workers of its group.
+
+        `others` maps each group to its number of workers. Return 0 for a lane without a group.
+        """
         group = key[1]
         return 0.0 if group is None else self._lanes[key].seconds / (1 + others.get(group, 0))
 

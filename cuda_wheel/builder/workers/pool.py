@@ -5,7 +5,7 @@ stack; and the front ends of several processes run in parallel, which those of s
 one set of compiler options only: in NVRTC 13.1 to 13.4 the options of one program corrupt a later program of the same
 process (https://github.com/NVIDIA/warp/issues/1944), and NVRTC 12.9 optimises differently after --Ofast-compile=mid.
 
-So many jobs run at once as the CPU affinity and the container's limit allow cores.
+As many jobs run at once as the CPU affinity and the container's limit allow cores.
 """
 
 from __future__ import annotations
@@ -81,8 +81,10 @@ def container_limit(process: Path = Path("/proc/self")) -> float | None:
 
 
 def _folders(group: str, root: str, point: str) -> Iterator[Path]:
-    """Yield the folder of a control group, and of each group around it. `root` of the control groups' file system is
-    mounted at `point`."""
+    """Yield the folder of the control group with the name `group`, and of each group that contains it.
+
+    The folder `root` of the control groups' file system is mounted at `point`, as /proc/self/mountinfo lists it.
+    """
     try:
         below = PurePosixPath(group).relative_to(root)
     except ValueError:  # the name is that outside of the container, and the container's own group is mounted
@@ -92,7 +94,7 @@ def _folders(group: str, root: str, point: str) -> Iterator[Path]:
 
 
 def _limit(folder: Path) -> float | None:
-    """Return a control group's CPU limit in cores; None without a limit."""
+    """Return the CPU limit, in cores, of the control group with this folder; None without a limit."""
     try:
         if (folder / "cpu.max").is_file():  # version 2: "150000 100000", or "max 100000"
             quota, period = (folder / "cpu.max").read_text().split()
@@ -111,11 +113,14 @@ class _Waiting(NamedTuple):
     call: Call[Any]
     future: Future[Any]
     jobs: int = 0
-    """Number of jobs of the header group that the thread running this call will probably run, including this one; 0
-    while the call waits, or without a group."""
+    """Number of jobs of the call's header group that the thread that runs this call will probably run, this one
+    included. 0 while the call waits, and without a group."""
 
     def request(self, folder: str | None) -> tuple[Callable[[Any], Any], Any]:
-        """Return the function and argument to send to a worker, which has a folder for precompiled headers."""
+        """Return the function and the argument to send to a worker.
+
+        `folder` is the worker's folder for precompiled headers; None if it has none.
+        """
         function, argument, headers = self.call.function, self.call.argument, self.call.headers
         if headers is None:
             return function, argument
@@ -123,7 +128,8 @@ class _Waiting(NamedTuple):
         return call_with_precompilation, (precompilation, function, argument)
 
     def settle(self, succeeded: bool, value: Any, times: Times | None) -> None:
-        """Set the future's result or exception."""
+        """Set the future's result, or its exception if the call has not succeeded, to `value`; with times, to a `Timed`
+        or TimedError."""
         if succeeded:
             self.future.set_result(value if times is None else Timed(value, times))
         else:
@@ -148,17 +154,20 @@ class Workers(Executor):
         self._changed = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
         self._idle = 0
+        """Number of threads that wait for a call."""
         self._workers: set[Worker] = set()
         self._running: dict[Future[Any], Worker] = {}
+        """Future of a running call -> worker that runs the call."""
         self._stopped: set[Future[Any]] = set()
-        """Calls that were cancelled after they had left the queue."""
+        """Futures of calls that were stopped after they had left the queue."""
         self._closed = False
         self._thread_groups: dict[int, str] = {}
-        """Thread -> key of the header group whose headers the thread's worker may have precompiled."""
+        """Identifier of a thread -> key of the header group whose headers the thread's worker may have precompiled."""
         self._begun: Counter[str] = Counter()
-        """Header group -> number of its jobs that have left the queue."""
+        """Key of a header group -> number of its jobs that have left the queue."""
         self._is_prepared = False
         self._search: Future[Toolchain] | None = None
+        """Future of the toolchain; None before the search begins."""
 
     def __enter__(self) -> Workers:
         return self
@@ -183,34 +192,40 @@ class Workers(Executor):
 
     @property
     def count(self) -> int:
-        """How many calls run at once."""
+        """Maximum number of calls that run at once."""
         return self._count
 
     def prepare(self, calls: int, library: str | None = None) -> None:
-        """Start workers, which load what compiles; the first time only."""
+        """Start up to `calls` workers, which import the compile job and load NVRTC; a second call does nothing.
+
+        `library` is the path of NVRTC; None if it is unknown.
+        """
         if not self._is_prepared:
             self._is_prepared = True
             for _ in range(min(calls, self._count)):
                 self.submit(load_compilers, library)
 
     def search_toolchain(self) -> None:
-        """Begin to search for the toolchain."""
+        """Begin to search for the toolchain in a worker, unless a search has begun."""
         if self._search is None:
             self._search = self.submit(_FIND_TOOLCHAIN, None)
 
     def toolchain(self) -> Toolchain:
-        """Return the toolchain that a search finds; raises ToolchainError."""
+        """Wait for the search for the toolchain and return the result; raises ToolchainError."""
         self.search_toolchain()
         assert self._search is not None
         return self._search.result()
 
     def load_compilers(self, library: str) -> None:
-        """Let the workers that are idle load what compiles, while this process plans."""
+        """Let idle workers import the compile job and load NVRTC from the path `library`, while this process plans.
+
+        This does nothing before `prepare`.
+        """
         for _ in range(self._count if self._is_prepared else 0):
             self.submit(load_compilers, library)
 
     def enqueue(self, call: Call[Any]) -> Future[Any]:
-        """Return the future of a call, which runs in a worker that has served no other compiler options."""
+        """Return the future of a call; its worker serves only calls with equal compiler options."""
         future: Future[Any] = Future()
         with self._lock:
             self._queue.put(_Waiting(call, future), call.seconds, call.options, call.headers and call.headers.key)
@@ -222,7 +237,7 @@ class Workers(Executor):
         return future
 
     def stop(self, future: Future[Any]) -> None:
-        """Cancel a call, or end the worker that runs it."""
+        """Cancel a waiting call, or kill the worker that runs the call."""
         if future.cancel():
             return
         with self._lock:
@@ -260,7 +275,7 @@ class Workers(Executor):
             taken = again or self._take(worker)
 
     def _take(self, worker: Worker | None) -> _Waiting | None:
-        """Wait for and return the next call for this thread, given its current worker; None when the pool closes."""
+        """Wait for the next call for this thread and its `worker`, and return it; None when the pool closes."""
         while True:
             with self._lock:
                 self._idle += 1
@@ -275,7 +290,7 @@ class Workers(Executor):
             del waiting  # while this thread waits for the next call, it keeps none
 
     def _next(self, worker: Worker | None) -> _Waiting:
-        """Return the next call for this thread."""
+        """Remove and return the next call for this thread, whose worker is `worker`. The queue must not be empty."""
         thread = threading.get_ident()
         others = Counter(group for other, group in self._thread_groups.items() if other != thread)
         waiting = self._queue.take(None if worker is None else worker.options, self._thread_groups.get(thread), others)
@@ -308,7 +323,7 @@ class Workers(Executor):
 
     @contextmanager
     def _running_in(self, worker: Worker, future: Future[Any]) -> Iterator[None]:
-        """Let `stop` know which worker runs a call."""
+        """Note for `stop` that the worker runs a call during the `with` block; kill the worker if that was stopped."""
         with self._lock:
             self._running[future] = worker
             if future in self._stopped:
@@ -320,7 +335,7 @@ class Workers(Executor):
                 del self._running[future]
 
     def _drop(self, worker: Worker) -> None:
-        """End this thread's worker."""
+        """Kill this thread's worker and remove it from the pool."""
         worker.kill()
         worker.end()
         with self._lock:
@@ -328,5 +343,8 @@ class Workers(Executor):
 
 
 def _suits(worker: Worker | None, call: Call[Any]) -> bool:
-    """Return whether a worker has served no compiler options other than the call's."""
+    """Return whether a worker can run a call: it has served no other compiler options, or one of both has none.
+
+    None stands for a new worker.
+    """
     return worker is None or None in (call.options, worker.options) or worker.options == call.options

@@ -31,9 +31,9 @@ _CHILD += "serve({memory!r}, {began!r}, {folder!r})"
 def _without_driver() -> dict[str, str]:
     """Return environment variables that keep a process from loading the CUDA driver.
 
-    NVRTC loads and initialises the driver if it finds it. That takes longer than compiling a small kernel, sometimes
-    much longer, and a compilation must not depend on the driver. The dynamic loader uses the first library of that name
-    on its search path: the one in `no_driver`.
+    NVRTC loads and initialises the driver if it finds one. This takes longer than compiling a small kernel, sometimes
+    much longer, and a compilation must not depend on the driver. The dynamic loader uses the first library with the
+    driver's name on its search path, which is the one in the folder `no_driver`.
     """
     variables = {"CUDA_VISIBLE_DEVICES": "-1"}
     if sys.platform == "linux":
@@ -62,9 +62,9 @@ class WorkerTimeoutError(WorkerDiedError):
 
 
 class Worker:
-    """One worker process, which starts at once. `memory` is the limit on its address space in bytes (not on Windows).
+    """One worker process, which starts when this object is created.
 
-    Call `end` or `leave` last.
+    `memory` is the limit on its address space in bytes (not on Windows); None for no limit. Call `end` or `leave` last.
     """
 
     def __init__(self, memory: int | None) -> None:
@@ -72,8 +72,9 @@ class Worker:
         """Compiler options of the calls that the worker has served; None if no call had any."""
         self._is_killed = False
         self._greeted = False
+        """Whether the process has written its `GREETING`, so that all further output is answers."""
         self._unread = 0
-        """Number of answers to `prepare` that are still in the pipe."""
+        """Number of answers to calls by `prepare` that were not yet read from the pipe."""
         self._memory = memory
         self._folder = None
         with suppress(ConfigError):  # most calls need no temporary files
@@ -97,12 +98,18 @@ class Worker:
         )
 
     def prepare(self, function: Callable[[Any], Any], argument: Any) -> None:
-        """Start a call and ignore its result."""
-        assert self._process.stdin is not None
+        """Start `function(argument)` in the worker without waiting; its result is ignored."""
         with suppress(OSError):  # the next `call` reports a worker that died
-            pickle.dump((function, argument, False), self._process.stdin)
-            self._process.stdin.flush()
+            self._send(pickle.dumps((function, argument, False)))
             self._unread += 1
+
+    def _send(self, request: bytes) -> None:
+        """Write a pickled request to the process, after its length in bytes (as 8 bytes): a request that the process
+        cannot unpickle then ends where the next one begins."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(len(request).to_bytes(8, "little"))
+        self._process.stdin.write(request)
+        self._process.stdin.flush()
 
     def call(self, function: Callable[[Any], T], argument: Any, timeout: float) -> T:
         """Return what `function(argument)` returns in the worker, or raise what it raises there.
@@ -118,12 +125,15 @@ class Worker:
     def answer(
         self, function: Callable[[Any], Any], argument: Any, timeout: float, is_timed: bool = False
     ) -> tuple[bool, Any, Times | None]:
-        """Return whether a call succeeded, its result or exception, and its times if it is timed.
+        """Return whether `function(argument)` succeeded in the worker, its result or exception, and its times (None
+        unless `is_timed`).
 
-        Raises as `call` does if the worker does not answer in time.
+        Raises WorkerTimeoutError if there is no answer after `timeout` seconds, and WorkerDiedError if the worker dies;
+        if `is_timed`, inside a TimedError.
         """
+        request = pickle.dumps((function, argument, is_timed))
         process = self._process
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdout is not None
         printed = os.fstat(self._stderr.fileno()).st_size
         expired = threading.Event()
         began = now()
@@ -137,8 +147,7 @@ class Worker:
         timer.start()
         try:
             self._await_greeting(process.stdout)
-            pickle.dump((function, argument, is_timed), process.stdin)
-            process.stdin.flush()
+            self._send(request)
             while self._unread:
                 pickle.load(process.stdout)
                 self._unread -= 1
@@ -157,14 +166,16 @@ class Worker:
         return succeeded, value, times
 
     def _timed(self, error: WorkerDiedError, began: float, is_timed: bool) -> Exception:
-        """Return an error of a call that the worker did not measure; if `is_timed`, as a TimedError with the call's
-        times."""
+        """Return the error of a worker that did not answer; if `is_timed`, in a TimedError with the time since `began`.
+
+        `began` is in seconds, as `now` returns it.
+        """
         if not is_timed:
             return error
         return TimedError(error, Times(worker_name(self._process.pid), began, now(), (), None))
 
     def _await_greeting(self, stream: IO[bytes]) -> None:
-        """Skip the process's output until the worker is ready. Raises EOFError if the process ends before."""
+        """Skip the process's output up to its `GREETING`. Raises EOFError if the process ends before that."""
         while not self._greeted:
             line = stream.readline()
             if not line:
@@ -172,8 +183,10 @@ class Worker:
             self._greeted = line.endswith(GREETING)
 
     def _death_message(self, printed: int) -> str:
-        """Return how the process ended, with its standard error after the first `printed` bytes, which are of earlier
-        calls."""
+        """Return a message that says how the process ended and what it printed to standard error.
+
+        The first `printed` bytes of its standard error are left out; earlier calls wrote them.
+        """
         try:
             status = self._process.wait(timeout=1)  # a process closes its pipe shortly before it ends
         except subprocess.TimeoutExpired:
@@ -189,6 +202,7 @@ class Worker:
         return "\n".join(filter(None, lines))
 
     def _death_help(self, how: str) -> str:
+        """Return the line of help after a message that the process died; `how` is "killed by SIGSEGV", for example."""
         if how == "killed by SIGKILL":  # this build sends it only after a timeout, which has its own message
             return (
                 "help: the system kills processes when memory runs out; CUDA_WHEEL_JOBS=1 runs one compiler at a time, "
@@ -202,7 +216,7 @@ class Worker:
 
     @property
     def folder(self) -> str | None:
-        """The worker's own folder for temporary files, removed with the worker; None if it could not be created."""
+        """Path of the worker's own folder for temporary files, which `end` removes; None if it could not be created."""
         return None if self._folder is None else self._folder.name
 
     @property
@@ -216,11 +230,11 @@ class Worker:
         self._process.kill()
 
     def leave(self) -> None:
-        """Do as `end`, in the background."""
+        """Call `end` in a background thread."""
         threading.Thread(target=self.end, daemon=True).start()
 
     def close_pipe(self) -> None:
-        """Let the process end."""
+        """Close the pipe for requests; the process then ends by itself."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()

@@ -1,7 +1,7 @@
 """Run in the worker process: answer calls, one after the other in the main thread, until the parent closes the pipe.
 
-The start of this process is part of every build and of every compilation on load. So this module imports little: not
-`typing`, and what few calls need is imported inside functions.
+The start of this process is part of every build and of every compilation on load. So this module imports little:
+what few calls need is imported inside functions.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ GREETING = b"cuda-wheel worker\n"
 def serve(memory: int | None, began: float, folder: str | None) -> None:
     """Answer calls from standard input on standard output until the input ends.
 
-    Each answer is pickled: whether the call succeeded, its result or exception, and its `Times` or None.
+    Each answer is a pickled tuple: whether the call succeeded, its result or exception, and its `Times` (None unless
+    the call is timed).
 
-    `memory` is the limit on the address space in bytes; `began` is when the parent started this process, in seconds
-    since 1970; `folder` is this process's own folder for temporary files.
+    `memory` is the limit on the address space in bytes (None for no limit). `began` is the time at which the parent
+    started this process, in seconds since 1970. `folder` is this process's own folder for temporary files (None if
+    there is none).
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     _use_one_toolchain()
@@ -78,14 +80,17 @@ def serve(memory: int | None, began: float, folder: str | None) -> None:
 
 
 def imported(path: str) -> Callable[[Any], Any]:
-    """Return the function that a `WorkerFunction` names, as "module:function"."""
+    """Import a module and return its function, by a path such as "cuda_wheel.builder.link:link_job"."""
     module, _, name = path.partition(":")
     function: Callable[[Any], Any] = getattr(importlib.import_module(module), name)
     return function
 
 
 def load_compilers(library: str | None) -> None:
-    """Import what each job needs, and load NVRTC, whose path may not be known yet. Runs in workers only."""
+    """Import the compile job, and load NVRTC from the path `library`, so that the first job need not.
+
+    If `library` is None, search for NVRTC. Errors are ignored: the first job reports them.
+    """
     imported("cuda_wheel.builder.compile.job:compile_job")
     try:
         library = library or cuda_libraries.library_path("nvrtc")
@@ -96,7 +101,10 @@ def load_compilers(library: str | None) -> None:
 
 
 def _sendable(error: Exception, memory: int | None) -> Exception:
-    """Return an exception that the parent can unpickle and show."""
+    """Return an error itself if the parent can unpickle it, else a ToolchainError with its text.
+
+    A MemoryError becomes a CompileError. `memory` is the limit on the address space in bytes, or None.
+    """
     if isinstance(error, MemoryError):
         from cuda_wheel.builder.errors import CompileError  # inside: only failed calls need it
 
@@ -114,19 +122,27 @@ def _sendable(error: Exception, memory: int | None) -> Exception:
 
 
 def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str | None) -> None:
-    """Pass the parent's requests to the main thread.
+    """Read the parent's requests from a pipe, and put each into a queue for the main thread.
 
-    When the pipe closes, for whatever reason, end this process at once, even during a compilation.
+    A request is the length of its pickle in bytes, as 8 bytes, and the pickle. When the pipe closes, for whatever
+    reason, end this process at once, even during a compilation. `folder` is the folder for temporary files to remove
+    before that, or None.
     """
-    while True:
-        try:
-            requests.put(pickle.load(stream))
-        except EOFError:
-            if folder is not None:
-                _remove(folder)  # the parent may have been killed and cannot remove it
-            os._exit(0)
-        except Exception as error:
-            requests.put((_raise, error, False))
+    try:
+        while size := int.from_bytes(stream.read(8), "little"):
+            content = stream.read(size)
+            if len(content) < size:
+                break
+            try:
+                request: Request = pickle.loads(content)
+            except Exception as error:
+                request = (_raise, error, False)
+            requests.put(request)
+            del content, request  # while this thread waits for the next request, it keeps none
+    finally:
+        if folder is not None:
+            _remove(folder)  # the parent may have been killed and cannot remove it
+        os._exit(0)
 
 
 def _remove(folder: str) -> None:
@@ -152,6 +168,7 @@ def _prefer_as_out_of_memory_victim() -> None:
 
 
 def _limit_memory(memory: int) -> None:
+    """Limit the address space of this process to `memory` bytes; do nothing on Windows."""
     if sys.platform == "win32":
         return  # Windows has no limit on the address space
     import resource  # inside: Windows does not have it
@@ -162,9 +179,10 @@ def _limit_memory(memory: int) -> None:
 
 
 def _hide_folder() -> None:
-    """Give the working folder a name that is the same in every build.
+    """Set the environment variable PWD to a path of the working folder that is the same in every build.
 
-    NVRTC writes that name into debug information, and takes it from PWD if PWD leads to the working folder.
+    NVRTC writes the path of the working folder into debug information, and takes it from PWD if PWD leads to that
+    folder.
     """
     os.environ.pop("PWD", None)
     if os.path.isdir("/proc/self/cwd"):

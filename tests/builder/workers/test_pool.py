@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
-import subprocess
 import sys
 import time
 from concurrent.futures import Future
@@ -17,15 +15,12 @@ import pytest
 
 from cuda_wheel.builder.compile.job import compile_job
 from cuda_wheel.builder.errors import CompileError
-from cuda_wheel.builder.execute import BUNDLE, COMPILE_JOB, LINK_JOB
-from cuda_wheel.builder.full_build import FIND_NVVM
 from cuda_wheel.builder.jobs import Job, LinkJob
 from cuda_wheel.builder.link import link_job
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
-from cuda_wheel.builder.workers.executor import Call, WorkerFunction
+from cuda_wheel.builder.workers.executor import Call
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.builder.workers.worker import Worker
-from tests.support.processes import alive, run
+from tests.support.processes import run
 from tests.support.projects import KERNEL
 
 pytestmark = [pytest.mark.one_toolchain, pytest.mark.usefixtures("two_workers")]
@@ -52,19 +47,6 @@ def _abort(_: None) -> None:
     os.abort()
 
 
-def test_the_message_for_a_worker_that_the_system_killed_says_what_helps() -> None:
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        with pytest.raises(
-            CompileError, match=r"killed by SIGKILL\)\nhelp: the system kills processes when memory runs out"
-        ):
-            workers.submit(_kill_oneself, None).result()
-        assert workers.submit(len, ()).result() == 0
-
-
-def _kill_oneself(_: None) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_a_worker_that_ends_while_idle_fails_no_call() -> None:
     with Workers(timeout=60, memory=None, count=1) as workers:
         pid = workers.submit(_pid, None).result()
@@ -74,71 +56,6 @@ def test_a_worker_that_ends_while_idle_fails_no_call() -> None:
         while time.monotonic() < deadline and not worker.has_ended:
             time.sleep(0.01)
         assert workers.submit(len, (1,)).result() == 1
-
-
-def test_a_worker_has_ended_once_it_is_killed() -> None:
-    """A job that is stopped as it ends kills its worker: no other job may be sent to it."""
-    worker = Worker(None)
-    try:
-        assert not worker.has_ended
-        worker.kill()
-        assert worker.has_ended
-    finally:
-        worker.end()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "written", [b"garbage\n", b"\x80\x04N.", b"\x80\x04\x8e" + b"\xff" * 9, b"cnowhere\nnothing\n."]
-)
-def test_an_invalid_answer_is_an_error_and_the_next_call_gets_its_own_answer(written: bytes) -> None:
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        with pytest.raises(CompileError, match=r"^the compiler process "):
-            workers.submit(_write_among_the_answers, written).result()
-        assert workers.submit(len, (1, 2)).result() == 2
-
-
-def _write_among_the_answers(content: bytes) -> None:
-    (stream,) = _pipes("w")
-    os.write(stream, content)
-    time.sleep(60)
-
-
-def test_a_worker_that_closes_its_pipe_is_killed() -> None:
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        with pytest.raises(CompileError, match="sent an unreadable answer; it may have overwritten its own memory"):
-            workers.submit(_close_the_answers, None).result()
-        assert workers.submit(len, (1, 2)).result() == 2
-
-
-def _close_the_answers(_: None) -> None:
-    for stream in _pipes("w"):
-        os.close(stream)
-    time.sleep(60)
-
-
-def _pipes(mode: str) -> list[int]:
-    """Return the descriptors of this process that are the write ends of pipes."""
-    found = []
-    for name in os.listdir("/proc/self/fd"):
-        path = Path("/proc/self/fdinfo", name)
-        is_pipe = os.path.exists(path) and os.readlink(f"/proc/self/fd/{name}").startswith("pipe:")
-        if is_pipe and int(path.read_text().split()[3], 8) & os.O_WRONLY and int(name) > 2:
-            found.append(int(name))
-    return found
-
-
-def test_the_message_has_the_output_of_the_call_that_died_only() -> None:
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        workers.submit(os.system, "echo output of an earlier job >&2").result()
-        with pytest.raises(CompileError, match=r"killed by SIGABRT\):\nits own output\nhelp: ") as caught:
-            workers.submit(_abort_with_output, None).result()
-    assert "earlier" not in str(caught.value)
-
-
-def _abort_with_output(_: None) -> None:
-    os.write(2, b"its own output\n")
-    os.abort()
 
 
 @pytest.mark.slow
@@ -193,32 +110,6 @@ def test_an_error_is_reported_though_the_compiler_would_take_minutes_to_find_the
     assert message.count("error: ") == 1 and 'identifier "misspelt" is undefined' in message
     assert "Error limit" not in message
     assert message.endswith("note: the compiler has not found the next error within 3 s; there may be more than this.")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
-def test_a_call_that_needs_too_much_memory_is_stopped() -> None:
-    with Workers(timeout=60, memory=1 << 30, count=1) as workers:
-        with pytest.raises(CompileError, match="needed more memory than memory-limit"):
-            workers.submit(bytearray, 4 << 30).result()
-        assert workers.submit(len, ()).result() == 0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
-def test_a_result_that_is_too_large_to_send_is_an_error() -> None:
-    with Workers(timeout=60, memory=1 << 30, count=1) as workers:
-        with pytest.raises(CompileError, match=r"needed more memory than memory-limit \(1GiB\) allows\nhelp: "):
-            workers.submit(bytes, 600 << 20).result()
-        assert workers.submit(len, ()).result() == 0
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux has a score of what to kill first")
-def test_the_system_kills_workers_first_when_memory_runs_out() -> None:
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        assert workers.submit(_score, None).result() == "1000"
-
-
-def _score(_: None) -> str:
-    return Path("/proc/self/oom_score_adj").read_text().strip()
 
 
 @pytest.mark.slow
@@ -284,39 +175,8 @@ def test_links_of_modules_with_different_options_get_different_workers(
     assert links == jobs and len(links) == 2 and None not in links
 
 
-@pytest.mark.parametrize("function", [COMPILE_JOB, LINK_JOB, BUNDLE, FIND_NVVM], ids=lambda function: function.path)
-def test_a_function_that_only_workers_import_is_the_one_that_it_names(function: WorkerFunction[Any]) -> None:
-    found = pickle.loads(pickle.dumps(function))
-    assert callable(found) and f"{found.__module__}:{found.__qualname__}" == function.path
-
-
-def test_no_worker_finds_the_driver() -> None:
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        found = workers.submit(_driver_error, None).result()
-    assert "no_driver/libcuda.so.1" in found or sys.platform != "linux"
-
-
-def _driver_error(_: None) -> str:
-    import ctypes
-
-    try:
-        ctypes.CDLL("libcuda.so.1")
-    except OSError as error:
-        return str(error)
-    return "loaded"
-
-
 def _pid(_: None) -> int:
     return os.getpid()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
-def test_workers_allocate_fast_and_keep_what_the_user_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=9")
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        tunables = workers.submit(os.getenv, "GLIBC_TUNABLES").result()
-    assert tunables.startswith("glibc.malloc.tcache_count=65535:glibc.malloc.hugetlb=1:")
-    assert tunables.endswith(":glibc.malloc.tcache_count=9")
 
 
 @pytest.mark.slow
@@ -344,66 +204,6 @@ def test_an_error_in_the_build_kills_the_workers_at_once() -> None:
     assert time.monotonic() - before < 30
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-
-
-def test_the_output_of_a_call_does_not_corrupt_the_answers() -> None:
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        workers.submit(os.system, "echo printed by a compiler").result()
-        assert workers.submit(len, (1,)).result() == 1
-
-
-def test_workers_ignore_an_interrupt() -> None:
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        pid = workers.submit(_pid, None).result()
-        os.kill(pid, signal.SIGINT)
-        assert workers.submit(_pid, None).result() == pid
-
-
-ORPHAN = """
-import signal, time
-for name in ("SIGTERM", "SIGHUP"):
-    signal.signal(getattr(signal, name), signal.SIG_DFL)  # a caller such as nohup may have set it to be ignored
-from cuda_wheel.builder.workers.pool import Workers
-with Workers(timeout=600, memory=None, count=1) as workers:
-    print(workers.submit(eval, "__import__('os').getpid()").result(), flush=True)
-    workers.submit(time.sleep, 600).result()
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("how", ["SIGTERM", "SIGKILL", "SIGHUP"])
-def test_no_worker_outlives_its_build(how: str) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as build:
-        worker = int(build.stdout.readline())
-        time.sleep(0.2)
-        build.send_signal(signal.Signals[how])
-        try:
-            build.wait(timeout=30)
-        finally:
-            build.kill()
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and alive(worker):
-            time.sleep(0.05)
-    assert not alive(worker)
-
-
-def test_the_output_of_start_up_files_does_not_corrupt_the_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noise = "import sys\nprint('hello')\nsys.stdout.write('no line')\nsys.stdout.flush()\n"
-    (tmp_path / "sitecustomize.py").write_text(noise)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with Workers(timeout=60, memory=None, count=1) as workers:
-        assert workers.submit(len, (1, 2)).result() == 2
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
-def test_a_lower_limit_of_the_system_applies_before_ours() -> None:
-    program = "from cuda_wheel.builder.workers.pool import Workers\nwith Workers(60, 8 << 30, 1) as w: print(w.submit(len, (1,)).result())"
-    result = run("bash", "-c", f'ulimit -v 6000000; exec "{sys.executable}" -c "$0"', program)
-    assert result.stdout == "1\n"
 
 
 CRASH = "struct alignas(1 << 28) S { char c; }; __global__ void k(S* s) { S t; s[1] = t; }"
