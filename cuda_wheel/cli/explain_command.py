@@ -93,8 +93,11 @@ def _why_unknown(capability: Version, driver: Version) -> str | None:
 
 
 def _machine(options: argparse.Namespace) -> tuple[Version, Version, Version | None]:
-    """Return the GPU's compute capability, and the CUDA version of the driver and of nvJitLink: from the options, else
-    this machine's. nvJitLink's is None if there is none."""
+    """Return the GPU's compute capability, and the CUDA version of the driver and of nvJitLink (None without
+    nvJitLink).
+
+    Values that the options lack are this machine's; but with `--device` and `--driver`, its nvJitLink does not count.
+    """
     if options.device is not None and options.driver is not None:
         return options.device, options.driver, options.nvjitlink  # this machine's nvJitLink is not the other machine's
     try:

@@ -90,7 +90,7 @@ def extension_modules(project: DetectedProject, extension: Extension) -> list[Pr
 def source_modules(project: DetectedProject, paths: Sequence[str], options: Sequence[str] = ()) -> list[ProposedModule]:
     """Return a module for each CUDA source, given by its path relative to the project.
 
-    `options` are those that nvcc gets for them; if it makes device code that is linked, all are one module.
+    `options` are nvcc's for the sources. If they ask for device code to be linked, all sources become one module.
     """
     given, notes = options_table(options, project.root)
     if "link" in given and paths:
@@ -130,7 +130,7 @@ def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], set
 
 
 def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = ()) -> tuple[Table, list[str]]:
-    """Return the keys of a module's table for options of nvcc and include folders, and notes about the others.
+    """Return the keys of a module's table for options of nvcc and include folders, and notes about what is left out.
 
     Targets are left out: a wheel is for every GPU.
     """
@@ -193,8 +193,8 @@ def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
 
 
 def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return the macros that options define (name -> value), all options but those for macros and include folders, and
-    the include folders."""
+    """Return three parts of options: macros (name -> value, True for none), options that are neither macros nor include
+    folders, and include folders."""
     defines: dict[str, Any] = {}
     undefined: dict[str, None] = {}
     others: list[str] = []
@@ -222,7 +222,7 @@ def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[s
 
 
 def _number(value: str) -> str | int:
-    """Return a macro's value as an integer if it is a decimal one."""
+    """Return a macro's value as an integer if it is a decimal number, else unchanged."""
     return int(value) if re.fullmatch(r"0|[1-9][0-9]{0,17}", value) else value
 
 
@@ -234,9 +234,10 @@ _MOST_INCLUDED = 2000
 
 
 def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the folders of the project in which includes of sources are found that are not found without them.
+    """Return include folders in the project with which more headers are found than with `known`.
 
-    Only where exactly one folder of the project has the header. A header of the toolkit may be among them.
+    A folder is added for an include only if exactly one file of the project matches its name. The include may mean a
+    header of the toolkit that has the same name.
     """
     headers: list[str] | None = None
     found: list[str] = []
@@ -259,7 +260,7 @@ def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) ->
 
 
 def _included_names(path: Path) -> list[str]:
-    """Return the headers that a file includes, as it names them, without those that only the system has."""
+    """Return the names in a file's includes, without `<...>` names that cuda-wheel's own standard headers have."""
     try:
         named = list(includes(path.read_bytes()))
     except OSError:  # the compile reports it
@@ -283,13 +284,13 @@ class ModuleTrial:
     """Result of compiling a proposed module."""
 
     module: ProposedModule
-    """The module, with instances of the templates that nothing launches if they compile."""
+    """The module as it was compiled: settings, and instances of kernel templates, may have been added."""
     kernels: tuple[KernelInfo, ...] = ()
     warnings: list[str] = field(default_factory=list)
     error: str = ""
     """Error message of the compilation; "" if the module compiles."""
     unnamed_instances: tuple[str, ...] = ()
-    """C++ name expressions of instances to add to `instantiate`: `CompileError.unnamed_instances`."""
+    """C++ name expressions of instances that the key `instantiate` lacks: `CompileError.unnamed_instances`."""
     is_host_code: bool = False
     """Whether the sources have no kernel, so that they need no module."""
     includes_pytorch: bool = False
@@ -297,7 +298,7 @@ class ModuleTrial:
 
 
 class _CollectedWarnings(SilentReporter):
-    """Keeps the warnings of a build; a build calls the method."""
+    """A reporter that collects a build's warnings and prints nothing."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -309,8 +310,8 @@ class _CollectedWarnings(SilentReporter):
 def try_module(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
     """Compile a module for one architecture, as a build would.
 
-    If it does not compile, settings are tried that may help; see `_next_table`. If nothing launches a kernel template,
-    it is compiled with an instance of it. Raises ToolchainError.
+    If it does not compile, settings that may help are tried; see `_next_table`. For kernel templates that no code
+    launches, suggested instances are added if they compile. Raises ToolchainError.
     """
     trial = _with_settings(root, _compiled(root, module, architecture), architecture)
     if _lacks_instances(trial) and not any("__global__" in text for text in _texts(root, module)):
@@ -338,9 +339,10 @@ _ATTEMPTS = 30
 
 
 def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleTrial:
-    """Return the trial of a module with the settings that it needs to compile.
+    """Return the trial of a module with settings added until it compiles.
 
-    If none help, that with the include folders of the project alone, whose error is about the sources as they are.
+    If none help, return the trial with only include folders of the project added, whose error is about the sources as
+    they are.
     """
     last = trial
     for _ in range(_ATTEMPTS):
@@ -354,10 +356,11 @@ def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleT
 
 
 def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
-    """Return a module's table with one more setting that may help against a trial's error; None without an idea.
+    """Return a module's table with one more setting that may help against a trial's error; None if there is none to
+    try.
 
-    For a header that is not found: folders of the project that have it, the folder of a library outside, and as the
-    last, `missing-headers`. For other errors: leave out what only host code needs, with the instances that it launches.
+    For a header that is not found, in this order: folders of the project, the folder of a library outside the project,
+    `missing-headers`. For other errors: `host-code = "leave-out"`, then the template instances that host code launches.
     """
     table = trial.module.table
     if names := list(dict.fromkeys(MISSING_HEADER.findall(trial.error))):
@@ -368,7 +371,8 @@ def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
 
 
 def _table_with_headers(root: Path, table: Table, names: Sequence[str]) -> Table | None:
-    """Return a module's table with one more setting by which these headers may be found."""
+    """Return a module's table with one more setting by which these headers may be found; None if there is none to
+    try."""
     if found := missing_folders(root, table["sources"], table.get("include-dirs", [])):
         return {**table, "include-dirs": [*table.get("include-dirs", []), *found]}
     if folders := list(filter(None, map(partial(library_folder, root), names))):
@@ -396,8 +400,8 @@ _WELL_KNOWN = ("/usr/include/eigen3", "/usr/include/opencv4", "/usr/local/includ
 
 
 def library_folder(root: Path, name: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the folder outside a project that has a header, as `system-include-dirs` names it: below the folder that
-    an environment variable names, or a well-known one."""
+    """Return the folder outside a project that has a header, for `system-include-dirs`: "$EIGEN_DIR/include" for a
+    folder below the value of an environment variable, or a well-known folder. Return None if there is none."""
     own = os.path.realpath(root)
     top = re.sub(r"[^a-z]", "", name.partition("/")[0].partition(".")[0].lower())
     # First the variable that has the library's name.
@@ -420,7 +424,8 @@ def _texts(root: Path, module: ProposedModule) -> list[str]:
 
 
 def _lacks_instances(trial: ModuleTrial) -> bool:
-    """Return whether the error is that the module has no kernel: all are templates without instances."""
+    """Return whether the error is that the module has no kernel, because all kernels are templates without
+    instances."""
     return "has no kernel" in trial.error
 
 
@@ -445,7 +450,8 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
-    """Return an instance for each kernel template of the sources of which the compiled module has none."""
+    """Return suggested instances of the kernel templates in the sources that have none in the compiled module, whose
+    kernels are `kernels`."""
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
     options = read_options(module.table.get("options", ()), "options").arguments
