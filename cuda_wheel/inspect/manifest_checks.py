@@ -70,7 +70,8 @@ def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> lis
 
 
 def _compression_differences(manifest: Manifest, fatbin: bytes) -> Iterator[str]:
-    """Yield how the compression of a fatbin, which decides which drivers read it, differs from the manifest."""
+    """Yield a message if a fatbin's compression, on which it depends which drivers can read the fatbin, differs from
+    the manifest."""
     try:
         compression = compression_of(fatbin)
     except ValueError:

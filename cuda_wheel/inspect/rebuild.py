@@ -189,18 +189,19 @@ def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
 
 
 NOT_SOURCES = shutil.ignore_patterns("build", "dist", ".venv", "venv", ".nox", ".tox", "*.egg-info", "__pycache__")
-"""Names in a project's folder that are not copied: results of earlier builds, and environments."""
+"""Function for `shutil.copytree` that ignores results of earlier builds, and environments."""
 
 
 def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set[str]:
-    """Return which names in a directory are not copied: NOT_SOURCES in the project's folder `top`, and `folder`, the
-    destination."""
+    """Return the names in a directory that are not copied: in the project's folder `top`, those that NOT_SOURCES
+    ignores; anywhere, the destination `folder`."""
     target = {folder.name} & {*names} if os.path.samefile(directory, folder.parent) else set()
     return target | (NOT_SOURCES(top, names) if directory == top else set())
 
 
 def _copy_project(project: Path, folder: Path) -> Path:
-    """Copy a project's folder, or unpack an sdist, into `folder`; return the project's root there."""
+    """Copy a project's folder, or unpack an sdist, into `folder`; return the project's root there. Raises
+    CudaWheelError."""
     root = folder / "project"
     try:
         if project.is_dir():
@@ -275,7 +276,7 @@ class _WheelContents:
     manifests: Mapping[str, tuple[Manifest, ...]]
     """Path of a manifest's file in the wheel -> the manifests of its variants."""
     sbom: WheelSbom | None
-    """None for a wheel without an SBOM."""
+    """Content of the wheel's SBOM; None if it has none."""
 
     def fatbin_of(self, path: str) -> list[str]:
         """Return the path of the fatbin that the manifest at `path` describes, in a list that is empty if the wheel has
@@ -324,7 +325,7 @@ def _module_lines(
 
 
 def _image_hashes(manifests: Iterable[Manifest]) -> dict[str, str]:
-    """Return description of an image -> "sha256:...": "cubin sm_80 of demo.scale[N=2]"."""
+    """Return image -> "sha256:...", with a description of the image as the key: "cubin sm_80 of demo.scale[N=2]"."""
     return {
         str(image)
         + (f" of {image.source}" if image.source else "")

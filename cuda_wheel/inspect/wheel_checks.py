@@ -1,13 +1,13 @@
-"""Check the files of wheels and installed packages against RECORD.
+"""Check the files of wheels and installed packages against RECORD, and that every program reads the same files from a
+wheel.
 
-Sources: "Binary distribution format" and "Recording installed projects" of the PyPA specifications.
-
-Check that every program reads the same files from a wheel.
+Sources: "Binary distribution format" and "Recording installed projects" of the PyPA specifications; PKWARE's
+APPNOTE.TXT, 4.3 to 4.5.
 
 `zipfile` and most installers read the central directory at the end of the archive; installers that unpack while they
 download read the headers before each file, and find the end of a file in its compressed data. An archive can show them
-different files. Here all of it must agree, and each byte must belong to something. Source: PKWARE's APPNOTE.TXT, 4.3
-to 4.5.
+different files. So the central directory, the headers and the data must agree here, and each byte must belong to one of
+them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Entry(NamedTuple):
 
 
 class _LayoutError(ValueError):
-    """A record or data of the archive is not where it must be; the message says which."""
+    """Raised for a record, or data of a file, that is not where it must be in the archive; the message says which."""
 
 
 def layout_differences(path: Path) -> list[str]:

@@ -211,7 +211,7 @@ class ImportProposal:
     files: dict[str, str] = field(default_factory=dict)
     """Path relative to the project -> text of a new source."""
     lines: list[str] = field(default_factory=list)
-    """Messages, one line each: edits to Python files, and what stays as it is."""
+    """Messages, one line each: edits to make by hand, and what was not imported."""
     extension_lines: set[tuple[Path, int]] = field(default_factory=set)
     """Python file and 1-based line of each extension whose sources become modules."""
 

@@ -1,6 +1,6 @@
 """Propose the tables of modules for CUDA sources, from their includes and from the options that nvcc gets.
 
-Proposed modules are compiled for one target, to say which kernels they have, or what would help.
+Compile proposed modules for one target, to show which kernels they have, or which settings would help.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def source_modules(project: DetectedProject, paths: Sequence[str], options: Sequ
 
 
 def _module(project: DetectedProject, path: str, settings: Table, package: str) -> ProposedModule:
-    """Return the module of one source; outside the project's package it gets a name in `package`."""
+    """Return the module of one source. For a source outside the project's package, it is in the package `package`."""
     name = project.module_name(path)
     if not path.startswith(f"{project.folder}/"):
         name = f"{package}.{name.rpartition('.')[2]}"
@@ -115,7 +115,8 @@ def _module(project: DetectedProject, path: str, settings: Table, package: str) 
 
 
 def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], settings: Table) -> Table:
-    """Return the settings; if a source includes PyTorch, without the macros that a build then defines by itself."""
+    """Return the settings. If a source includes PyTorch, macros and options are left out that a build adds for such
+    sources."""
     folders = settings.get("include-dirs", ())
     sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
     if not any(includes_pytorch(each, project.root, folders) for each in sources):
@@ -158,7 +159,8 @@ def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = (
 
 
 def _project_folders(root: Path, folders: Iterable[str], notes: list[str]) -> list[str]:
-    """Return the include folders that are in the project, relative to `root`; `notes` gets a line for each other."""
+    """Return the include folders that are in the project, relative to `root`. `notes` gets a line for each other
+    folder."""
     inside: dict[str, None] = {}
     for folder in folders:
         place = below(os.path.abspath(os.path.join(root, folder)), str(root))
@@ -274,7 +276,8 @@ def _included_names(path: Path) -> list[str]:
 
 
 def _included_file(root: Path, name: str, folders: Iterable[str]) -> str | None:
-    """Return the path, relative to `root`, of the file of the project that an include finds in these folders."""
+    """Return the path, relative to `root`, of the file that an include of `name` finds in these folders of the project;
+    None if there is none."""
     paths = (os.path.normpath(os.path.join(folder, name)) for folder in folders)
     return next((path for path in paths if not path.startswith("..") and (root / path).is_file()), None)
 
@@ -292,9 +295,9 @@ class ModuleTrial:
     unnamed_instances: tuple[str, ...] = ()
     """C++ name expressions of instances that the key `instantiate` lacks: `CompileError.unnamed_instances`."""
     is_host_code: bool = False
-    """Whether the sources have no kernel, so that they need no module."""
+    """True if the sources have no kernel, so that no module is needed."""
     includes_pytorch: bool = False
-    """Whether the module includes headers of the installed PyTorch."""
+    """True if the module includes headers of the installed PyTorch."""
 
 
 class _CollectedWarnings(SilentReporter):
@@ -383,7 +386,7 @@ def _table_with_headers(root: Path, table: Table, names: Sequence[str]) -> Table
 
 
 def _extended(table: Table, key: str, items: Iterable[str]) -> Table | None:
-    """Return a module's table with more items in a list; None if the list has all of them."""
+    """Return a module's table with `items` added to the list of a key; None if the list has all of them."""
     listed = table.get(key, [])
     new = [each for each in dict.fromkeys(items) if each not in listed]
     return {**table, key: [*listed, *new]} if new else None
@@ -450,8 +453,8 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
-    """Return suggested instances of the kernel templates in the sources that have none in the compiled module, whose
-    kernels are `kernels`."""
+    """Return a suggested instance of each kernel template in the sources that has none in `kernels`, those of the
+    compiled module."""
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
     options = read_options(module.table.get("options", ()), "options").arguments

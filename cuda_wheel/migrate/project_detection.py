@@ -56,7 +56,7 @@ class Extension(NamedTuple):
     options: tuple[str, ...]
     """Options for nvcc, macros and the options that PyTorch adds included."""
     is_linked: bool
-    """Whether device code is linked across sources (`dlink=True`)."""
+    """True if device code is linked across sources (`dlink=True`)."""
     line: int
     """1-based line of the call in the Python file."""
     unread: tuple[str, ...]
@@ -185,7 +185,7 @@ class DetectedProject:
 
 
 def _is_importable(path: str) -> bool:
-    """Return whether each part of a path could be part of a dotted name."""
+    """Return whether each part of a path, such as "nn/scale", can be a part of a dotted name."""
     return all(map(str.isidentifier, path.split("/"))) if path else True
 
 

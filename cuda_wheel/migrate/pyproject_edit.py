@@ -186,7 +186,8 @@ class PyprojectEdit:
         self._accept(f"{body}\n\n{lines}" if body else lines, expected, path, lines)
 
     def _accept(self, text: str, expected: Mapping[str, Any], path: Keys, added: str) -> None:
-        """Replace the text by an edited one, which must parse to `expected`; `added` is what the error says to add."""
+        """Replace the text by an edited one. Raises ConfigError, which asks the user to add `added`, if the text does
+        not parse to `expected`."""
         try:
             found = tomllib.loads(text)
         except ValueError:
