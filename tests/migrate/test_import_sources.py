@@ -207,27 +207,6 @@ def test_a_source_alone_compiles_for_the_named_target_with_what_it_includes(
     assert 'include-dirs = ["include"]' in result.stdout and "macros of PyTorch's BuildExtension" in result.stdout
 
 
-def test_of_many_instances_the_first_ones_are_shown(tmp_path: Path, cuda_wheel: Command) -> None:
-    launches = "".join(f"many<{number}><<<1, 1>>>(); " for number in range(9))
-    text = f"template <int N> __global__ void many() {{ }}\n__global__ void one() {{ }}\nvoid host() {{ {launches}}}\n"
-    files = {"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": text}
-    shown = cuda_wheel("import", write_files(tmp_path, **files) / "demo/a.cu").stdout
-    assert "to do by hand" not in shown
-    assert shown.count("  many<") == 4 and "  many<...>: 6 more instances" in shown and "  one()" in shown
-
-
-def test_a_source_of_host_code_needs_no_module_and_a_program_outside_is_told(
-    tmp_path: Path, cuda_wheel: Command
-) -> None:
-    program = f"import cupy\nmodule = cupy.RawModule(code='''{KERNEL}''')\n"
-    files = {"csrc/host.cu": "int twice(int x) { return 2 * x; }\n", "demo/__init__.py": "", "top.py": program}
-    project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
-    result = cuda_wheel("import", project / "csrc/host.cu", project / "top.py")
-    assert result.returncode == 0 and "csrc/host.cu\n  has no kernel, and launches none" in result.stdout
-    assert "1 of 1 modules compile" in result.stdout
-    assert "top.py: is not in demo, so that the wheel does not contain it" in result.stdout
-
-
 def test_files_compile_with_the_options_of_nvcc_and_are_one_module_if_linked(tmp_path: Path) -> None:
     files = {"demo/__init__.py": "", "demo/a.cu": KERNEL, "demo/b.cu": KERNEL}
     project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
@@ -265,14 +244,6 @@ def test_a_text_of_load_inline_compiles_with_the_headers_that_pytorch_adds(tmp_p
     (table,) = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]["module"]
     assert table["include-dirs"] == ["include"] and table["defines"]["__CUDA_NO_HALF_OPERATORS__"] is True
     assert table["options"] == ["--expt-relaxed-constexpr", "--use_fast_math"]
-
-
-def test_nothing_is_written_if_nothing_compiles(tmp_path: Path, cuda_wheel: Command) -> None:
-    project = extension_project(tmp_path / "project")
-    before = (project / "pyproject.toml").read_text()
-    result = cuda_wheel("import", project / "csrc/broken.cu", "--write")
-    assert result.returncode == 1 and "0 of 1 modules compile" in result.stdout
-    assert (project / "pyproject.toml").read_text() == before
 
 
 def test_folders_of_headers_are_found_and_other_files_refused(tmp_path: Path) -> None:

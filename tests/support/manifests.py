@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.coverage import Coverage, cover
-from cuda_wheel.builder.manifest_writer.text import _line, _signed, manifest_to_json
+from cuda_wheel.builder.manifest_writer.text import _line, _signed, manifest_text, manifest_to_json
 from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.runtime.manifest import Image, Manifest, Target, parse_version, sha256_of
 
@@ -78,3 +78,12 @@ one_image = st.builds(
     st.sampled_from(["12.9.86", "13.5.37"]),
 )
 images = st.lists(one_image, max_size=6)
+
+
+def rewritten(text: str, path: tuple[str | int, ...], value: object) -> str:
+    """Return a manifest with a changed value and the right SHA-256 for it."""
+    place = document = plain(text)
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return manifest_text(manifest_of(text_of(document), "x"))
