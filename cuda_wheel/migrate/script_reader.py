@@ -59,7 +59,7 @@ def known(value: Any) -> list[Any]:
 def strings(value: Any) -> list[str]:
     """Return a string or a path as a list of one string; the strings and paths of a list as strings. Return an empty
     list for all else."""
-    listed = [value] if isinstance(value, str) else known(value)
+    listed = [value] if isinstance(value, (str, os.PathLike)) else known(value)
     return [os.fspath(each) for each in listed if isinstance(each, (str, os.PathLike))]
 
 
