@@ -33,7 +33,7 @@ class FoundModule:
     manifests: tuple[Manifest, ...]
     """Manifest of each variant; one for a module without variants."""
     location: str
-    """Path of the manifest's file, in messages: "demo.whl: demo/scale.fatbin.json"."""
+    """Path of the manifest's file, as messages show it: "demo.whl: demo/scale.fatbin.json" in an archive."""
     read: Callable[[str], bytes]
     """Returns the content of a file beside the manifest by its name; raises OSError if there is no such file."""
     compressed_size: Callable[[str], int | None] = lambda file: None

@@ -47,7 +47,7 @@ class Size(NamedTuple):
 
 
 class ImageSize(NamedTuple):
-    """An image and its size: of its byte range in the fatbin, and of that range deflated separately.
+    """An image and its size: `installed` is its byte range in the fatbin, `in_wheel` is this range deflated separately.
 
     In a wheel, images that have content in common take less.
     """

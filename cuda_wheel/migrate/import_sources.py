@@ -74,7 +74,7 @@ class KernelText(NamedTuple):
     text: str | None
     """CUDA C++ as the content of a source file; None if the string is composed at run time."""
     options: tuple[str, ...]
-    """The compiler's options, include folders among them."""
+    """Options of the compiler, including include folders (`-I`)."""
     instantiate: tuple[str, ...]
     """C++ name expressions of the template instances to compile, such as "scale<float>"."""
     name: str

@@ -54,7 +54,7 @@ class Extension(NamedTuple):
     folders: tuple[str, ...]
     """Absolute paths of the include folders."""
     options: tuple[str, ...]
-    """Options for nvcc, macros and the options that PyTorch adds included."""
+    """Options for nvcc, including macros and the options that PyTorch adds."""
     is_linked: bool
     """True if device code is linked across sources (`dlink=True`)."""
     line: int

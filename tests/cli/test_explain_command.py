@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.cli.main import main
 from tests.support.projects import KERNEL
 
 pytestmark = pytest.mark.one_toolchain
@@ -129,3 +130,9 @@ def test_a_module_to_be_linked_is_marked(fixture_wheel, cuda_wheel: Command) -> 
         "plugin_demo.kernels.waves: ptx compute_90 (PTX 7.8), jit, to be linked: load(..., link=[...])"
         in explained.stdout
     )
+
+
+@pytest.mark.parametrize("shape", ["variants"], indirect=True)
+def test_variants_with_the_same_answer_are_named_once(wheel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", str(wheel), "--device", "sm_80", "--driver", "12.6"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "demo.update: cubin sm_80, native"

@@ -84,6 +84,10 @@ def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
         (["--use_fast_math", "--use_fast_math"], {"options": ["--use_fast_math"]}),
         (["-U__CUDA_NO_HALF_OPERATORS__"], {"options": ["-U__CUDA_NO_HALF_OPERATORS__"]}),
         (["-UOWN"], {}),
+        (
+            ["-U__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_OPERATORS__=1"],
+            {"defines": {"__CUDA_NO_HALF_OPERATORS__": 1}},
+        ),
         (["-std=c++17"], {}),
         (["--device-c"], {"link": "lto"}),
         (["-rdc=false"], {}),
