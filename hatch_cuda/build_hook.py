@@ -25,7 +25,7 @@ HATCHLING_KEYS = {"dependencies", "require-runtime-dependencies", "require-runti
 
 
 class CudaBuildHook(BuildHookInterface[Any]):
-    """Adds each module's fatbin and manifest to a standard wheel, and removes its sources.
+    """Adds each module's fatbin and manifest to a standard wheel, and leaves its sources out.
 
     If the hook is enabled for sdists too, it adds all files that are needed to build a wheel. It does nothing for an
     editable install, whose modules are compiled on load.
@@ -136,7 +136,7 @@ class CudaBuildHook(BuildHookInterface[Any]):
 
 
 class CudaWheelBuildHook(CudaBuildHook):
-    """The same hook under the name of the package, which users try first."""
+    """The build hook `cuda` under the name of the distribution, "cuda-wheel", which users try first."""
 
     PLUGIN_NAME = "cuda-wheel"
 
@@ -156,7 +156,7 @@ def wheel_files(root: Path) -> list[WheelFile]:
 
 
 def wheel_layout(root: Path) -> Layout:
-    """Return the layout of the project in `root`."""
+    """Return the files of the wheel of the project in `root`, without module tables from elsewhere."""
     from cuda_wheel.builder.sources.layout import Layout
 
     return Layout(wheel_files(root))

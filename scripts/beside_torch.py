@@ -22,7 +22,10 @@ EXTRAS = ("cu12", "cu13")
 
 
 def torch_requirement(installer: str, minor: int) -> tuple[str, str]:
-    """Return what requires the newest release of one of PyTorch's last minor releases, and that release."""
+    """Return a requirement such as "torch<2.13", and the release that it selects.
+
+    `minor` is the number of minor releases to go back from the newest.
+    """
     requirement = "torch"
     for _ in range(minor + 1):
         release = chosen_release(installer, requirement)
@@ -31,9 +34,9 @@ def torch_requirement(installer: str, minor: int) -> tuple[str, str]:
 
 
 def chosen_release(installer: str, requirement: str) -> str:
-    """Return the release of PyTorch that an installer installs where nothing else is asked for, as in "2.13.0".
+    """Return the release of PyTorch that an installer selects for a requirement alone, such as "2.13.0".
 
-    pip and uv may choose different ones: an index may lack what one of them needs for the newest.
+    pip and uv may select different ones: an index may lack a file that one of them needs for the newest.
     """
     if installer == "pip":
         dry_run = ("install", "--dry-run", "--ignore-installed", "-q", "--report", "-", requirement)
@@ -50,12 +53,14 @@ def public(version: str) -> str:
 
 
 def output(*command: object, given: str = "") -> str:
-    """Return what a command prints; its exit status must be 0."""
+    """Return the standard output of a command, whose standard input is `given`. Raises CalledProcessError if it
+    fails."""
     return subprocess.run([*map(str, command)], input=given, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def build(installer: str, extra: str, torch: str, release: str, folder: Path) -> None:
-    """Install an extra beside PyTorch and build a wheel there, and another one in an isolated build."""
+    """Install an extra beside PyTorch in a new environment, build a wheel in the environment, and build another one in
+    isolation."""
     python = folder / "env" / "bin" / "python"
     required = ["hatchling", f"cuda-wheel[{extra}]", torch]
     output(sys.executable, "-m", "venv", folder / "env")

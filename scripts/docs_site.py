@@ -29,20 +29,22 @@ _TITLED = re.compile(r'^```(\w+) title="([^"]+)"$', re.MULTILINE)
 
 
 def on_page(app: Any, page: str, source: list[str]) -> None:
-    """Complete a page; Sphinx calls this with the text in a list."""
+    """Replace the content of a page by the finished Markdown. Sphinx calls this, with the text as the only item of
+    `source`."""
     text = filled(source[0]) + (contents(source[0]) if page == "index" else "")
     text = _CHART.sub(lambda match: f'<figure class="flowchart">\n{svg(match[1])}\n</figure>', text)
     source[0] = _TITLED.sub(_code_block, text)
 
 
 def _code_block(match: re.Match[str]) -> str:
-    """Return the first lines of a code block with a caption, which is Markdown: __init__ would be bold."""
+    """Return the opening lines of a code block, with the caption escaped for Markdown: `__init__.py` would be bold."""
     caption = match[2].replace("_", "\\_")
     return f"```{{code-block}} {match[1]}\n:caption: {caption}"
 
 
 def on_finished(app: Any, exception: Exception | None) -> None:
-    """Check that readers without a network see the whole site; raises SphinxError otherwise."""
+    """Raise SphinxError if a page loads a part from another site, so that readers without a network would not see
+    it."""
     from sphinx.errors import SphinxError  # inside: the tests of the other functions need no Sphinx
 
     loading = [
@@ -56,7 +58,7 @@ def on_finished(app: Any, exception: Exception | None) -> None:
 
 
 def loaded_from_elsewhere(text: str) -> list[str]:
-    """Return the addresses outside of the site from which a page or a style sheet loads a part."""
+    """Return the addresses of other sites from which a page or a style sheet loads scripts, images or styles."""
     return ["".join(parts) for parts in _LOADED.findall(text)]
 
 
@@ -90,17 +92,18 @@ _MARKS = re.compile(r"`([^`]+)`|\||_(?!\w)")
 
 
 def _escaped(match: re.Match[str]) -> str:
-    """Return code in the quotes of reStructuredText, and characters with a meaning there escaped."""
+    """Return code in backticks in reStructuredText's quotes, and any other matched character with a backslash."""
     return f"``{match[1]}``" if match[1] else f"\\{match[0]}"
 
 
 def _depth(line: str) -> int:
-    """Return where the text of a line begins: in a list, behind the mark of the item."""
+    """Return the column at which the text of a line begins; in a list, after the mark of the item."""
     return len(line) - len(re.sub(r"^ *(?:- )?", "", line))
 
 
 def filled(markdown: str) -> str:
-    """Return Markdown with each generated part in its place; raises KeyError for a part with an unknown name."""
+    """Return Markdown with the generated text in place of each line that asks for one. Raises KeyError for an unknown
+    name."""
     return _PLACE.sub(lambda match: GENERATED[match[1]](), markdown)
 
 
@@ -116,7 +119,7 @@ def contents(home: str) -> str:
 
 
 def settings_table(cls: type, without: type | None = None) -> str:
-    """Return the table of the keys of a class of settings, without those of another class."""
+    """Return the Markdown table of the settings in a dataclass, without those that the dataclass `without` has too."""
     shared = {item.name for item in fields(without)} if without else set()
     rows = [
         f"| `{item.name.replace('_', '-')}` | {item.metadata['default'] and '`' + item.metadata['default'] + '`'} "
@@ -128,7 +131,8 @@ def settings_table(cls: type, without: type | None = None) -> str:
 
 
 def nvcc_options() -> str:
-    """Return the table of nvcc's and NVRTC's options that `options` treats specially, by what becomes of them."""
+    """Return the Markdown table of the nvcc and NVRTC options that the setting `options` translates, ignores or
+    refuses."""
     return "\n".join(["| options | what happens |", "| --- | --- |", *_option_rows()])
 
 
@@ -142,7 +146,7 @@ def _option_rows() -> Iterator[str]:
 
 
 def _by_value(table: dict[str, Any]) -> Iterator[tuple[Any, list[str]]]:
-    """Yield each value of a table of options with the options that have it."""
+    """Yield each value in a table of options, with the options that have this value."""
     groups: dict[Any, list[str]] = {}
     for name, value in table.items():
         groups.setdefault(value, []).append(_code(name))
@@ -150,7 +154,7 @@ def _by_value(table: dict[str, Any]) -> Iterator[tuple[Any, list[str]]]:
 
 
 def command_line() -> str:
-    """Return a section for each command: what it does, its usage, and a table of its arguments."""
+    """Return a Markdown section for each command: what it does, its usage, and a table of its arguments."""
     return "\n\n".join(_command_section(name, what) for name, what in COMMANDS.items())
 
 
@@ -182,7 +186,8 @@ def _code(*words: str) -> str:
 
 
 def python_names(kind: str) -> str:
-    """Return the directives of Sphinx for the public names of `cuda_wheel` of a kind."""
+    """Return the Sphinx directives for the public names of `cuda_wheel` of one kind: "function", "class" or
+    "exception"."""
     values = {name: getattr(runtime, name) for name in sorted(runtime.__all__, key=str.lower)}
     return _directives(
         f".. auto{kind}:: cuda_wheel.{name}" + "\n   :members:" * (kind == "class")
@@ -198,12 +203,12 @@ def _kind(value: Any) -> str:
 
 
 def module_of(name: str) -> str:
-    """Return the directive for a module and the names that it exports."""
+    """Return the Sphinx directive for a module of `cuda_wheel` and the names that it exports."""
     return _directives([f".. automodule:: cuda_wheel.{name}\n   :members:\n   :imported-members:"])
 
 
 def manifest_records() -> str:
-    """Return the directives for the records in a manifest that are not public names of `cuda_wheel`."""
+    """Return the Sphinx directives for the records in a manifest that `cuda_wheel` itself does not export."""
     records = ["Manifest", "Target", "KernelInfo", "Parameter", "GlobalInfo", "External", "Carried"]
     return _directives([f".. autoclass:: cuda_wheel.runtime.manifest.{name}\n   :members:" for name in records])
 
@@ -225,4 +230,4 @@ GENERATED: dict[str, Callable[[], str]] = {
     "tuning": lambda: module_of("tuning"),
     "records of manifests": manifest_records,
 }
-"""What pages may ask for, by name."""
+"""NAME in a page's line `*Generated when the site is built: NAME.*` -> function that returns the Markdown for it."""

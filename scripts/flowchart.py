@@ -1,7 +1,7 @@
 """Draw a flowchart, written in the subset of Mermaid's language that the documentation uses, as SVG without a browser.
 
-Nodes are in layers: each edge leads downwards, but for those that close a circle. An edge that passes layers has a
-place in each, and bends around the nodes there. Colours are those of the page, light or dark.
+Nodes are in layers: each edge leads downwards, except edges that close a cycle. An edge that passes layers has a place
+in each, and bends around the nodes there. Colours are those of the page, light or dark.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ _ARROW = r'(?:-- "?([^"]+?)"? )?(<?)-->'
 _LINE = re.compile(rf"^\s*{_NODE} {_ARROW} {_NODE}$")
 
 CHARACTER, LINE, PADDING = 7.2, 17, 12
-"""Sizes in pixels: of text, and between text and the edge of its box."""
+"""Width of a character, height of a line, and distance of text from the edge of its box, in pixels."""
 BESIDE, BELOW = 20, 52
-"""Pixels between two boxes of a layer, and between two layers."""
+"""Minimum distance in pixels between two boxes of a layer, and distance between two layers."""
 
 
 @dataclass
 class Box:
-    """A node, or the place where an edge passes a layer, which has no lines of text."""
+    """A node, or the place where an edge passes through a layer; such a place has no lines of text."""
 
     lines: list[str]
     decides: bool = False
     layer: int = 0
     x: float = 0.0
-    """The middle, in pixels from the left."""
+    """Middle of the box, in pixels from the left."""
     label: str = ""
-    """The text above, on an edge."""
+    """Label of the edge that ends in the box from above."""
     above: list[str] = field(default_factory=list)
     below: list[str] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class Box:
 
     @property
     def room(self) -> float:
-        """The width of the box or of its label."""
+        """Width in pixels of the box or of its label, whichever is wider."""
         return max(self.width, _label_width(self.label))
 
     @property
@@ -54,7 +54,8 @@ class Box:
 
 @dataclass
 class Edge:
-    """An edge: the names of the boxes on its way downwards, its label, and which ends have arrows."""
+    """An edge: names of the boxes on its way from top to bottom, its label, and whether its first and last end are
+    arrows."""
 
     way: list[str]
     label: str
@@ -63,14 +64,14 @@ class Edge:
 
 @dataclass
 class Chart:
-    """The boxes by their names, and the edges."""
+    """A flowchart: name -> box, and the edges."""
 
     boxes: dict[str, Box]
     edges: list[Edge]
 
 
 def parse(text: str) -> Chart:
-    """Return the chart of a text; raises ValueError for a line that is none of the subset."""
+    """Return the flowchart of a text. Raises ValueError for a line that is not in the subset of Mermaid's language."""
     chart = Chart({}, [])
     head, *lines = text.strip().splitlines()
     if head != "flowchart TD":
@@ -105,7 +106,7 @@ def svg(text: str) -> str:
 
 
 def _set_layers(chart: Chart) -> None:
-    """Put each box below those that lead to it; turn around the edges that close a circle."""
+    """Set each box's layer, below the boxes with edges to it. An edge that closes a cycle is reversed first."""
     done: set[str] = set()
 
     def visit(name: str, way: tuple[str, ...]) -> None:
@@ -126,7 +127,8 @@ def _set_layers(chart: Chart) -> None:
 
 
 def _with_passages(chart: Chart) -> list[list[str]]:
-    """Give each edge a box in every layer that it passes, and return the names of each layer's boxes."""
+    """Add a box without text for each edge in every layer that the edge passes. Return the names of the boxes of each
+    layer."""
     for number, edge in enumerate(chart.edges):
         start, end = edge.way
         first, last = chart.boxes[start].layer + 1, chart.boxes[end].layer
@@ -143,7 +145,8 @@ def _with_passages(chart: Chart) -> list[list[str]]:
 
 
 def _order(chart: Chart, layers: list[list[str]]) -> None:
-    """Sort each layer by the middle of the boxes that its boxes are connected with, so that few edges cross."""
+    """Sort the boxes of each layer by the mean position of their neighbours in the layers above or below, so that few
+    edges cross."""
     place = {name: index for layer in layers for index, name in enumerate(layer)}
     for turn in range(12):
         down = turn % 2 == 0
@@ -158,7 +161,7 @@ def _order(chart: Chart, layers: list[list[str]]) -> None:
 
 
 def _set_places(chart: Chart, layers: list[list[str]]) -> None:
-    """Move each box towards the middle of its neighbours, with room between those of a layer."""
+    """Set the `x` of each box near the mean of its neighbours, with room between the boxes of a layer."""
     for turn in range(40):
         for layer in layers if turn % 2 == 0 else reversed(layers):
             boxes = [chart.boxes[name] for name in layer]
@@ -179,7 +182,8 @@ def _middle(chart: Chart, box: Box, turn: int) -> float:
 
 
 def _apart(boxes: list[Box], wanted: list[float]) -> list[float]:
-    """Return the wanted places, moved to the right where boxes would be too near to each other."""
+    """Return the wanted middles of boxes, given from left to right, moved to the right where boxes would be too
+    close."""
     places: list[float] = []
     for index, (box, x) in enumerate(zip(boxes, wanted, strict=True)):
         if places:
@@ -189,7 +193,7 @@ def _apart(boxes: list[Box], wanted: list[float]) -> list[float]:
 
 
 def _tops(chart: Chart, layers: list[list[str]]) -> list[float]:
-    """Return the upper edge of each layer."""
+    """Return the upper edge of each layer, in pixels from the top."""
     tops = [1.0]
     for layer in layers[:-1]:
         tops.append(tops[-1] + max(chart.boxes[name].height for name in layer) + BELOW)

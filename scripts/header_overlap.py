@@ -3,9 +3,9 @@
     python scripts/header_overlap.py [--limit 0.25] [--all] FOLDER...
 
 The folders are those of the other projects' headers: PyTorch's `include`, the toolkit's, CCCL's, libstdc++'s
-(/usr/include/c++/12). A header's share is that of its runs of 20 C++ tokens, without comments and white space, that
-occur in any header of the folders. Lists the headers above the limit but for the named exceptions, or all of them with
-`--all`; the exit status is 1 if there is one.
+(/usr/include/c++/12). A header's share is the part of its runs of 20 C++ tokens, without comments and white space, that
+occur in any header of the folders. Lists the headers above the limit except the named exceptions, or all headers with
+`--all`; the exit status is 1 if a header that is no exception is above the limit.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ OURS = (ROOT / "cuda_wheel/builder/headers",)
 """The folders of this project's headers."""
 
 RUN = 20
-"""Tokens in a run."""
+"""Number of tokens in a run."""
 
 LIMIT = 0.25
-"""The largest share that needs no reason."""
+"""Largest share, from 0 to 1, that needs no reason."""
 
 _INCLUDES = "A list of includes in alphabetical order."
 _NAMES = "The names that the C++ standard lists for the header, each as a using-declaration."
@@ -41,7 +41,7 @@ EXCEPTIONS = {
     "pytorch/cuda_wheel_detail/pytorch/reduced_floats.h": _INCLUDES,
     "pytorch/cuda_wheel_detail/pytorch/scalar_types.h": "PyTorch's element types in the order of their numbers.",
 }
-"""Headers, relative to their folder of `OURS`, that may have a larger share, with the reason."""
+"""Path of a header, relative to its folder of `OURS` -> reason why it may have a larger share."""
 
 _BYTES = array("I").itemsize
 
@@ -56,17 +56,18 @@ _TOKEN = re.compile(
 
 
 def tokens(text: str) -> list[str]:
-    """Return the C++ tokens of a text, those of directives included."""
+    """Return the C++ tokens of a text, including the tokens of preprocessor directives."""
     return [found[1] for found in _TOKEN.finditer(text) if found[1]]
 
 
 def headers_below(folder: Path) -> Iterator[Path]:
-    """Yield the text files below a folder."""
+    """Yield all files below a folder, except libraries and bytecode; C++ headers may have any suffix."""
     return (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix not in (".a", ".so", ".pyc"))
 
 
 def shares(ours: Iterable[Path], others: Iterable[Path]) -> dict[Path, float]:
-    """Return the share of each of our headers below the folders `ours` that headers below `others` have too.
+    """Return path -> share, from 0 to 1, for each header below the folders `ours`: the part of its runs that headers
+    below `others` contain.
 
     Headers with fewer tokens than a run are left out.
     """
@@ -87,12 +88,12 @@ def shares(ours: Iterable[Path], others: Iterable[Path]) -> dict[Path, float]:
 
 
 def _runs(content: bytes) -> Iterator[bytes]:
-    """Yield all runs of a packed sequence of tokens."""
+    """Yield all runs of RUN tokens, as bytes, in a sequence of tokens packed as unsigned integers."""
     return (content[at : at + RUN * _BYTES] for at in range(0, len(content) - RUN * _BYTES + 1, _BYTES))
 
 
 def _known_runs(text: str, numbers: dict[str, int]) -> Iterator[bytes]:
-    """Yield the runs of a text that consist of known tokens."""
+    """Yield the runs of a text in which every token has a number in `numbers` (token -> number)."""
     found = array("I", (numbers.get(each, 0) for each in tokens(text)))
     start = 0
     for at in [*(at for at, number in enumerate(found) if number == 0), len(found)]:
@@ -102,7 +103,7 @@ def _known_runs(text: str, numbers: dict[str, int]) -> Iterator[bytes]:
 
 
 def above(limit: float, found: dict[Path, float], exceptions: Iterable[str]) -> dict[str, float]:
-    """Return the shares above a limit by the headers' names, without the exceptions."""
+    """Return name -> share of the headers above a limit, without those in `exceptions`."""
     named = {name_of(path): share for path, share in found.items() if share > limit}
     return {name: share for name, share in named.items() if name not in exceptions}
 

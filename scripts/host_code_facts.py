@@ -27,14 +27,14 @@ OPTIONS = ["--extended-lambda", "--expt-relaxed-constexpr"]
 
 
 def release_of(nvcc: str) -> str:
-    """Return nvcc's exact release, such as "13.0.88"; empty if it does not say."""
+    """Return nvcc's exact release, such as "13.0.88"; "" if its output has none."""
     version = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
     found = re.search(r"V(\d+\.\d+\.\d+)", version)
     return found[1] if found else ""
 
 
 def compile_with_nvcc(nvcc: str, text: str, case: Case) -> tuple[str, str]:
-    """Return PTX and an empty string, or an empty string and nvcc's first error."""
+    """Return two strings: the PTX, and the first error. One of them is ""."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in {**case.headers, "k.cu": text}.items():
             path = Path(folder, name)

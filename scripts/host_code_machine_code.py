@@ -59,7 +59,8 @@ class Tools(NamedTuple):
         return folder
 
     def cubin(self, case: Case, arch: str, *more: str) -> Path:
-        """Return nvcc's cubin of a case, made with more options."""
+        """Return the path of nvcc's cubin of a case, compiled with the additional options `more` unless it exists
+        already."""
         folder = self.folder(case)
         cubin = folder / f"nvcc{''.join(more)}.sm_{arch}.cubin"
         if not cubin.exists():
@@ -70,7 +71,8 @@ class Tools(NamedTuple):
         return cubin
 
     def differences(self, case: Case, arch: str, ours: bytes) -> Iterator[tuple[str, str]]:
-        """Yield the kernels that both compilers have, with their likeness and whether 64 bits explain a difference."""
+        """Yield the symbol of each kernel that both compilers have, and how alike the code is: "identical" or a word
+        for the difference, with a note if nvcc with 64-bit addresses of shared memory makes the same code."""
         cubin = self.cubin(case, arch)
         theirs, code = encodings(cubin.read_bytes()), encodings(ours)
         common = sorted(theirs.keys() & code.keys())
@@ -106,7 +108,7 @@ def job_of(case: Case, arch: str, folder: Path, toolchain: Toolchain) -> Job:
 
 
 def compare(tools: Tools, case: Case, arch: str, ours: Future[Compiled]) -> list[tuple[str, str]] | None:
-    """Return the kernels of a case with their likeness; None if cuda-wheel refuses the file."""
+    """Return symbol and likeness of each kernel of a case; None if cuda-wheel refuses the file."""
     try:
         return list(tools.differences(case, arch, ours.result().cubin or b""))
     except CompileError:

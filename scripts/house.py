@@ -1,14 +1,14 @@
-"""Measure how far a reader walks through the code: print a table of modules, frames, circles, headers and sizes.
+"""Measure how far a reader has to walk through the code: print a table of modules, frames, cycles, headers and sizes.
 
     python scripts/house.py [CHECKOUT ...] [--details ROW]
 
-Each CHECKOUT is a folder with the sources of cuda-wheel, by default the one that this script is in; several make one
-column each. `--details ROW` prints what a row counts, one thing a line; `all` prints that of every row.
+Each CHECKOUT is a folder with the sources of cuda-wheel, by default the one that this script is in; the table has one
+column for each. `--details ROW` prints what a row counts, one thing a line; `all` prints that of every row.
 
 Run it with a Python that has a toolchain, hatchling and cuda-bindings. Without radon, the row of complexity says so;
 without PyTorch, that of its operators. Modules and calls are observed, and none is named here: hatchling builds the
-fixtures' wheels through the hook that the checkout's `pyproject.toml` registers, in processes that a `sitecustomize` of
-this script makes report. Loading and launching use the stand-in for the driver in the checkout's `tests`: no GPU.
+fixtures' wheels through the hook that the checkout's `pyproject.toml` registers, and a `sitecustomize` of this script
+makes the processes report. Loading and launching use the stand-in for the driver in the checkout's `tests`: no GPU.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast
 SMALL_MODULE = 40
 """A module with fewer lines is small."""
 MOST_COMPLEX, DEEPEST = 15, 6
-"""The largest cyclomatic complexity, and the deepest nesting, that need no reason."""
+"""Largest cyclomatic complexity, and deepest nesting, of a function that the rows do not count."""
 
 PROBE = '''
 import atexit, ctypes, json, os, subprocess, sys, threading, time
@@ -143,8 +143,9 @@ def report_modules():
 subprocess.Popen.__init__, threading.Thread.start = start_process, start_thread
 Future.__init__, ctypes.CDLL.__init__ = make_future, load_library
 '''
-"""The start-up file of each observed process. `HOUSE_REPORTS` is the folder that it writes to: modules at the end of
-each process, the stack of each message to a worker, and that of each call of NVRTC."""
+"""Text of the file `sitecustomize.py` that each observed process runs at its start. The process writes to the folder
+`HOUSE_REPORTS`: its modules at its end, the stack of each message that it sends to a worker, and the stack of each call
+of NVRTC."""
 
 STAND_IN = """
 import importlib.util, sys, types
@@ -194,7 +195,7 @@ class Row(NamedTuple):
 
 
 class Import(NamedTuple):
-    """A name that an import statement brings in."""
+    """A name that an import statement imports."""
 
     line: int
     """1-based line of the statement."""
@@ -202,7 +203,7 @@ class Import(NamedTuple):
     """Absolute dotted name: a module, or a module and one of its names."""
     in_function: bool
     for_types: bool
-    """Whether the statement is below `if TYPE_CHECKING`."""
+    """True if the statement is below `if TYPE_CHECKING`."""
 
 
 class Checkout:
@@ -237,18 +238,19 @@ class Checkout:
 
     @cached_property
     def graph(self) -> dict[str, set[str]]:
-        """Modules of our own that each module imports, in functions and for types too."""
+        """Dotted name of each module of cuda-wheel -> those that it imports, also inside functions and for types
+        only."""
         graph: dict[str, set[str]] = {}
         for name, imports in self.imports.items():
             graph[name] = {found for each in imports if (found := self.module_of(each.name))} - {name}
         return graph
 
     def module_of(self, name: str) -> str | None:
-        """Return the module of our own that a dotted name is or belongs to; None for others."""
+        """Return the module of cuda-wheel that a dotted name is, or that contains it; None for modules of others."""
         return next((each for each in (name, name.rpartition(".")[0]) if each in self.paths), None)
 
     def functions(self) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-        """Yield each function, also inner ones, with the dotted name of its module."""
+        """Yield each function, also functions inside functions, with the dotted name of its module."""
         for name, tree in self.trees.items():
             for node in ast.walk(tree):
                 if isinstance(node, FUNCTIONS):
@@ -268,7 +270,7 @@ class Checkout:
 
 
 def imports_of(tree: ast.Module, module: str, is_package: bool) -> Iterator[Import]:
-    """Yield what a module imports. `module` is its dotted name."""
+    """Yield the imports in a module, whose dotted name is `module`. `is_package` says that it is an `__init__.py`."""
 
     def walk(node: ast.AST, in_function: bool, for_types: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
@@ -294,7 +296,8 @@ def imports_of(tree: ast.Module, module: str, is_package: bool) -> Iterator[Impo
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return the strongly connected components with more than one module, the largest first (Tarjan 1972)."""
+    """Return the import cycles: strongly connected components with more than one module, the largest first (Tarjan
+    1972)."""
     order: dict[str, int] = {}
     lowest: dict[str, int] = {}
     stack: list[str] = []
@@ -321,7 +324,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def only_passes_on(node: ast.FunctionDef | ast.AsyncFunctionDef, attributes: bool = False) -> bool:
-    """Return whether a function is one call with nothing but its own parameters as arguments.
+    """Return whether the body of a function is one call whose arguments are all parameters of the function.
 
     With `attributes`, attributes of parameters, such as `self.path`, may be arguments too.
     """
@@ -508,7 +511,7 @@ class Sandbox:
         self._environ = environ
 
     def _write_metadata(self, folder: Path) -> None:
-        """Write the metadata of an installed distribution, which registers the checkout's own hook."""
+        """Write metadata of an installed cuda-wheel to `folder`, so that hatchling finds the checkout's own hook."""
         project = _toml(self.checkout.root / "pyproject.toml")["project"]
         init = (self.checkout.root / "cuda_wheel" / "__init__.py").read_text(encoding="utf-8")
         version = re.search(r"^__version__ = [\"'](.+)[\"']", init, re.MULTILINE)
@@ -522,7 +525,7 @@ class Sandbox:
         (metadata / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
 
     def run(self, *arguments: str, path: Path | None = None, cwd: Path | None = None) -> tuple[str, list[Any], int]:
-        """Run Python; return its output, the events that it and its children report, and its process identifier.
+        """Run Python; return its output, the events that it and its child processes report, and its process identifier.
 
         `path` is searched first for modules. Raises RuntimeError if the process fails.
         """
@@ -543,9 +546,10 @@ class Sandbox:
         return output, sorted(map(json.loads, lines), key=lambda each: int(each["time"])), process.pid
 
     def wheel(self, fixture: str, settings: str = "", name: str = "") -> tuple[Path, list[Any], int]:
-        """Build a fixture's wheel; return the folder with its files, the events and the builder's process.
+        """Build a fixture's wheel; return the folder with its files, the reported events and the builder's process
+        identifier.
 
-        `settings` are lines for `[tool.cuda-wheel]`.
+        `settings` are lines for `[tool.cuda-wheel]`; `name` is that of the project's folder, by default the fixture's.
         """
         project = self.folder / (name or fixture)
         shutil.copytree(self.checkout.root / "fixtures" / fixture, project)
@@ -562,7 +566,7 @@ class Sandbox:
         return unpacked, events, process
 
     def modules(self, events: Iterable[Any], process: int) -> dict[str, int]:
-        """Return the lines of each of the checkout's modules that a process had imported at its end."""
+        """Return module -> number of lines, for the checkout's modules that a process had imported at its end."""
         (ended,) = (each for each in events if each["kind"] == "ended" and each["process"] == process)
         root = str(self.checkout.root) + os.sep
         strange = [path for path in ended["modules"].values() if path and not path.startswith(root)]
@@ -612,7 +616,7 @@ def load_rows(sandbox: Sandbox) -> Iterator[Row]:
 
 
 def _observed_row(name: str, title: str, sandbox: Sandbox, path: Path, program: str) -> Row:
-    """Return the row with the modules that a program imports, which prints its number of launches."""
+    """Return the row with the modules that a program imports. The program must print 1, the number of its launches."""
     try:
         output, events, process = sandbox.run("-c", program, path=path)
     except RuntimeError as error:
@@ -623,7 +627,8 @@ def _observed_row(name: str, title: str, sandbox: Sandbox, path: Path, program: 
 
 
 def _modules_row(name: str, title: str, checkout: Checkout, modules: Mapping[str, int]) -> Row:
-    """Return a row that counts modules, and apart from them packages' `__init__.py`."""
+    """Return a row with the number of modules and, counted separately, of packages' `__init__.py`. `modules` is name ->
+    lines."""
     paths = checkout.paths
     packages = [module for module in modules if paths[module].name == "__init__.py"]
     details = [f"{lines:5} {module}{' (package)' * (module in packages)}" for module, lines in sorted(modules.items())]
@@ -632,7 +637,8 @@ def _modules_row(name: str, title: str, checkout: Checkout, modules: Mapping[str
 
 
 def _stand_in(checkout: Checkout) -> Path | None:
-    """Return the file of the tests that defines a stand-in for the driver."""
+    """Return the path of the file in the checkout's tests that defines a stand-in for the driver; None if there is
+    none."""
     for path in sorted((checkout.root / "tests").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if "\nclass Driver:" in text and "def cuLibraryLoadData" in text:
@@ -672,7 +678,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def rows_of(root: Path, text_only: bool = False) -> list[Row]:
-    """Return the rows for the checkout in `root`; with `text_only`, those for which no wheel is built."""
+    """Return the rows for the checkout in `root`; with `text_only`, only the rows for which no wheel is built."""
     checkout = Checkout(root)
     if not checkout.paths:
         raise SystemExit(f"{root} has no sources of cuda-wheel")
@@ -689,7 +695,7 @@ def rows_of(root: Path, text_only: bool = False) -> list[Row]:
 
 
 def table(columns: Mapping[str, list[Row]]) -> str:
-    """Return a Markdown table with a column for each checkout."""
+    """Return a Markdown table with a column for each checkout; `columns` is label -> rows."""
     titles: dict[str, str] = {}
     values: dict[tuple[str, str], str] = {}
     for label, rows in columns.items():

@@ -2,13 +2,13 @@
 
     python scripts/option_leaks.py [NVRTC_LIBRARY ...]
 
-Each argument is the path of a `libnvrtc.so`, with the headers of its release in `../include` where they differ from
-the installed ones; without an argument, the installed toolchain's is tried. A worker process of a
-build serves jobs whose options are equal, but the calls of a job differ in the options of `DIFFERENCES`: attempts
-with other declarations, the asking for names, targets and forms. For each difference, a new process compiles programs
-with it and then those of `PROBES` without; their PTX and machine code must be those of a process that compiled nothing
-before. `CONTROLS` are options that do leak, so that a run that finds nothing is a proof: one of them must be found.
-Exit status 1 if a difference leaks, 2 if no control does.
+Each argument is the path of a `libnvrtc.so`, with the headers of its release in `../include` where they differ from the
+installed ones; without an argument, the installed toolchain's is tried. A worker process of a build serves jobs whose
+options are equal, but the calls of a job differ in the options of `DIFFERENCES`: attempts with other declarations,
+requests for names, targets and forms. For each difference, a new process compiles programs with it and then those of
+`PROBES` without it; their PTX and machine code must equal those of a process that compiled nothing before. `CONTROLS`
+are options that do leak: one of them must be found, which proves that the method finds leaks. Exit status 1 if a
+difference leaks, 2 if no control does.
 """
 
 from __future__ import annotations
@@ -88,28 +88,30 @@ DIFFERENCES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "resources": (("--ptxas-options=-v",), ()),
     "an unknown option": (("--no-such-option",), ()),
 }
-"""By name: the options that calls of one worker have in addition to others, and those that they lack."""
+"""Name -> options that some calls of a worker have in addition to the others, and options that they lack."""
 
 CONTROLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "--device-debug": (("--device-debug",), ()),
     "--restrict": (("--restrict",), ()),
     "--Ofast-compile=mid": (("--Ofast-compile=mid",), ()),
 }
-"""Options that leak in some releases. A worker serves no jobs that differ in them, and the fields of structs, which
-need --device-debug, are asked for in a copy of the process."""
+"""Name -> added and missing options, as in DIFFERENCES, that leak in some releases. Builds never mix them in one
+worker: jobs that differ in them have different workers, and the fields of structs, which need --device-debug, are read
+in a copy of the process."""
 
 _BROKEN = "\n__global__ void broken() { undeclared(); }\n"
 
 
 Programs = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...], str]
-"""The library and its include folders; the options that the first programs have in addition, and those that they lack;
-what follows their text."""
+"""Path of NVRTC; include folders; options added to, and options removed from, the programs that are compiled before the
+probes; text appended to those programs."""
 
 
 def leaks(library: str, folders: tuple[str, ...], names: list[str] | None = None) -> dict[str, list[str]]:
-    """Return, for each difference or control that leaks, the probes that it changes.
+    """Return name -> changed probes, for each difference or control that leaks.
 
-    `folders` are the toolchain's include folders, `names` those to try: all by default.
+    `folders` are the toolchain's include folders. `names` are those of the differences and controls to try; None for
+    all.
     """
     expected = _in_new_process((library, folders, (), (), ""))
     found = {}
@@ -134,7 +136,7 @@ def _in_new_process(argument: Programs) -> dict[str, str]:
 
 
 def _digests(argument: Programs) -> dict[str, str]:
-    """Return the digest of what the compiler makes of each probe, after all probes with the other options."""
+    """Return probe -> digest of its compiled code. All probes are compiled with the changed options before."""
     library, folders, more, fewer, ending = argument
     base = [*BASE, *(f"--include-path={path}" for path in folders)]
     with tempfile.TemporaryDirectory() as folder:

@@ -65,7 +65,7 @@ using namespace cuda::ptx;
 
 
 class Function(NamedTuple):
-    """A call of a function of <cuda/ptx>, and what CCCL's comment says of it."""
+    """A call of a function of <cuda/ptx>, and the PTX ISA version and targets in CCCL's comment on it."""
 
     call: str
     version: Version
@@ -76,7 +76,7 @@ class Function(NamedTuple):
 
 
 def _reaches(target: str, arch: str) -> bool:
-    """Return whether `arch` has what CCCL says is for `target`, in its words "100f"."""
+    """Return whether a target of CCCL's comments, such as "90a" or "100f", includes the architecture `arch`."""
     number, of = int(target.rstrip("af")), int(arch.rstrip("af"))
     if target == arch or target.isdigit():
         return of >= number
@@ -106,7 +106,7 @@ def main() -> int:
 
 
 def _compile(workers: Workers, toolchain: Toolchain, text: str, arch: str, folder: Path) -> str | Exception:
-    """Return the PTX of a source with the version that the compiler wrote, or its errors."""
+    """Return the PTX of a source, with the `.version` that the compiler wrote; the exception if it does not compile."""
     include_dirs = (str(INCLUDE), *toolchain.include_dirs, str(folder), str(folder.parents[2] / "include"))
     job = Job(
         library=toolchain.libraries[0],
@@ -131,9 +131,10 @@ def _compile(workers: Workers, toolchain: Toolchain, text: str, arch: str, folde
 def _compiled_functions(
     workers: Workers, toolchain: Toolchain, arch: str, folder: Path
 ) -> tuple[list[Function], str] | None:
-    """Return the functions of <cuda/ptx> that suit a target and compile, and the PTX of a kernel `kN` for each.
+    """Return the functions of <cuda/ptx> for an architecture that compile, and PTX in which the kernel `kN` calls
+    function N.
 
-    None if no function suits, or if an error names no kernel.
+    None if no function is for the architecture, or if an error names no kernel.
     """
     headers = next(path for each in toolchain.include_dirs if (path := Path(each, "cuda/__ptx/instructions")).is_dir())
     functions = [each for each in _functions(headers.rglob("*.h")) if each.suits(arch)]
@@ -154,7 +155,8 @@ def _compiled_functions(
 
 
 def _write_functions(workers: Workers, toolchain: Toolchain, arch: str, folder: Path) -> list[str]:
-    """Write the PTX of all functions of <cuda/ptx> that suit a target; return where CCCL and the table disagree."""
+    """Write the PTX of all functions of <cuda/ptx> for an architecture. Return messages about disagreements of CCCL and
+    the table."""
     found = _compiled_functions(workers, toolchain, arch, folder)
     if found is None:
         return []
@@ -178,7 +180,7 @@ def _write_functions(workers: Workers, toolchain: Toolchain, arch: str, folder: 
 
 
 def _functions(headers: Iterable[Path]) -> Iterator[Function]:
-    """Yield a call of each function of these headers, with each of the values that its assertions allow."""
+    """Yield calls of each function in these headers: one for each combination of values that its assertions allow."""
     for header in sorted(headers):
         for match in _FUNCTION.finditer(header.read_text()):
             comment = match["comment"].replace("\n", " ")
@@ -196,13 +198,14 @@ def _functions(headers: Iterable[Path]) -> Iterator[Function]:
 
 
 def _split(parameters: str) -> list[str]:
-    """Return the parameters of a list, which may contain commas in brackets."""
+    """Return the parameters in a parameter list. A parameter may contain commas in brackets."""
     found = re.findall(r"(?:[^,<(]|<[^>]*>|\([^)]*\))+", parameters)
     return [" ".join(each.split()) for each in found if each.strip()]
 
 
 def _arguments(parameter: str, body: str) -> list[str]:
-    """Return the arguments to try for a parameter."""
+    """Return the C++ expressions to pass for a parameter. `body` is that of the function, whose assertions list
+    values."""
     parameter = parameter.partition(" = ")[0]
     type_, name = re.fullmatch(r"(.*?)\s*(\b__\w+)?((?:\)?\[\d+\])?)", parameter).group(1, 2)  # type: ignore[union-attr]
     type_ = re.sub(r"\b_[BUS]\d+\b|\b_Type\b", lambda each: _TYPES[each[0]], type_).replace("const ", "")

@@ -1,4 +1,4 @@
-"""Instructions to try on assemblers: every form of the table, with operands that fit."""
+"""PTX instructions to try on assemblers: every form of the table of PTX ISA versions, with operands that fit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ DECLARATIONS = """\
 .reg .b64 d, d0, d1, d2;
 .reg .b128 x, x0;
 """
-"""One declaration on each line: an assembler of an older release refuses single ones."""
+"""PTX declarations of registers and variables, one on each line, because an older assembler refuses some of the
+lines."""
 
 _BYTE = {"e2m1x2"}
 _HALF = {"f16", "bf16", "e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "ue8m0x2", "s2f6x2", "e2m1x4", "e4m3", "e5m2"}
@@ -27,7 +28,8 @@ _TYPE = re.compile(r"(?:[busf](\d+)|tf32|bf16|ue8m0x2|s2f6x2|e\dm\d)(?:x(\d))?|p
 
 
 def table_instructions(samples: int) -> list[str]:
-    """Return instructions of every form: each alternative at least once, and `samples` random combinations."""
+    """Return instructions of every form in the table: each alternative at least once, and `samples` random
+    combinations."""
     chance = random.Random(0)
     found: dict[str, None] = {}
     for form in ptx_table()["forms"]:
@@ -38,7 +40,7 @@ def table_instructions(samples: int) -> list[str]:
 
 
 def unproven_alternatives(accepted: Iterable[str]) -> Iterator[str]:
-    """Yield each alternative of each form, in words, that is in none of the accepted instructions."""
+    """Yield a description of each alternative of a form that none of the accepted instructions has."""
     by_opcode: dict[str, list[str]] = {}
     for each in accepted:
         by_opcode.setdefault(each.partition(".")[0], []).append(each)
@@ -70,7 +72,7 @@ def _combinations(slots: list[str], samples: int, chance: random.Random) -> Iter
 
 
 def _register(type_: str) -> str:
-    """Return a register that holds a value of this type."""
+    """Return the name of a register of `DECLARATIONS` for a PTX type, such as "d" for "u64"."""
     if type_ in _BYTE:
         return "b"
     if type_ in _HALF:
@@ -130,12 +132,12 @@ _SIMPLE = {
     "T, T, 16": "alloca",
     "r, [d]": "txq suq",
 }
-"""Operands by opcode; alternatives are separated by "/". T and U are registers of the last and the
-first type, W is twice as wide as T."""
+"""Operands, with alternatives separated by "/" -> opcodes that they are for. T and U are registers of the last and the
+first type of an instruction; W is twice as wide as T."""
 
 
 def operands(instruction: str) -> list[str]:
-    """Return texts of operands, of which one suits the instruction if anything does."""
+    """Return texts of operands to try with an instruction, of which at least one should be valid."""
     opcode, *modifiers = instruction.split(".")
     types = [each for each in modifiers if _TYPE.fullmatch(each)] or ["b32"]
     registers = {"T": _register(types[-1]), "U": _register(types[0])}

@@ -35,13 +35,13 @@ from cuda_wheel.runtime.manifest import Version
 from cuda_wheel.runtime.parts.formats import ptx
 
 TARGETS = ["75", "80", "86", "89", "90", "90a", "100", "100a", "100f", "103a", "110a", "120", "120a", "120f", "121a"]
-"""The targets that got instructions of their own, and plain ones between."""
+"""Targets to check: those that got instructions of their own, and some plain ones between."""
 
 PACKAGES = {11: "nvidia-cuda-nvcc-cu11", 12: "nvidia-cuda-nvcc-cu12", 13: "nvidia-cuda-nvcc"}
 FIRST_RELEASE = (11, 7)
-"""The first release whose ptxas is on the package index."""
+"""First CUDA release whose ptxas is on the package index."""
 UNPUBLISHED = {(12, 7)}
-"""Released as a driver only."""
+"""CUDA releases that exist as a driver only, without a ptxas."""
 
 Assembler = tuple[Version, Path]
 
@@ -81,7 +81,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def find_assemblers(folder: Path) -> list[Assembler]:
-    """Return each release's ptxas, in ascending order; download those that `folder` lacks."""
+    """Return the ptxas of each release, in ascending order. Those that `folder` lacks are downloaded."""
     found = []
     for release in (each.cuda for each in RELEASES if each.cuda >= FIRST_RELEASE and each.cuda not in UNPUBLISHED):
         name = f"{release[0]}.{release[1]}"
@@ -104,8 +104,11 @@ def newest_isa(release: Version) -> Version:
 def check_target(
     assemblers: list[Assembler], instructions: list[str], arch: str
 ) -> tuple[dict[str, dict[str, set[str]]], set[str], list[str]]:
-    """Return, of the instructions of one target: which releases accept them early, by "arch version"; those that an
-    assembler accepts; and what contradicts the table."""
+    """Return the results for the instructions of one target, in three parts.
+
+    Instruction -> "arch version" -> releases that accept the instruction under that version, which is lower than the
+    table's; the instructions that the newest assembler accepts; and messages about what contradicts the table.
+    """
     known = [each for each in assemblers if knows_target(each, arch)]
     texts = with_operands(known[-1], instructions, arch)
     early: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -134,7 +137,8 @@ def knows_target(assembler: Assembler, arch: str) -> bool:
 
 
 def with_operands(assembler: Assembler, instructions: list[str], arch: str) -> dict[str, str]:
-    """Return statements by instruction, of those that this assembler accepts under its own version."""
+    """Return instruction -> statement with operands, for the instructions that this assembler accepts under its newest
+    version."""
     version = newest_isa(assembler[0])
     left = {each: operands(each) for each in instructions}
     found: dict[str, str] = {}
@@ -148,10 +152,10 @@ def with_operands(assembler: Assembler, instructions: list[str], arch: str) -> d
 
 
 def accepts(assembler: Assembler, statements: Iterable[str], arch: str, version: Version) -> set[str]:
-    """Return those of the statements that an assembler accepts under a version.
+    """Return the statements that an assembler accepts under a `.version`.
 
-    A wrong last statement keeps it from generating code. It stops at unknown syntax, and crashes at some operands that
-    do not fit, so that it starts again without these lines.
+    A wrong statement at the end keeps the assembler from generating code. It stops at unknown syntax, and crashes at
+    some operands that do not fit, so it is run again without these lines.
     """
     left = list(statements)
     while left:
@@ -182,7 +186,7 @@ _FIRST_LINE = (_HEAD + DECLARATIONS).count("\n") + 1
 
 
 def _messages(assembler: Assembler, statements: str, arch: str, version: Version) -> tuple[str, bool]:
-    """Return what an assembler says, and whether it crashed."""
+    """Return the messages of an assembler about statements, and whether it crashed."""
     head = _HEAD.format(dotted(version), arch) + DECLARATIONS
     text = head + statements + "\n" * bool(statements) + "add.u32 r, d, p;\nL: ret;\n}\n"
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
@@ -194,7 +198,8 @@ def _messages(assembler: Assembler, statements: str, arch: str, version: Version
 
 
 def check_texts(assemblers: list[Assembler], folder: Path) -> list[str]:
-    """Lower PTX files by the table alone, and return where an assembler that reads the version refuses the result."""
+    """Lower the PTX files in a folder by the table alone. Return messages about results that an assembler for their
+    version refuses."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(partial(_check_text, assemblers), sorted(folder.rglob("*.ptx")))
         return [failure for each in results for failure in each]
@@ -220,7 +225,8 @@ def _check_text(assemblers: list[Assembler], path: Path) -> list[str]:
 
 
 def _report(assemblers: list[Assembler], early: Mapping[str, Mapping[str, set[str]]]) -> dict[str, object]:
-    """Return the releases and their versions, and the instructions that releases accept before the table's version."""
+    """Return the releases with their PTX ISA versions, and the instructions that releases accept under a lower version
+    than the table's, as JSON."""
     quirks = {
         instruction: {where: sorted(releases) for where, releases in sorted(places.items())}
         for instruction, places in sorted(early.items())

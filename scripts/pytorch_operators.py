@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[1] / "cuda_wheel/builder/headers/pytorch/cuda_wh
 HEADER = FOLDER / "operator_names.h"
 
 MANY = 7
-"""The number of arguments from which a declaration has room for 14."""
+"""Number of arguments from which an operator needs the declaration with 14 parameters."""
 
 NOT_ADDED = re.compile(r"_|cudnn_|fbgemm_|miopen_|mkldnn_|mps_|quantized_|sym_|.*_copy(?:_|$)|.*_for_mps")
 
@@ -30,14 +30,14 @@ _OF_TRIPLES = re.compile(r"\(Tensor(?: \w+)?, Tensor(?: \w+)?, Tensor(?: \w+)?\)
 
 
 class Overload(NamedTuple):
-    """One overload of an operator."""
+    """One overload of a PyTorch operator."""
 
     arguments: tuple[str, ...]
-    """Each with its type: "Tensor self"."""
+    """Type and name of each argument: "Tensor self"."""
     result: str
-    """Its type, without the marks of aliases: "Tensor", "(Tensor values, Tensor indices)", "Tensor[]"."""
+    """Type of the result, without alias annotations: "Tensor", "(Tensor values, Tensor indices)", "Tensor[]"."""
     variants: str
-    """ "function", "method" or "function, method"."""
+    """How it is called: "function", "method" or "function, method"."""
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def operators(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Overload]]:
-    """Return the overloads of each operator, but for those that write to arguments named `out`."""
+    """Return name -> overloads of each operator, without overloads that write to arguments named `out`."""
     found: dict[str, list[Overload]] = defaultdict(list)
     for entry in entries:
         schema = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> (.*)", entry["func"])
@@ -73,7 +73,10 @@ def operators(entries: Iterable[Mapping[str, Any]]) -> dict[str, list[Overload]]
 def added_names(
     found: Mapping[str, list[Overload]], listed: Mapping[str, list[str]], elsewhere: Iterable[str]
 ) -> dict[str, list[str]]:
-    """Return the names to add to each list."""
+    """Return list -> names of operators to add to it.
+
+    `listed` is list -> names that it has already; `elsewhere` are the names that other headers declare.
+    """
     known = {*elsewhere, *(name.removesuffix("_out") for names in listed.values() for name in names)}
     added: dict[str, list[str]] = defaultdict(list)
     for name, overloads in found.items():
@@ -84,7 +87,8 @@ def added_names(
 
 
 def kind_of(name: str, overloads: list[Overload]) -> str | None:
-    """Return the list for an operator, by how it is called and what it returns; None if no list is right."""
+    """Return the list for an operator, such as "BOTH_PAIRS", by how it is called and what it returns; None if no list
+    fits."""
     results = {each.result for each in overloads}
     variants = " ".join(each.variants for each in overloads)
     called = "FUNCTIONS"
@@ -102,7 +106,8 @@ def kind_of(name: str, overloads: list[Overload]) -> str | None:
 
 
 def _tensor_suffix(name: str, called: str, overloads: list[Overload]) -> str:
-    """Return the end of the list's name for an operator that returns one tensor."""
+    """Return the suffix of the list's name, such as "_IN_PLACE", for an operator that returns one tensor. `called` is
+    the start of that name."""
     if name.endswith("_"):
         return "_IN_PLACE"
     if called == "METHODS":
@@ -119,7 +124,8 @@ def _declared_elsewhere() -> set[str]:
 
 
 def as_lines(names: Iterable[str]) -> str:
-    """Return the lines of a list, names in order, those for symbolic sizes first."""
+    """Return the lines of a list's macro with `X(name)` for each name, sorted; names for symbolic sizes (`_symint`)
+    come first."""
     ordered = sorted(names, key=lambda name: (not name.endswith("_symint"), name))
     words = " ".join(f"X({name})" for name in ordered)
     lines = textwrap.wrap(words, 114, break_long_words=False, break_on_hyphens=False)

@@ -18,7 +18,7 @@ _VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
 
 
 def problems(dist: Path, wheel: Path, tag: str = "", root: Path = ROOT) -> Iterator[str]:
-    """Yield what is wrong with the files of a release."""
+    """Yield a message about each thing that is wrong with the files of a release. `tag` is "" for none."""
     version = _found(_VERSION, (root / "cuda_wheel/__init__.py").read_text(encoding="utf-8"))
     expected = {f"cuda_wheel-{version}-py3-none-any.whl", f"cuda_wheel-{version}.tar.gz"}
     found = {path.name for path in dist.iterdir()}
@@ -50,7 +50,7 @@ def _found(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _different(one: Path, other: Path) -> list[str]:
-    """Return the names of the files that are not the same in two wheels."""
+    """Return the names of the files in two wheels that are missing in one or have different contents."""
     with zipfile.ZipFile(one) as first, zipfile.ZipFile(other) as second:
         files = [{each.filename: each.CRC for each in archive.infolist()} for archive in (first, second)]
     return sorted(name for name in files[0].keys() | files[1].keys() if files[0].get(name) != files[1].get(name))

@@ -19,7 +19,7 @@ HEADERS = Path(__file__).parents[1] / "cuda_wheel/builder/headers"
 TABLES = HEADERS / "tables"
 
 WRITTEN = HEADERS / ".gitignore"
-"""Lists the written files, and itself. No wheel contains it."""
+"""File that lists the written headers, and itself. No wheel contains it."""
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that a process that reads it at the same time finds the old or the new content."""
+    """Write a file atomically: a process that reads it meanwhile finds the old or the new content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent)
     with open(descriptor, "wb") as file:
@@ -46,7 +46,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def headers() -> dict[str, str]:
-    """Return the text of each header of the tables, by its path in `HEADERS`."""
+    """Return path in `HEADERS` -> text, for each header that the tables describe."""
     return {
         name: f"// Written by scripts/stand_in_headers.py.\n{text}"
         for name, text in (
@@ -62,7 +62,7 @@ def headers() -> dict[str, str]:
 
 
 Section = tuple[str, list[str]]
-"""The head of a section of a table, and the words of its indented lines, braces expanded."""
+"""A section of a table: its first line, and the words of the indented lines below it, with braces expanded."""
 
 
 def _sections(table: str) -> list[Section]:
@@ -76,7 +76,7 @@ def _sections(table: str) -> list[Section]:
 
 
 def expanded(word: str) -> list[str]:
-    """Return the words that one with braces stands for: "ab" and "ac" for "a{b,c}"."""
+    """Return the words that a word with braces means: "ab" and "ac" for "a{b,c}"."""
     match = re.search(r"\{([^{}]*)\}", word)
     if match is None:
         return [word]
@@ -85,7 +85,8 @@ def expanded(word: str) -> list[str]:
 
 
 def forwarding_headers(sections: Sequence[Section]) -> Iterator[tuple[str, str]]:
-    """Yield the headers that only include others. A section's head is a folder and what its headers include."""
+    """Yield path and text of each header that only includes others. A section's first line names a folder and the
+    headers that its headers include."""
     for head, names in sections:
         folder, _, included = head.partition(": ")
         text = "".join(f"#include {each}\n" for each in included.split())
@@ -93,11 +94,11 @@ def forwarding_headers(sections: Sequence[Section]) -> Iterator[tuple[str, str]]
 
 
 def function_headers(sections: Sequence[Section]) -> Iterator[tuple[str, str]]:
-    """Yield the headers that declare functions which only host code calls.
+    """Yield path and text of each header of functions that only host code calls.
 
-    A section's head is a header, a result, a prefix of names, and the type of the first parameter unless that differs
-    between the functions: "cusparse cusparseStatus_t cusparse(cusparseHandle_t)". The functions take any further
-    arguments, because their declarations alone matter: no image contains a call.
+    A section's first line has a header, a result, a prefix of names, and the type of the first parameter unless that
+    differs between the functions: "cusparse cusparseStatus_t cusparse(cusparseHandle_t)". The functions are declared
+    with any further arguments, because only their declarations matter: no image contains a call.
     """
     declarations: dict[str, list[str]] = {}
     second: list[str] = []
@@ -114,10 +115,10 @@ def function_headers(sections: Sequence[Section]) -> Iterator[tuple[str, str]]:
 
 
 def dispatch_header(sections: Sequence[Section]) -> str:
-    """Return the header of PyTorch's dispatch macros for sets of types.
+    """Return the text of the header of PyTorch's dispatch macros for sets of types.
 
-    A section's head is a set and the macros that add further types to it: "ALL_TYPES _AND _AND2"; its words are the
-    types, and other sets.
+    A section's first line has a set and the macros that add further types to it: "ALL_TYPES _AND _AND2"; its words are
+    the types, and other sets.
     """
     lines = [_and_macro(number) for number in range(1, 9)]
     for head, members in sections:
@@ -154,10 +155,10 @@ def _switch_macro(name: str, added: str) -> str:
 
 
 def float8_header(names: Sequence[str]) -> str:
-    """Return the header of PyTorch's floating-point types of 8 bits.
+    """Return the text of the header of PyTorch's floating-point types of 8 bits.
 
-    What they convert to differs between releases, so that they are PyTorch's own, or incomplete without PyTorch. The
-    headers of torch/headeronly come first: those of c10 refuse to be included with TORCH_STABLE_ONLY.
+    Their conversions differ between releases, so the types are PyTorch's own, or incomplete without PyTorch. The
+    headers of torch/headeronly come first, because those of c10 refuse to be included with TORCH_STABLE_ONLY.
     """
     included = "".join(
         f"#if __has_include(<torch/headeronly/util/{name}.h>)\n#include <torch/headeronly/util/{name}.h>\n"

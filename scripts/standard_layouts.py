@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _as_text(facts: dict[str, Any]) -> str:
-    """Return the facts as JSON with a line for each type."""
+    """Return the facts as JSON, with one line for each type."""
     lines = []
     for key, value in facts.items():
         groups = value.items() if isinstance(value, dict) else ()
@@ -52,7 +52,8 @@ def _lines(values: dict[str, Any], indent: str) -> str:
 
 
 def _measured(head: str, standard: str, types: list[tuple[str, list[str]]]) -> list[list[int]]:
-    """Return the values of expressions about each type T, in bytes."""
+    """Return, for each type, the values of the expressions about the type `T` in its list, in bytes, as g++ computes
+    them."""
     lines = []
     for name, expressions in types:
         format_ = " ".join(["%zu"] * len(expressions))

@@ -1,11 +1,12 @@
-"""Compare generated files from which host code is left out with nvcc's result for the same files with their library.
+"""Compare files that use a library, compiled without the library, with nvcc's result for the same files with it.
 
     python scripts/without_a_library.py [--nvcc NVCC] [--count N] [--seed S] [--jobs N]
 
-Needs nvcc, a host compiler, and cuda-wheel with any NVRTC. Each file of `tests/builder/compile/generated` that uses a
-library which is not found is compiled with `host-code = "leave-out"`; nvcc compiles it with the library. A file that
-compiles has nvcc's kernels, and each of them the numbers that show which definitions it uses. Any other result is a
-defect of cuda-wheel: then the exit status is 1.
+Needs nvcc, a host compiler, and cuda-wheel with any NVRTC. cuda-wheel compiles each file of
+`tests/builder/compile/generated` that uses a library which is not found with `host-code = "leave-out"`; nvcc compiles
+the file with the library. If cuda-wheel compiles the file, the kernels must be nvcc's, and must contain the same
+numbers, which show the definitions that a kernel uses. Any other result is a defect of cuda-wheel: then the exit status
+is 1.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ RECORD = "cuda-wheel-outputs.txt"
 """The file in the build folder that lists the outputs of the latest build, so that the next build can remove them."""
 
 _distributions: WeakSet[Distribution] = WeakSet()
-"""The distributions that are built with cuda-wheel."""
+"""Distributions whose build includes `build_cuda`."""
 
 
 def add_to(distribution: Distribution) -> None:
@@ -126,7 +126,8 @@ class BuildCuda(Command):
                 (build_lib / file.destination).unlink(missing_ok=True)
 
     def _replace_outputs(self, outputs: Sequence[str], folder: Path) -> None:
-        """Remove the outputs of an earlier build, whose kernels may no longer exist, and move the new ones in."""
+        """Remove the files that an earlier build wrote to the build folder, because their kernels may be gone from the
+        project, and move `outputs` there from `folder`."""
         build_lib, record = Path(str(self.build_lib)), Path(str(self.build_base), RECORD)
         if record.is_file():
             allowed = tuple(os.path.realpath(str(path)) + os.sep for path in (self.build_base, self.build_lib))
@@ -137,8 +138,8 @@ class BuildCuda(Command):
         move(outputs, folder, build_lib, aside=record.parent)
 
     def _add_sbom(self, content: bytes) -> None:
-        """Add an SBOM to the wheel. setuptools has no option for that; but its command writes `WHEEL` last into the
-        metadata folder, and this adds the SBOM before it."""
+        """Add an SBOM to the wheel. setuptools has no option for that: the method of `bdist_wheel` that writes the file
+        WHEEL is replaced by one that writes the SBOM first."""
         command: Any = self.distribution.get_command_obj("bdist_wheel")
         write_wheelfile = command.write_wheelfile
 

@@ -17,8 +17,8 @@ __all__ = ["files_of", "wheel_layout"]
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:
-    """Return the files of a configured distribution: Python files, each package's `__init__.py` among them, all files
-    that may be sources or headers of a module, and tables of tuned choices."""
+    """Return the files of a configured distribution that a build needs: each package's Python files, all files that may
+    be sources or headers of a module, and tables of tuned choices."""
     build_py = distribution.get_command_obj("build_py")
     build_py.ensure_finalized()
     files = {}
@@ -40,7 +40,8 @@ def files_of(distribution: Distribution) -> list[WheelFile]:
 
 
 def wheel_layout(root: Path) -> Layout:
-    """Return the layout of the project in `root`, from its pyproject.toml and setup.cfg. setup.py is not run."""
+    """Return the files of the project in `root`, from its pyproject.toml and setup.cfg. setup.py is not run. Raises
+    ConfigError."""
     working_directory = Path.cwd()
     os.chdir(root)
     try:

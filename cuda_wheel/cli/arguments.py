@@ -24,7 +24,8 @@ def add_json_option(parser: argparse.ArgumentParser, description: str = "print J
 
 
 def argument_type(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """Return a function for `add_argument(type=...)` that shows the message of a ValueError raised by `parse`."""
+    """Return `parse`, wrapped for `add_argument(type=...)`: the usage error then shows the message of its
+    ValueError."""
 
     def parse_argument(text: str) -> T:
         try:

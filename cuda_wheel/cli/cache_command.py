@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the cache, after removing entries if asked to; the exit status is 1 if too much is left."""
+    """Remove entries if an option asks for it, and show the cache. Return 1 if more than the requested size is left,
+    else 0."""
     cache = Cache()
     cache_limit()  # raises for an invalid size, before any entry is removed
     removed = None if options.prune is None else cache.prune(options.prune, wait=True)
@@ -53,7 +54,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def cache_lines(contents: dict[str, Any]) -> list[str]:
-    """Return the contents of the cache and of the read-only cache, one line each."""
+    """Return a line about the cache and, if there is a read-only cache, one about it. `contents` is the result of
+    `cache_contents`."""
     lines = [f"{_folder_text(contents)}; at most {size_text(contents['limit'])}; chosen by {contents['set_by']}"]
     second = contents["read_only"]
     if second:

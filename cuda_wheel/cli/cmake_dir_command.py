@@ -13,6 +13,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the folder, with "/" on every platform."""
+    """Print the folder that contains CudaWheel.cmake, with "/" on every platform."""
     print((Path(__file__).parents[1] / "cmake").as_posix())
     return 0

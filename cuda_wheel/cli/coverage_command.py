@@ -42,10 +42,10 @@ WIDTH = 80
 """Maximum width of the output, in characters."""
 
 GROUPS = 6
-"""Maximum number of drivers' columns in a table: that of GPUs takes 27 characters, each other 8."""
+"""Maximum number of columns for drivers in a table. The column of GPUs takes 27 characters, a column of drivers 8."""
 
 NARROW_LABELS: dict[Cell, str] = {"link": "link", "unproven": "?"}
-"""Cell -> label for a terminal, where that of CELL_LABELS is too long."""
+"""Cell -> label in a terminal, for the cells whose label in CELL_LABELS is too long for a column."""
 
 COLOURS: dict[Cell, str] = {"native": "green", "jit": "yellow", "link": "cyan", "unproven": "magenta", "none": "red"}
 """Cell -> background colour, as rich names it."""
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the coverage; with a requirement, the exit status is 1 if something required is missing."""
+    """Show the coverage. Return 1 if an image that `--require` asks for is missing, else 0."""
     coverages = cover(manifest for found in find_modules(options.path) for manifest in found.manifests)
     requirement = options.require or parse_requirement("")
     for path, picture in ((options.svg, coverage_to_svg), (options.html, coverage_to_html)):
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_gaps(coverages: Iterable[Coverage], requirement: Requirement) -> None:
-    """Print what the modules lack of a requirement, and what would help."""
+    """Print the required GPUs and drivers for which modules have no image, and what the project can change."""
     for coverage in coverages:
         for number, line in enumerate(gap_lines(coverage, requirement)):
             _print_wrapped(line, "  " if number else "")
@@ -104,7 +104,7 @@ def _print_wrapped(line: str, indent: str = "") -> None:
 
 
 def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
-    """Return the tables of each coverage, and the meanings of the cells in them."""
+    """Return the tables of all coverages, and a legend of the labels in them."""
     found = {cell for coverage in coverages for cell in coverage.cells.values()}
     meanings = [
         (*(_label(cell) or (StyledText("blank"),)), StyledText(f" {meaning}"))
@@ -116,7 +116,8 @@ def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
 
 
 def _coverage_tables(coverage: Coverage) -> Iterator[Table]:
-    """Yield tables of all GPUs with some of the drivers each, so that no table is wider than WIDTH."""
+    """Yield the tables of one coverage. Each has a row for every GPU and columns for some of the drivers, so that no
+    table is wider than WIDTH."""
     groups = driver_groups(coverage)
     title = textwrap.fill(several_names(coverage.names), WIDTH, break_long_words=False, break_on_hyphens=False)
     size = math.ceil(len(groups) / math.ceil(len(groups) / GROUPS))
@@ -137,7 +138,8 @@ def _coverage_tables(coverage: Coverage) -> Iterator[Table]:
 
 
 def _narrow_heading(group: Sequence[Version]) -> str:
-    """Return the CUDA versions and the branches of a group of drivers, on four lines: "12.0", "-12.4", ..."""
+    """Return a column heading of four lines, with the first and last CUDA version and driver branch of a group of
+    drivers: "12.0", "-12.4", "R525", "-R550"."""
     ranges = (text.removeprefix("CUDA ").split(" to ") for text in group_heading(group))
     return "\n".join(f"{first}\n{f'-{last[0]}' if last else ''}" for first, *last in ranges)
 

@@ -54,10 +54,10 @@ def _version(text: str) -> Version:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the chosen image of each module.
+    """Show which image of each module is loaded.
 
-    The exit status is 1 if a module has none or it is not known whether it loads, or if the driver does not support the
-    GPU.
+    Return 1 if a module has no image that loads, if it is not known whether its image loads, or if the driver does not
+    support the GPU; else 0.
     """
     modules = find_modules(options.path)
     capability, driver, nvjitlink = _machine(options)
@@ -84,7 +84,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _why_unknown(capability: Version, driver: Version) -> str | None:
-    """Return why the driver loads nothing for a GPU; None if it supports it, or if the table does not have the GPU."""
+    """Return a message if the driver does not support the GPU; None if it does, or if the table of GPUs lacks the
+    GPU."""
     gpu = GPU_OF.get(capability)
     if gpu is None or gpu.is_supported_by(driver):
         return None
@@ -92,7 +93,11 @@ def _why_unknown(capability: Version, driver: Version) -> str | None:
 
 
 def _machine(options: argparse.Namespace) -> tuple[Version, Version, Version | None]:
-    """Return the GPU, the driver and nvJitLink: those of the options, else this machine's."""
+    """Return the GPU's compute capability, and the CUDA version of the driver and of nvJitLink (None without
+    nvJitLink).
+
+    Values that the options lack are this machine's; but with `--device` and `--driver`, its nvJitLink does not count.
+    """
     if options.device is not None and options.driver is not None:
         return options.device, options.driver, options.nvjitlink  # this machine's nvJitLink is not the other machine's
     try:
@@ -116,7 +121,8 @@ def _resolution_to_json(manifest: Manifest, resolution: Resolution) -> dict[str,
 
 
 def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
-    """Return each text once, by the names of the modules that have it; one name where all its variants have it."""
+    """Return names -> text, with each different text once. A module whose variants all have the same text is named
+    once, else each variant is named."""
     by_name: dict[str, set[str]] = {}
     by_text: dict[str, list[Manifest]] = {}
     for manifest, text in texts:
@@ -129,7 +135,8 @@ def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
 
 
 def _resolution_lines(manifest: Manifest, resolution: Resolution) -> str:
-    """Return the chosen image of a module or a variant, and why it is none of the others."""
+    """Return the text about a module or a variant: the chosen image, and a line for each reason to reject other
+    images."""
     chosen = f"{resolution.image}, {resolution.how}" if resolution.image else "no image fits"
     if len(manifest.relocatable) == len(manifest.images):
         chosen += ", to be linked: load(..., link=[...])"
@@ -142,7 +149,8 @@ _FOREIGN = re.compile(r"is machine code for (.*), the GPU is (.*)")
 
 
 def _rejections(rejected: Sequence[Rejection]) -> Iterator[str]:
-    """Yield each reason once, with the images that it rejects: "cubin sm_75, sm_90: are machine code for 7.x, 9.x"."""
+    """Yield a line for each reason, with all images that it rejects: "cubin sm_75, sm_90: are machine code for 7.x,
+    9.x"."""
     images: dict[str, list[Image]] = {}
     made_for: dict[str, list[str]] = {}
     for image, reason in rejected:

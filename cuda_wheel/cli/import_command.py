@@ -1,4 +1,5 @@
-"""`cuda-wheel import`: propose the tables for sources of other builds and kernels in strings, and compile them."""
+"""`cuda-wheel import`: propose module tables for the sources of other builds and for kernels in strings, and compile
+them."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the proposal and what its modules compile to, or write it; the exit status is 1 if one does not compile."""
+    """Compile the proposed modules, and print or write their tables. Return 1 if a module does not compile, else 0."""
     root = options.project.resolve() if options.project else project_root(options.files)
     found = propose_import(root, options.files, options.package, shlex.split(options.nvcc))
     trials = []
@@ -88,11 +89,12 @@ def _print_trial(trial: ModuleTrial) -> None:
 
 
 _SHOWN = 3
-"""Number of instances shown of a template, of which a file may have hundreds."""
+"""Number of instances to show of a kernel template with many instances; a file may have hundreds."""
 
 
 def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
-    """Yield each kernel with its parameters; of a template's instances the first ones, and how many more there are."""
+    """Yield a line for each kernel with its parameters. A template with many instances has lines for the first ones,
+    and one with the number of the others."""
     for template, instances in groupby(trial.kernels, lambda kernel: kernel.name.partition("<")[0]):
         kernels = list(instances)
         shown = kernels if len(kernels) <= _SHOWN + 1 else kernels[:_SHOWN]

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the changes, or print them; tell what the project has already."""
+    """Write the changes, or print them as a diff with `--dry-run`. Print which settings and files exist already."""
     root = options.project.resolve()
     done = init_project(root, options.package)
     report_changes(done, done.changes, options.dry_run)
@@ -35,7 +35,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def report_changes(done: ProjectChanges, changes: list[FileChange], dry_run: bool) -> None:
-    """Write the changes or print them as a diff; print what is kept and what is left to do."""
+    """Write the changes, or print them as a diff if `dry_run`. Print the messages: what was chosen, what exists
+    already, and what is left to do."""
     root = done.project.root
     if dry_run:
         print(printable(diff(changes, root)), end="")

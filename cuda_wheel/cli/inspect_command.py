@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 _DETAILS = ("toolchain", "sources", "options", "images", "kernels", "globals", "host_code", "structs")
-"""Keys of a manifest that `--json` copies."""
+"""Keys of a manifest that `inspect --json` prints for each module or variant."""
 
 
 def _module_to_json(module: FoundModule) -> dict[str, Any]:
@@ -120,7 +120,8 @@ def _image_row(image: Image, manifest: Manifest) -> tuple[str, ...]:
 
 
 def _ptx_version(image: Image) -> str:
-    """Return the PTX ISA version of an image and, if it was lowered, the version that the compiler wrote."""
+    """Return the PTX ISA version of an image and, if it was lowered, the version that the compiler wrote: "7.8 (was
+    8.8)". Return "" for an image that is not PTX."""
     if image.ptx_version is None:
         return ""
     compiled = image.ptx_version_compiled

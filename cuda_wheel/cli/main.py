@@ -29,7 +29,8 @@ COMMANDS = {
     "stubs": "write the stubs of a project's packages into its source tree, for editable installs",
     "cmake-dir": "print the folder of the CMake module CudaWheel",
 }
-"""Command -> its help. The module NAME_command defines `add_arguments(parser)` and `run(options)`."""
+"""Name of a command -> its help text. Its module, such as `cmake_dir_command` for "cmake-dir", defines
+`add_arguments(parser)` and `run(options)`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _chosen_command(arguments: Sequence[str]) -> str | None:
-    """Return the name of the command in a command line; None if it names none."""
+    """Return the command that a command line names, such as "inspect"; None if its first argument without "-" is not a
+    command."""
     first = next((argument for argument in arguments if not argument.startswith("-")), None)
     return first if first in COMMANDS else None
 

@@ -1,7 +1,7 @@
 """`cuda-wheel stubs`: write the stubs of packages that attach their kernels into the source tree.
 
-Editable installs need this. It is a command, and no part of loading: a stub describes all modules of a package, while
-a load compiles one, and only who asks for it wants files in the source tree.
+Editable installs need this command. Loading a module does not write a stub: a stub describes all modules of a package,
+while a load compiles one module, and files should appear in the source tree only on request.
 """
 
 from __future__ import annotations

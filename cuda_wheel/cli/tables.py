@@ -1,6 +1,6 @@
 """Print tables and styled lines: with rich if it is installed, else as plain text.
 
-Tables of the sizes of images, and of what dropping a target saves and costs.
+Make the report of `inspect --size`: tables of the sizes of images, and what dropping a target saves and costs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class StyledText(NamedTuple):
 
 
 Line = str | tuple[StyledText, ...]
-"""A line of text, of which parts may have styles."""
+"""A line of text: a string, or parts that may each have a style."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Table:
     rows: Sequence[Sequence[Line]]
     caption: str | None = None
     compact: bool = False
-    """Whether to draw it without lines, as narrow as plain text."""
+    """True to draw the table without borders, as narrow as plain text."""
 
 
 def print_report(items: Sequence[Table | Line]) -> None:
@@ -103,7 +103,8 @@ def _plain_table(table: Table) -> list[str]:
 
 
 def _plain_row(columns: Sequence[Column], cells: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
-    """Return the lines of a row; its cells may have different numbers of lines."""
+    """Return a row as lines of text. `cells` has the lines of each cell, `widths` the width of each column in
+    characters."""
     pad = {"left": str.ljust, "center": str.center, "right": str.rjust}
     lines = []
     for number in range(max(map(len, cells))):
@@ -123,11 +124,12 @@ CELL_TEXTS: dict[Cell, str] = {
     "none": "no image",
     "unknown": "",
 }
-"""Cell -> the image that a GPU and driver get, in a sentence."""
+"""Cell -> phrase for the image that a GPU and driver get, for use in a sentence: "native" -> "machine code"."""
 
 
 def size_report(modules: Sequence[ModuleSize], wheel_size: int | None) -> list[Table | Line]:
-    """Return a table for each module, one for all targets, and what dropping each target costs."""
+    """Return a table for each module, a table of all targets, and what dropping each target costs. `wheel_size` is the
+    size of the wheel in bytes; None if the modules are not in a wheel."""
     targets = sizes_by_target(modules)
     fatbins, manifests = (
         total_size(module.fatbin for module in modules),
@@ -169,7 +171,8 @@ def _module_table(module: ModuleSize) -> Table:
 
 
 def _sizes_text(images: Sequence[ImageSize]) -> tuple[str, str, str]:
-    """Return the sizes of images together: those of one kind and target in all variants."""
+    """Return the total sizes of images as text: of the images themselves, installed, and in a wheel. The last two are
+    "unknown" if an image is in a compressed fatbin."""
     known = [size for _, size in images if size is not None]
     size = size_text(sum(each.image.size for each in images))
     if len(known) < len(images):
@@ -190,7 +193,7 @@ def _target_table(targets: Sequence[TargetSize]) -> Table:
 
 
 def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
-    """Yield what dropping a target costs, one line each."""
+    """Yield a line for each loss of coverage that dropping a target causes. `modules` is the number of all modules."""
     for loss in target.lost:
         yield (
             f"without {target.target}{_modules_text(loss, modules)}: {CELL_TEXTS[loss.after]} instead of "
@@ -203,7 +206,8 @@ def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
 
 
 def _modules_text(loss: CoverageLoss, modules: int) -> str:
-    """Return which modules a loss affects; an empty string if it affects all of them."""
+    """Return which of `modules` modules a loss affects: ", demo.scale and 2 more". Return "" if it affects all of
+    them."""
     if len(loss.names) == modules:
         return ""
     more = len(loss.names) - 1

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the differences; the exit status is 1 if there are any."""
+    """Show the differences. Return 1 if there are any, else 0."""
     modules = find_modules(options.path)
     wheel = _wheel_path(options)
     by_module = [(module.name, [*manifest_differences(module), *tuned_differences(module)]) for module in modules]
@@ -69,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wheel_path(options: argparse.Namespace) -> Path | None:
-    """Return the path if it is a wheel, else None; exits if the other options do not fit."""
+    """Return the path if it is a wheel, else None. Exit with a usage error if an option lacks another one that it
+    needs."""
     wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
     if options.rebuild and wheel is None:
         options.refuse("--rebuild needs a wheel")
@@ -81,7 +82,8 @@ def _wheel_path(options: argparse.Namespace) -> Path | None:
 
 
 def _list_differences(modules: Sequence[FoundModule], wheel: Path | None) -> dict[str, list[str]]:
-    """Return the differences from RECORD and the SBOM, by their names."""
+    """Return "RECORD" and "SBOM" -> how the files differ from it, one line each. A wheel without an SBOM has no "SBOM".
+    For an installation, there is only "RECORD", and only if files differ."""
     if wheel is None:
         lines = installed_differences(modules)
         return {"RECORD": lines} if lines else {}

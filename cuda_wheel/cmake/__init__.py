@@ -1,1 +1,2 @@
-"""CMake's side of cuda-wheel: `CudaWheel.cmake`, found through the entry point `cmake.module`, and its steps."""
+"""CMake's side of cuda-wheel: `CudaWheel.cmake`, found through the entry point `cmake.module`, and the Python it
+runs."""

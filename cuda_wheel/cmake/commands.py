@@ -1,6 +1,6 @@
 """The steps of a build with CMake: compile a module, write a package's stub, write the project's SBOM.
 
-Find the modules of a CMake project: those that its calls of `cuda_wheel_add_module` record.
+Find the modules of a CMake project, which its calls of `cuda_wheel_add_module` record in files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ __all__ = ["build_module_files", "escaped_path", "wheel_layout", "write_sbom", "
 
 
 def wheel_layout(root: Path) -> Layout:
-    """Return the layout of the scikit-build-core project in `root`, after CMake configures it in a temporary folder."""
+    """Return the wheel's files and module tables of the scikit-build-core project in `root`. CMake configures the
+    project in a temporary folder. Raises ConfigError."""
     settings = read_pyproject(root).get("tool", {}).get("scikit-build", {}).get("cmake", {})
     options = [*settings.get("args", [])]
     options += [f"-D{name}={_value(value)}" for name, value in settings.get("define", {}).items()]
@@ -97,7 +98,7 @@ def build_module_files(settings: Path) -> None:
 
 
 def _make_rule(target: str, inputs: Iterable[str]) -> str:
-    """Return a rule of Make: the target depends on all inputs."""
+    """Return a rule of Make by which the target depends on all inputs."""
     return " \\\n  ".join([f"{escaped_path(target)}:", *map(escaped_path, inputs)]) + "\n"
 
 
@@ -107,11 +108,11 @@ def escaped_path(path: str) -> str:
 
 
 def write_stub(root: Path, built: Path, init: Path, modules: Sequence[str]) -> None:
-    """Write the stub of a package that attaches its kernels.
+    """Write the stub, `__init__.pyi`, of a package that attaches its kernels with `cuda_wheel.attach`.
 
     `built` is the folder with the compiled modules, to which the stub is written; `init` is the package's
-    `__init__.py`. No stub is written if the package does not attach, or has its own stub. Raises CudaWheelError or
-    OSError.
+    `__init__.py`; `modules` are the dotted names of the package's modules. No stub is written if the package does not
+    attach its kernels, or if its sources have a stub. Raises CudaWheelError or OSError.
     """
     source = init.read_text(encoding="utf-8", errors="replace")
     own = init.with_suffix(".pyi")
@@ -133,10 +134,10 @@ def write_stub(root: Path, built: Path, init: Path, modules: Sequence[str]) -> N
 
 
 def write_sbom(root: Path, parts: Path, folder: Path) -> None:
-    """Write the SBOM of a project's modules, unless the project's settings disable it.
+    """Write the SBOM of a project's modules to `folder`, unless the project's settings disable it.
 
-    `parts` lists the path of each module's part; the parts of modules that were not built do not exist. Raises
-    CudaWheelError or OSError.
+    `parts` is a file that lists the path of each module's part of the SBOM, one on each line. A module that was not
+    built has no part. Raises CudaWheelError or OSError.
     """
     config = read_config(root, os.environ) if (root / "pyproject.toml").is_file() else Config()
     if config.sbom:

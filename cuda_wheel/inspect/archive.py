@@ -20,14 +20,15 @@ __all__ = [
 ]
 
 MAXIMUM_SIZE, MAXIMUM_RATIO = 1 << 30, 100
-"""Largest unpacked size in bytes of any wheel, and largest ratio of unpacked to packed size of a wheel that exceeds it.
-Machine code deflates to a tenth of its size."""
+"""Unpacked size in bytes that any wheel may have, and the ratio of unpacked to packed size up to which a wheel may have
+more. Machine code deflates to a tenth of its size."""
 
 
 def open_wheel(path: Path) -> zipfile.ZipFile:
     """Open a wheel as an archive.
 
-    Raises ImageError if it is damaged, or would do harm when it is unpacked.
+    Raises ImageError if it is damaged, contains two files of one name, or would unpack to files outside the target
+    directory or to too many bytes.
     """
     try:
         archive = zipfile.ZipFile(path)
@@ -66,7 +67,8 @@ def read_member(archive: zipfile.ZipFile, name: str, size: int = -1) -> bytes:
 
 
 def member_digest(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, algorithm: str) -> bytes:
-    """Return the hash of a file in a wheel; raises ImageError if it is damaged."""
+    """Return the hash of a file in the wheel at `path`, as bytes; `algorithm` is a name for hashlib. Raises ImageError
+    if the file is damaged."""
     digest = hashlib.new(algorithm)
     try:
         with archive.open(info) as file:
@@ -78,7 +80,8 @@ def member_digest(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, a
 
 
 def file_digests(path: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file of a wheel, by its path in the wheel; raises ImageError if it is not a wheel."""
+    """Return path in the wheel -> SHA-256 in hexadecimal, for each file of a wheel. Raises ImageError if it is not a
+    wheel."""
     with open_wheel(path) as archive:
         return {
             info.filename: member_digest(path, archive, info, "sha256").hex() for info in wheel_members(path, archive)
@@ -86,7 +89,7 @@ def file_digests(path: Path) -> dict[str, str]:
 
 
 def metadata_file(path: Path, name: str) -> bytes | None:
-    """Return a file of the wheel's metadata, such as "RECORD", or None if there is none.
+    """Return the content of a file of the wheel's metadata, such as "RECORD"; None if there is no such file.
 
     Raises ImageError if `path` is not a wheel, or has two metadata directories with such a file.
     """

@@ -51,7 +51,7 @@ CELL_LABELS: dict[Cell, tuple[str, str]] = {
     "none": ("none", "does not load"),
     "unknown": ("", "the driver does not know the GPU"),
 }
-"""Cell -> its label in tables, and what the label means."""
+"""Cell -> its label in tables, and the meaning of the label."""
 
 _GPU_RANGE = re.compile(r"(?P<not>!)?(?P<first>sm_\d+)(?:\.\.(?P<last>sm_\d+))?")
 
@@ -63,10 +63,11 @@ def parse_requirement(text: str) -> Requirement:
 
     It covers the GPUs of `GPUS` that are in any of the ranges and in none with "!", and the drivers that satisfy all
     bounds. Without ranges it covers every GPU that one of the drivers supports. Without a lower bound, drivers begin
-    with the oldest that loads modules. The least acceptable cell is "jit" unless "native" or "link" is given.
+    with the oldest that loads modules. "native", "jit" or "link" is the least acceptable way to load; the default is
+    "jit".
 
-    Raises ValueError for what cannot be answered: GPUs and drivers that are not in the tables, a GPU that none of the
-    drivers supports, and terms that contradict each other.
+    Raises ValueError for terms that contradict each other, for GPUs and drivers that are not in the tables, and for a
+    GPU that none of the drivers supports.
     """
     included: set[Version] = set()
     excluded: set[Version] = set()
@@ -91,7 +92,8 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def _gpus_in(match: re.Match[str]) -> set[Version]:
-    """Return the compute capabilities of the known GPUs in a range, whose ends must be known GPUs."""
+    """Return the compute capabilities of the known GPUs in a range such as "sm_75..sm_121". Raises ValueError if an end
+    of the range is not a known GPU, or no GPU is between them."""
     ends = [Target.parse(end).capability for end in (match["first"], match["last"] or match["first"])]
     for end in ends:
         if end not in GPU_OF:
@@ -105,7 +107,8 @@ def _gpus_in(match: re.Match[str]) -> set[Version]:
 def _gpus(
     included: Collection[Version], excluded: Collection[Version], drivers: Sequence[Version], text: str
 ) -> tuple[Version, ...]:
-    """Return the required GPUs, each of which at least one of the drivers supports."""
+    """Return the required GPUs: `included`, or all that a driver supports if `included` is empty, without `excluded`.
+    Raises ValueError if none is left, or if no driver supports one; `text` is the whole requirement, for messages."""
     supported = {gpu for gpu in GPU_OF if any(GPU_OF[gpu].is_supported_by(driver) for driver in drivers)}
     unanswerable = sorted(set(included) - set(excluded) - supported)
     if unanswerable:
@@ -129,7 +132,8 @@ def _known_driver(match: re.Match[str]) -> Version:
 
 
 def _drivers_within(bounds: Iterable[tuple[str, Version]], text: str) -> tuple[Version, ...]:
-    """Return the drivers that satisfy all bounds: those that load modules, and older ones if a bound asks for them."""
+    """Return the CUDA versions of the drivers that satisfy all bounds. Drivers too old to load a module are among them
+    only if a bound is a minimum or an exact version. Raises ValueError if there are none."""
     has_lower_bound = any(operator != "<=" for operator, _ in bounds)
     drivers = [release.cuda for release in RELEASES if has_lower_bound or release.cuda >= OLDEST_DRIVER]
     for operator, bound in bounds:
@@ -144,7 +148,8 @@ def _drivers_within(bounds: Iterable[tuple[str, Version]], text: str) -> tuple[V
 
 
 def driver_groups(coverage: Coverage) -> list[tuple[Version, ...]]:
-    """Return the CUDA versions of the drivers; adjacent ones with the same cells for every GPU form a group."""
+    """Return the CUDA versions of all drivers in ascending order, in groups: adjacent drivers are in one group if each
+    GPU has the same cell with all of them."""
 
     def cells(driver: Version) -> tuple[Cell, ...]:
         return tuple(coverage.cells[gpu.capability, driver] for gpu in GPUS)
@@ -161,23 +166,25 @@ def group_heading(drivers: Sequence[Version]) -> tuple[str, str]:
 
 
 _SHOWN_NAMES = 4
-"""Number of modules that are named, of those with the same coverage."""
+"""Number of module names to show where more modules have the same coverage."""
 
 
 def heading(path: str) -> str:
     """Return the line above the coverage of a wheel, folder, fatbin or package: its name, and the date of the tables of
-    GPUs and drivers. It is the same on every day."""
+    GPUs and drivers. The text does not depend on today's date."""
     return f"{os.path.basename(os.path.normpath(path))}: GPUs and drivers as of {AS_OF}"
 
 
 def several_names(names: Sequence[str]) -> str:
-    """Return the names of modules that are alike: all, or the first ones and how many more."""
+    """Return names of modules as text: all of them, or the first ones and the number of the others, "a, b, c, d and 3
+    more"."""
     more = len(names) - _SHOWN_NAMES
     return ", ".join(names) if more <= 1 else f"{', '.join(names[:_SHOWN_NAMES])} and {more} more"
 
 
 def gap_lines(coverage: Coverage, requirement: Requirement) -> list[str]:
-    """Return what modules lack of a requirement, and below it what would help; nothing if they lack nothing."""
+    """Return a line with the required GPUs and drivers for which the modules have no image, and lines with what the
+    project can change. The list is empty if no image is missing."""
     cells = missing(coverage, requirement)
     if not cells:
         return []
@@ -185,7 +192,8 @@ def gap_lines(coverage: Coverage, requirement: Requirement) -> list[str]:
 
 
 def coverage_to_json(coverage: Coverage) -> dict[str, Any]:
-    """Return the coverage as a JSON object; `cells` holds one for each GPU and driver."""
+    """Return the coverage as a JSON object; "cells" has one for each GPU and driver: {"gpu": "sm_80", "driver": "12.4",
+    "how": "native"}."""
     cells = [
         cell | {"how": how} for cell, how in zip(cells_to_json(coverage.cells), coverage.cells.values(), strict=True)
     ]
@@ -193,7 +201,7 @@ def coverage_to_json(coverage: Coverage) -> dict[str, Any]:
 
 
 def cells_to_json(keys: Iterable[Key]) -> list[dict[str, str]]:
-    """Return GPUs and drivers as a JSON array."""
+    """Return pairs of GPU and driver as a JSON array: [{"gpu": "sm_80", "driver": "12.4"}]."""
     return [{"gpu": _sm(capability), "driver": dotted(driver)} for capability, driver in keys]
 
 
@@ -209,7 +217,7 @@ FILLS: dict[Cell, str] = {
     "none": "#ff9a94",
     "unknown": "#f3f4f6",
 }
-"""Cell -> colour in pictures."""
+"""Cell -> colour in the SVG picture."""
 
 ROW, HEADING, NAMES, COLUMN, MARGIN = 22, 46, 250, 138, 16
 """Sizes in pixels: the heights of a row and of the column headings, the widths of the GPUs' names and of a column, and
@@ -220,7 +228,8 @@ CHARACTER = 7
 
 
 def coverage_to_svg(coverages: Sequence[Coverage], heading: str, requirement: Requirement) -> str:
-    """Return an SVG picture with what the modules lack of a requirement, and what would help.
+    """Return an SVG picture: a table for each coverage, a legend, what the modules lack of a requirement, and what the
+    project can change.
 
     The same arguments always give the same text.
     """
@@ -248,13 +257,14 @@ def coverage_to_svg(coverages: Sequence[Coverage], heading: str, requirement: Re
 
 
 def coverage_to_html(coverages: Sequence[Coverage], heading: str, requirement: Requirement) -> str:
-    """Return the SVG picture in an HTML page."""
+    """Return an HTML page with the picture that `coverage_to_svg` draws."""
     svg = coverage_to_svg(coverages, heading, requirement)
     return f'<!doctype html>\n<meta charset="utf-8">\n<title>coverage of {escape(heading)}</title>\n{svg}'
 
 
 def _add_grid(elements: list[str], coverage: Coverage, y: int) -> int:
-    """Append the elements of a coverage, from `y` downwards, and return where they end."""
+    """Append the SVG elements of the table of a coverage, whose top is at `y` pixels. Return the `y` below the
+    table."""
     elements.append(_text(MARGIN, y + 14, several_names(coverage.names), 'font-weight="600"'))
     y += ROW
     groups = driver_groups(coverage)

@@ -49,7 +49,8 @@ def _read_only_contents(cache: Cache) -> dict[str, Any]:
 
 
 def _folder_contents(cache: Cache) -> dict[str, Any]:
-    """Return the number and size of a folder's entries, and when they were used: bytes, ISO 8601."""
+    """Return a cache folder's path, number of entries, their total size in bytes, and the oldest and newest time of use
+    in ISO 8601, None without entries."""
     entries = cache.entries()
     return {
         "folder": cache.folder,
@@ -65,7 +66,7 @@ def _iso_time(seconds: float) -> str:
 
 
 def examine_machine() -> dict[str, Any]:
-    """Return the findings as a JSON object; for each missing part, it gives the reason ("error")."""
+    """Return what this machine has, as a JSON object. A part that is missing has the reason under "error" instead."""
     machine = _driver_and_gpus()
     return {
         "python": {"version": sys.version.split()[0], "prefix": sys.prefix},
@@ -91,7 +92,8 @@ def _driver_and_gpus() -> dict[str, Any]:
 
 
 def _toolchain() -> dict[str, Any]:
-    """Return the compilers' files, versions and targets. Workers find them: NVRTC would load the driver."""
+    """Return the compilers' files, versions and targets. They are looked for in worker processes, because NVRTC loads
+    the driver."""
     with Workers(timeout=60, memory=None, count=1) as workers:
         listed = [part._asdict() for part in workers.submit(toolchain_parts, None).result()]
         try:

@@ -44,7 +44,8 @@ def manifest_differences(found: FoundModule) -> list[str]:
 
 
 def _described_size(found: FoundModule) -> int:
-    """Return the size in bytes of all variants' fatbins, which the file has one after the other from its start."""
+    """Return the total size in bytes of the fatbins of all variants, which follow each other from the start of the
+    file."""
     end = 0
     for manifest in found.manifests:
         if manifest.fatbin_offset == end:
@@ -55,7 +56,7 @@ def _described_size(found: FoundModule) -> int:
 def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> list[str]:
     """Return where a fatbin differs from its manifest, one line each.
 
-    With `differs`, a difference of the file was reported already, and that of the whole fatbin's hash is not.
+    `differs` says that a difference of the file was reported already; then the hash of the whole fatbin is not checked.
     """
     lines: list[str] = []
     for image in manifest.images:
@@ -69,7 +70,8 @@ def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> lis
 
 
 def _compression_differences(manifest: Manifest, fatbin: bytes) -> Iterator[str]:
-    """Yield how the compression of a fatbin differs from the manifest: it decides which drivers read the fatbin."""
+    """Yield a message if a fatbin's compression, on which it depends which drivers can read the fatbin, differs from
+    the manifest."""
     try:
         compression = compression_of(fatbin)
     except ValueError:
@@ -94,7 +96,7 @@ class _Contents:
     target: str
     """Target, such as "sm_90" or "compute_90a"."""
     matches_target: bool
-    """Whether the image can be for the target in the manifest."""
+    """True if code for `target` can be the image for the target in the manifest."""
     ptx_version: Version | None
     kernels: Mapping[str, tuple[Parameter, ...]]
     """Symbol of a kernel -> its parameters."""

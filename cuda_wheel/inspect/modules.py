@@ -28,12 +28,12 @@ __all__ = ["FoundModule", "exported_lines", "find_modules", "symbol_lines", "tun
 
 @dataclass(frozen=True)
 class FoundModule:
-    """A module's manifests, their location, and functions that read the files beside it."""
+    """A module's manifests, their location, and functions that read the files in the manifest's folder."""
 
     manifests: tuple[Manifest, ...]
     """Manifest of each variant; one for a module without variants."""
     location: str
-    """Path of the manifest's file, in messages: "demo.whl: demo/scale.fatbin.json"."""
+    """Path of the manifest's file, as messages show it: "demo.whl: demo/scale.fatbin.json" in an archive."""
     read: Callable[[str], bytes]
     """Returns the content of a file beside the manifest by its name; raises OSError if there is no such file."""
     compressed_size: Callable[[str], int | None] = lambda file: None
@@ -45,7 +45,7 @@ class FoundModule:
 
     @property
     def fatbin(self) -> str:
-        """The name of the file with the fatbin, or with those of all variants."""
+        """Name of the file that contains the fatbin, or the fatbins of all variants."""
         return self.manifests[0].fatbin
 
 
@@ -133,10 +133,10 @@ def _in_archive(path: Path, below: str = "") -> list[FoundModule]:
 
 
 def symbol_lines(manifests: Sequence[Manifest]) -> list[str]:
-    """Return the kernels and variables of a module, and the host functions whose bodies were left out, one line each:
-    "k(int): at most 256 threads in a block".
+    """Return a line for each kernel, variable, function that the linking code must define, and host function whose body
+    was left out: "k(int): at most 256 threads in a block".
 
-    A line that is not that of all variants says of how many it is.
+    A line that is not true of all variants ends in "(in 2 of 3 variants)".
     """
     counts = Counter(line for manifest in manifests for line in dict.fromkeys(_symbol_lines(manifest)))
     total = len(manifests)
@@ -177,7 +177,8 @@ def exported_lines(found: FoundModule) -> list[str]:
 
 
 def _defined_symbols(found: FoundModule) -> dict[str, None]:
-    """Return the symbols that a module's relocatable PTX defines for its first target, in order."""
+    """Return the symbols that a module's relocatable PTX for its first target defines, as the keys of a dictionary:
+    sorted within each image."""
     images = [
         (manifest.fatbin_offset + (image.offset or 0), image)
         for manifest in found.manifests
@@ -211,7 +212,8 @@ _LAUNCH_BOUNDS = {
 
 
 def _launch_bounds(kernel: KernelInfo, manifest: Manifest) -> str:
-    """Return a kernel's launch bounds; if they differ between images, all values."""
+    """Return a kernel's launch bounds as text; if they differ between images, all values: "at most 256 or 512 threads
+    in a block"."""
     bounds = []
     for key, text in _LAUNCH_BOUNDS.items():
         values = {image.resources.get(kernel.symbol, {}).get(key) for image in manifest.images}
@@ -231,7 +233,8 @@ def tuned_lines(found: FoundModule) -> list[str]:
 
 
 def tuned_differences(found: FoundModule) -> list[str]:
-    """Return what is wrong with the table of a module; an empty list if nothing is, or if it has none."""
+    """Return what is wrong with the table of tuned choices of a module; an empty list if nothing is, or without a
+    table."""
     try:
         check_rows(found.name, _rows(found), found.manifests)
     except CudaWheelError as error:

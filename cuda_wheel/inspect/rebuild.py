@@ -68,7 +68,7 @@ def read_sbom(path: Path) -> WheelSbom | None:
 def sbom_differences(sbom: WheelSbom, digests: Mapping[str, str]) -> list[str]:
     """Return which fatbins of a wheel differ from its SBOM, one line each.
 
-    `digests` holds the SHA-256 of the wheel's files by their paths. A fatbin without a manifest is ignored.
+    `digests` is path in the wheel -> SHA-256 in hexadecimal, for all files. A fatbin without a manifest is ignored.
     """
     fatbins = {name for name in digests if name.endswith(".fatbin") and f"{name}.json" in digests} | set(sbom.fatbins)
     return [f"{name} differs from the SBOM" for name in sorted(fatbins) if sbom.fatbins.get(name) != digests.get(name)]
@@ -116,15 +116,15 @@ class Comparison:
     others: Sequence[str]
     """Paths of the build back end's files that differ or are in one wheel only."""
     allowed: Sequence[str] = ()
-    """Paths of files that differ and that `allowing` excepts."""
+    """Paths of files that differ and match a pattern given to `allowing`."""
 
     @property
     def is_identical(self) -> bool:
-        """Whether all files are the same, byte for byte, but for those that may differ."""
+        """True if all files but RECORD and those in `allowed` are the same, byte for byte."""
         return not self.files and not self.others and not any(self.modules.values())
 
     def allowing(self, patterns: Iterable[str]) -> Comparison:
-        """Return the comparison in which files of the build back end may differ whose paths match one of the patterns.
+        """Return the comparison with the files that match a pattern moved from `others` to `allowed`.
 
         A pattern is one of `fnmatch`, and matches the whole path in the wheel, as `others` has it.
         """
@@ -179,7 +179,8 @@ def pinned_requirements(wheel: Path) -> list[str]:
 
 
 def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
-    """Return the versions of the compilers' packages that a manifest records: only NVRTC's is exact."""
+    """Return distribution -> version of each compiler that a manifest records: exact for NVRTC, "12.9.*" for the
+    others."""
     versions = manifest.toolchain
     suffix = "-cu12" if parse_version(versions["nvrtc"])[0] == 12 else ""
     return {f"nvidia-cuda-nvrtc{suffix}": versions["nvrtc"]} | {
@@ -188,17 +189,19 @@ def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
 
 
 NOT_SOURCES = shutil.ignore_patterns("build", "dist", ".venv", "venv", ".nox", ".tox", "*.egg-info", "__pycache__")
-"""Names in a project's folder that are not copied: results of earlier builds, and environments."""
+"""Function for `shutil.copytree` that ignores results of earlier builds, and environments."""
 
 
 def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set[str]:
-    """Return which entries of a directory are not copied: what is not a source, and the folder that is copied to."""
+    """Return the names in a directory that are not copied: in the project's folder `top`, those that NOT_SOURCES
+    ignores; anywhere, the destination `folder`."""
     target = {folder.name} & {*names} if os.path.samefile(directory, folder.parent) else set()
     return target | (NOT_SOURCES(top, names) if directory == top else set())
 
 
 def _copy_project(project: Path, folder: Path) -> Path:
-    """Copy a project's folder, or unpack an sdist, into `folder`; return the project's root there."""
+    """Copy a project's folder, or unpack an sdist, into `folder`; return the project's root there. Raises
+    CudaWheelError."""
     root = folder / "project"
     try:
         if project.is_dir():
@@ -269,18 +272,20 @@ class _WheelContents:
     """The content of one of the compared wheels."""
 
     digests: Mapping[str, str]
-    """Path of a file, without the project's name and version -> its SHA-256."""
+    """Path of a file, with the metadata folder as "dist-info" -> its SHA-256 in hexadecimal."""
     manifests: Mapping[str, tuple[Manifest, ...]]
     """Path of a manifest's file in the wheel -> the manifests of its variants."""
     sbom: WheelSbom | None
-    """None for a wheel without an SBOM."""
+    """Content of the wheel's SBOM; None if it has none."""
 
     def fatbin_of(self, path: str) -> list[str]:
-        """Return the path of the fatbin that belongs to a manifest, if the wheel has the manifest."""
+        """Return the path of the fatbin that the manifest at `path` describes, in a list that is empty if the wheel has
+        no such manifest."""
         return [f"{path.rpartition('/')[0]}/{self.manifests[path][0].fatbin}"] if path in self.manifests else []
 
     def inputs_of(self, path: str) -> Mapping[str, str]:
-        """Return what the SBOM says that a manifest's fatbin was built from."""
+        """Return input -> version or "sha256:...", as the SBOM has them for the fatbin of the manifest at `path`; empty
+        if it has none."""
         return {} if self.sbom is None else self.sbom.inputs.get(next(iter(self.fatbin_of(path)), ""), {})
 
 
@@ -303,7 +308,10 @@ def _module_lines(
     manifests: tuple[tuple[Manifest, ...] | None, tuple[Manifest, ...] | None],
     inputs: tuple[Mapping[str, str], Mapping[str, str]],
 ) -> list[str]:
-    """Return the differences between two builds of a module, which are not the same: one line each."""
+    """Return the differences between two builds of a module that are not the same, one line each.
+
+    `manifests` and `inputs` are those of the wheel and of the rebuild. Manifests are None where the module is missing.
+    """
     first, second = manifests
     if first is None or second is None:
         return ["is only in the wheel"] if second is None else ["is only in the rebuild"]
@@ -317,7 +325,7 @@ def _module_lines(
 
 
 def _image_hashes(manifests: Iterable[Manifest]) -> dict[str, str]:
-    """Return the "sha256:..." of each image by its description: "cubin sm_80 of demo.scale[N=2]"."""
+    """Return image -> "sha256:...", with a description of the image as the key: "cubin sm_80 of demo.scale[N=2]"."""
     return {
         str(image)
         + (f" of {image.source}" if image.source else "")

@@ -36,31 +36,32 @@ __all__ = [
 ]
 
 FUTURE: Version = (999, 0)
-"""Compute capability of a future GPU, which is of no known family."""
+"""Compute capability that stands for a future GPU. No family of GPUs has it."""
 
 
 class Size(NamedTuple):
-    """Bytes installed, and bytes in a wheel, which deflates them."""
+    """A size in bytes: installed, and in a wheel, where content is deflated."""
 
     installed: int
     in_wheel: int
 
 
 class ImageSize(NamedTuple):
-    """An image and its size: its byte range of the fatbin, and that range deflated separately.
+    """An image and its size: `installed` is its byte range in the fatbin, `in_wheel` is this range deflated separately.
 
     In a wheel, images that have content in common take less.
     """
 
     image: Image
     size: Size | None
-    """None in a compressed fatbin, where an image's share is not known."""
+    """None for an image in a compressed fatbin, whose share of the fatbin is not known."""
 
 
 class ModuleSize(NamedTuple):
     """The sizes of a module's files, and of the images of all its variants.
 
-    `Size.in_wheel` of a file is that in the archive; outside a wheel, the file is deflated to measure it.
+    `Size.in_wheel` of `fatbin` and `manifest` is the size in the archive; outside a wheel, the file is deflated to
+    measure it.
     """
 
     found: FoundModule
@@ -68,18 +69,19 @@ class ModuleSize(NamedTuple):
     manifest: Size
     images: tuple[ImageSize, ...]
     saved: Mapping[Target, Size]
-    """Target -> bytes by which the fatbin is smaller without its images. Empty for a compressed fatbin."""
+    """Target -> bytes that the fatbin would save without the target's images. Empty for a compressed fatbin."""
 
 
 class CoverageLoss(NamedTuple):
-    """Pairs of GPU and driver that get a worse image of some modules without a target's images."""
+    """Pairs of GPU and driver for which some modules would get a worse image, if the images for a target were
+    dropped."""
 
     names: tuple[str, ...]
     """Names of the modules."""
     before: Cell
     after: Cell
     keys: tuple[Key, ...]
-    """The pairs: compute capability, and the driver's CUDA version."""
+    """The pairs: the GPU's compute capability, and the driver's CUDA version."""
 
 
 class TargetSize(NamedTuple):
@@ -87,16 +89,16 @@ class TargetSize(NamedTuple):
 
     target: Target
     images: int
-    """Number of images."""
+    """Number of images for the target."""
     unknown: int
-    """Number of images in compressed fatbins, which the sizes do not include."""
+    """Number of images for the target in compressed fatbins. `size` and `saved` do not include them."""
     size: Size
-    """Bytes of the images."""
+    """Total size of the images for the target."""
     saved: Size
-    """Bytes by which all fatbins together are smaller without the images."""
+    """Bytes that all fatbins together would save without the images for the target."""
     lost: tuple[CoverageLoss, ...]
     loses_future_gpus: bool
-    """Whether some module would no longer have an image for future GPUs."""
+    """True if a module that has an image for future GPUs would have none without the target."""
 
 
 def measure_module(found: FoundModule) -> ModuleSize:
@@ -146,7 +148,8 @@ def total_size(sizes: Iterable[Size]) -> Size:
 
 
 def losses_without(target: Target, manifests: Iterable[Manifest]) -> list[CoverageLoss]:
-    """Return the cells of the modules' coverage that get worse without their images for a target."""
+    """Return the pairs of GPU and driver for which modules would get a worse image without their images for a
+    target."""
     known: KnownCells = {}
     names: dict[tuple[Cells, Cells], list[str]] = {}
     for manifest in manifests:
@@ -170,12 +173,13 @@ def _without_target(manifest: Manifest, target: Target) -> Manifest:
 
 
 def _covers_future(manifest: Manifest) -> bool:
-    """Return whether a module has an image for future GPUs: by the rule for images, that is PTX."""
+    """Return whether a module has an image that future GPUs can load, which must be PTX."""
     return any(unsupported(image.target, FUTURE) is None for image in once_linked(manifest).images)
 
 
 def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
-    """Return the size of an image in a fatbin that starts at `start`."""
+    """Return the size of an image; None in a compressed fatbin. `start` is the byte of the file at which the image's
+    fatbin starts."""
     if image.offset is None:
         return None
     content = fatbin[start + image.offset : start + image.offset + image.size]
@@ -183,7 +187,7 @@ def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
 
 
 def _without_images(images: Iterable[tuple[int, Image]], fatbin: bytes) -> bytes:
-    """Return a file's bytes without the byte ranges of some images, each given with the start of its fatbin."""
+    """Return a file's bytes without some images, each given as the byte at which its fatbin starts, and the image."""
     parts, end_of_last = [], 0
     ranges = ((at + (image.offset or 0), image.size) for at, image in images)
     for start, end in sorted((start, start + size) for start, size in ranges):
@@ -198,7 +202,8 @@ def _file_size(found: FoundModule, name: str) -> Size:
 
 
 def _deflated_size(content: bytes) -> int:
-    """Return the size of bytes in a wheel, which zipfile compresses with its default level."""
+    """Return the number of bytes that some content takes in a wheel, which zipfile compresses with its default
+    level."""
     compressor = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
     return len(compressor.compress(content)) + len(compressor.flush())
 

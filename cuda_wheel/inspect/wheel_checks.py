@@ -1,13 +1,13 @@
-"""Check the files of wheels and installed packages against RECORD.
+"""Check the files of wheels and installed packages against RECORD, and that every program reads the same files from a
+wheel.
 
-Sources: "Binary distribution format" and "Recording installed projects" of the PyPA specifications.
-
-Check that every program reads the same files from a wheel.
+Sources: "Binary distribution format" and "Recording installed projects" of the PyPA specifications; PKWARE's
+APPNOTE.TXT, 4.3 to 4.5.
 
 `zipfile` and most installers read the central directory at the end of the archive; installers that unpack while they
 download read the headers before each file, and find the end of a file in its compressed data. An archive can show them
-different files. Here all of it must agree, and each byte must belong to something. Source: PKWARE's APPNOTE.TXT, 4.3
-to 4.5.
+different files. So the central directory, the headers and the data must agree here, and each byte must belong to one of
+them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _BLOCK = 1 << 20
 
 
 class _Entry(NamedTuple):
-    """The central directory's header of a file."""
+    """A file as the central directory of the archive describes it."""
 
     name: bytes
     flags: int
@@ -69,7 +69,7 @@ class _Entry(NamedTuple):
 
 
 class _LayoutError(ValueError):
-    """A record or data of the archive is not where it must be; the message says which."""
+    """Raised for a record, or data of a file, that is not where it must be in the archive; the message says which."""
 
 
 def layout_differences(path: Path) -> list[str]:
@@ -96,7 +96,8 @@ def layout_differences(path: Path) -> list[str]:
 
 
 def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
-    """Return what is wrong with the bytes from `end` to `start`, between two files; `end` is None if not known."""
+    """Return a message if the file `name`, which starts at byte `start`, does not follow `before`, which ends at byte
+    `end`, directly. Return an empty list if it does, or if `end` is None, for unknown."""
     if end is None:
         return []
     if start < end:
@@ -115,7 +116,7 @@ def _read(file: BinaryIO, offset: int, layout: struct.Struct, what: str) -> tupl
 
 
 def _central_directory(file: BinaryIO) -> tuple[list[_Entry], int]:
-    """Return the entries of the central directory, and where it starts."""
+    """Return the entries of the central directory, and the byte at which it starts. Raises _LayoutError."""
     end = file.seek(0, 2) - _END.size
     last = _read(file, max(end, 0), _END, "end of the central directory, without a comment or other data behind it,")
     disk, first_disk, here, count, size, start, comment = last
@@ -152,7 +153,7 @@ def _central_directory(file: BinaryIO) -> tuple[list[_Entry], int]:
 
 
 def _central_entry(file: BinaryIO, at: int) -> tuple[_Entry, int]:
-    """Return an entry of the central directory, and where the next one starts."""
+    """Return the entry of the central directory at byte `at`, and the byte at which the next one starts."""
     fields = _read(file, at, _CENTRAL, "entry of the central directory")
     _, _, flags, method, _, _, crc, compressed, size, *lengths, disk, _, _, offset = fields
     name, extra, comment = (file.read(length) for length in lengths)
@@ -174,7 +175,8 @@ def _central_entry(file: BinaryIO, at: int) -> tuple[_Entry, int]:
 
 
 def _zip64(extra: bytes, label: str) -> bytes:
-    """Return the content of the extra field for large sizes; raise _LayoutError for fields that hide something."""
+    """Return the content of the extra field for large sizes, empty without one. Raises _LayoutError for fields that
+    only some programs read."""
     found, at = b"", 0
     while at < len(extra):
         if len(extra) - at < 4:
@@ -191,7 +193,8 @@ def _zip64(extra: bytes, label: str) -> bytes:
 
 
 def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]:
-    """Return where a file ends in the archive, and what is wrong with it, one line each."""
+    """Return the byte of the archive after a file and its descriptor, and what is wrong with the file, one line
+    each."""
     _, flags, method, _, _, crc, compressed, size, name_size, extra_size = _read(
         file, entry.offset, _LOCAL, "header of the file"
     )
@@ -235,7 +238,7 @@ def _local_sizes(compressed: int, size: int, wide: bytes) -> tuple[int, int]:
 
 
 def _reasons_against_name(entry: _Entry) -> Iterator[str]:
-    """Yield why programs may unpack an entry with another name."""
+    """Yield each reason why programs may unpack an entry to different paths."""
     parts = entry.name.removesuffix(b"/").split(b"/")
     if b"\0" in entry.name or b"\\" in entry.name or any(part in (b"", b".", b"..") for part in parts):
         yield "programs unpack this name to different places"
@@ -246,7 +249,7 @@ def _reasons_against_name(entry: _Entry) -> Iterator[str]:
 
 
 def _reasons_against_data(file: BinaryIO, start: int, entry: _Entry) -> Iterator[str]:
-    """Yield why programs may unpack other content: the compressed data must end where the sizes say."""
+    """Yield each reason why programs may unpack different content: the compressed data must end where the sizes say."""
     size, crc = 0, 0
     try:
         for content in _unpacked(file, start, entry):
@@ -294,7 +297,8 @@ def _unpacked(file: BinaryIO, start: int, entry: _Entry) -> Iterator[bytes]:
 
 
 def _after_descriptor(file: BinaryIO, end: int, entry: _Entry, is_wide: bool) -> int:
-    """Return where the sizes after a file's data end; raise _LayoutError if they are not the right ones."""
+    """Return the byte after the sizes that follow a file's data at byte `end`. Raises _LayoutError if they differ from
+    those of the entry. `is_wide` says that they have 64 bits."""
     sizes = struct.pack("<LQQ" if is_wide else "<LLL", entry.crc, entry.compressed, entry.size)
     for expected in (b"PK\7\x08" + sizes, sizes):
         file.seek(end)
@@ -348,7 +352,8 @@ def _rows(content: bytes) -> list[tuple[str, str, str]]:
 def _member_differences(
     path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, recorded: tuple[str, str] | None
 ) -> Iterator[str]:
-    """Yield how a file of a wheel differs from its hash and size in RECORD."""
+    """Yield how a file of a wheel differs from its hash and size in RECORD; `recorded` is None for a file that is not
+    listed."""
     if recorded is None:
         yield f"{info.filename} is not in RECORD"
         return
@@ -377,7 +382,7 @@ def installed_differences(found: Iterable[FoundModule]) -> list[str]:
 
 
 def _installed_hashes(folder: Path) -> dict[str, str]:
-    """Return the recorded hashes of the distributions installed in a folder, by path."""
+    """Return path -> hash, such as "sha256=...", of the files that the RECORDs of a folder's distributions list."""
     hashes: dict[str, str] = {}
     for record in sorted(folder.glob("*.dist-info/RECORD")):
         with suppress(ValueError, csv.Error, OSError):
@@ -386,7 +391,8 @@ def _installed_hashes(folder: Path) -> dict[str, str]:
 
 
 def _differs(content: bytes, recorded: str) -> bool:
-    """Return whether a file's content has another hash than RECORD says."""
+    """Return whether a file's content has another hash than `recorded`, such as "sha256=..."; an empty one fits any
+    content."""
     algorithm, _, value = recorded.partition("=")
     if not recorded:  # some installers leave it empty
         return False

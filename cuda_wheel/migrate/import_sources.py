@@ -1,6 +1,7 @@
 """`cuda-wheel import`: read CUDA sources, a setup.py or a program with kernels in strings, and propose modules.
 
-Of a program, it finds the CUDA texts that are compiled at run time, and the lines that change with a module for each.
+In a program, find the strings of CUDA C++ that it compiles at run time, and the lines to change when they become
+modules.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ __all__ = [
 
 
 class _TextFunction(NamedTuple):
-    """The arguments of a function that compiles a text at run time, each as 0-based position and name.
+    """The arguments with the CUDA C++ and the compiler's options, of a function that compiles a string at run time.
 
-    The position is None for an argument that only a keyword gives.
+    Each is a 0-based position and a name. The position is None for an argument that only a keyword gives.
     """
 
     text: tuple[int, str]
@@ -64,34 +65,36 @@ _TEXT_FUNCTIONS = {
     "SourceModule": _TextFunction((0, "source"), (2, "options")),
     "load_inline": _TextFunction((2, "cuda_sources"), (None, "extra_cuda_cflags")),
 }
-"""The functions of CuPy, PyCUDA and PyTorch that compile a text, by name."""
+"""Name of a function of CuPy, PyCUDA or PyTorch that compiles CUDA C++ in a string -> its arguments."""
 
 
 class KernelText(NamedTuple):
     """CUDA C++ in a string that a Python file compiles."""
 
     text: str | None
-    """Content of a file for the text; None if the text is composed at run time."""
+    """CUDA C++ as the content of a source file; None if the string is composed at run time."""
     options: tuple[str, ...]
-    """The compiler's options, include folders among them."""
+    """Options of the compiler, including include folders (`-I`)."""
     instantiate: tuple[str, ...]
-    """C++ name expressions."""
+    """C++ name expressions of the template instances to compile, such as "scale<float>"."""
     name: str
-    """Name, without a suffix, of a file and a module for the text: that of its first kernel."""
+    """Name, without a suffix, for the source file and the module: that of the first kernel or, without a kernel, of the
+    Python file."""
     call: ScriptCall
 
 
 def texts_in(path: Path) -> list[KernelText]:
-    """Return the texts that a Python file compiles, in their order. Raises ConfigError."""
+    """Return the strings of CUDA C++ that a Python file compiles, in their order. Raises ConfigError if it cannot be
+    read."""
     return [_kernel_text(call, path) for call in calls_in(path, _TEXT_FUNCTIONS) if not call.keywords.get("path")]
 
 
 _INLINE_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
-"""What load_inline writes before a text (torch.utils.cpp_extension)."""
+"""Text that load_inline writes before the CUDA C++ (torch.utils.cpp_extension)."""
 
 
 def _kernel_text(call: ScriptCall, path: Path) -> KernelText:
-    """Return the text that a call compiles; `path` is the Python file."""
+    """Return the CUDA C++ that a call in the Python file `path` compiles, with its options and name."""
     text = _source_text(call)
     options = strings(known(call.argument(*_TEXT_FUNCTIONS[call.function].options)))
     for name in ("include_dirs", "extra_include_paths"):
@@ -105,7 +108,7 @@ def _kernel_text(call: ScriptCall, path: Path) -> KernelText:
 
 
 def _source_text(call: ScriptCall) -> str | None:
-    """Return the text that a call compiles as the content of a file; None if it is composed at run time."""
+    """Return the CUDA C++ that a call compiles, as the content of a source file; None if it is composed at run time."""
     parts = strings(call.argument(*_TEXT_FUNCTIONS[call.function].text))
     if not parts:
         return None
@@ -117,9 +120,9 @@ def _source_text(call: ScriptCall) -> str | None:
 
 
 def changed_lines(path: Path, modules: Mapping[ast.Call, str]) -> Iterator[tuple[int, str, str]]:
-    """Yield what changes in a Python file whose texts become modules: the line, the expression, and the new one.
+    """Yield the edits to a Python file whose strings become modules: 1-based line, old expression, new expression.
 
-    `modules` are the names of the modules by the calls that compile the texts.
+    `modules` is call that compiles a string -> dotted name of the module.
     """
     names = {(call.lineno, call.col_offset): name for call, name in modules.items()}
     reader = _ChangedLines(names)
@@ -129,7 +132,7 @@ def changed_lines(path: Path, modules: Mapping[ast.Call, str]) -> Iterator[tuple
 
 
 class _ChangedLines(ast.NodeVisitor):
-    """Follows modules and kernels through variables."""
+    """Collects the edits to a Python file, and follows modules and kernels through variables to find them."""
 
     def __init__(self, names: Mapping[tuple[int, int], str]) -> None:
         self._names = names
@@ -169,7 +172,7 @@ class _ChangedLines(ast.NodeVisitor):
         return ast.unparse(node.func).rpartition(".")[2]
 
     def _kind(self, node: ast.expr) -> str | None:
-        """Return whether an expression is a module or a kernel; None if it is neither."""
+        """Return "module" or "kernel" for an expression that is one; None for others."""
         if isinstance(node, ast.Call):
             function = self._function(node)
             if (node.lineno, node.col_offset) in self._names and function in _TEXT_FUNCTIONS:
@@ -184,7 +187,8 @@ _KEYWORDS = {"shared_mem": "shared_memory", "shared": "shared_memory", "stream":
 
 
 def _launch(node: ast.Call) -> str:
-    """Return a launch as one of cuda-wheel: CuPy's is kernel(grid, block, arguments), PyCUDA's has keywords."""
+    """Return a launch by CuPy or PyCUDA as one by cuda-wheel: `k.launch(grid, block, x, n)`. CuPy's is `k(grid, block,
+    (x, n))`, PyCUDA's `k(x, n, grid=..., block=...)`."""
     keywords = {each.arg: ast.unparse(each.value) for each in node.keywords if each.arg}
     arguments: Sequence[ast.expr] = node.args
     if "block" in keywords:
@@ -207,12 +211,12 @@ class ImportProposal:
     files: dict[str, str] = field(default_factory=dict)
     """Path relative to the project -> text of a new source."""
     lines: list[str] = field(default_factory=list)
-    """Messages, one line each: edits to Python files, and what stays as it is."""
+    """Messages, one line each: edits to make by hand, and what was not imported."""
     extension_lines: set[tuple[Path, int]] = field(default_factory=set)
-    """Python file and 1-based line of each extension whose sources are modules now."""
+    """Python file and 1-based line of each extension whose sources become modules."""
 
     def imported(self, trials: Iterable[ModuleTrial]) -> ImportedBuild:
-        """Return what a project with these modules needs for its builds."""
+        """Return the facts that decide what builds of the project with these modules require."""
         trials = list(trials)
         return ImportedBuild(
             lines=frozenset(self.extension_lines),
@@ -223,7 +227,7 @@ class ImportProposal:
         )
 
     def try_modules(self, architecture: str) -> Iterable[ModuleTrial]:
-        """Compile the modules one after the other, and yield what each gives. Raises ToolchainError."""
+        """Compile the modules one after the other, and yield each result. Raises ToolchainError."""
         root = self.project.root
         for module in self.modules:
             if self.files.keys().isdisjoint(module.table["sources"]):
@@ -248,9 +252,10 @@ def project_root(files: Sequence[Path]) -> Path:
 
 
 def propose_import(root: Path, files: Sequence[Path], package: str = "", options: Sequence[str] = ()) -> ImportProposal:
-    """Return what files become in the project in `root`. Nothing is compiled or written. Raises ConfigError.
+    """Return the modules and edits that replace other builds of files in the project in `root`.
 
-    `options` are those that nvcc gets for the `.cu` files.
+    `package` is the dotted name of the package to add modules to; "" finds it. `options` are nvcc's for the `.cu`
+    files. Nothing is compiled or written. Raises ConfigError.
     """
     extensions, texts = _read_python_files(files)
     package = package or _extension_package(root, [extension for _, extension in extensions])
@@ -275,9 +280,9 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
 
 
 def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extension]], list[tuple[Path, KernelText]]]:
-    """Return the extensions and the texts of the Python files, each with its file.
+    """Return the extensions and the strings of CUDA C++ in the Python files, each with the path of its file.
 
-    Raises ConfigError for one that has neither, and for a file that is neither Python nor CUDA C++.
+    Raises ConfigError for a Python file that has neither, and for a file that is neither Python nor CUDA C++.
     """
     extensions: list[tuple[Path, Extension]] = []
     texts: list[tuple[Path, KernelText]] = []
@@ -297,7 +302,8 @@ def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extensio
 
 
 def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
-    """Return the top package in the first extension's name that the project has; "" if none."""
+    """Return the first package that extensions are in, "demo" for "demo._C", and that the project has; "" if there is
+    none."""
     tops = (each.name.partition(".")[0] for each in extensions if "." in each.name)
     return next((top for top in tops for parent in (".", "src") if (root / parent / top / "__init__.py").is_file()), "")
 
@@ -308,7 +314,7 @@ def _shown(path: Path, root: Path) -> str:
 
 
 def _name_apart(modules: Iterable[ProposedModule]) -> None:
-    """Rename modules of the same name: "demo.scale" to "demo.FOLDER_scale"."""
+    """Rename each module whose name an earlier one has: "demo.scale" to "demo.FOLDER_scale", by its source's folder."""
     taken: set[str] = set()
     for module in modules:
         package, _, stem = module.name.rpartition(".")
@@ -324,7 +330,7 @@ def _name_apart(modules: Iterable[ProposedModule]) -> None:
 
 
 def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -> None:
-    """Add a file and a module for each text; equal ones become one module."""
+    """Add a source and a module for each string of CUDA C++. Equal strings with equal options become one module."""
     modules: dict[tuple[Any, ...], str] = {}
     calls: dict[Path, dict[ast.Call, str]] = {}
     for path, text in texts:
@@ -354,7 +360,7 @@ def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -
 
 
 def _add_text(done: ImportProposal, path: Path, text: KernelText) -> str:
-    """Add the file and the module of a text, and return the module's name."""
+    """Add the source and the module for a string of CUDA C++, and return the module's dotted name."""
     project = done.project
     beside = _shown(path.parent, project.root)
     folder = beside if f"{beside}/".startswith(f"{project.folder}/") else project.folder
@@ -382,9 +388,9 @@ _OWN = frozenset({"name", "sources", "instantiate", "link"})
 def shared_settings(
     project: DetectedProject, content: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the table of all modules, and those of each, which lack what all have in common.
+    """Return the settings for `[tool.cuda-wheel]`, and the table of each module without these settings.
 
-    A table that the project has already stays as it is. With CMake, each call has everything.
+    The first is empty if pyproject.toml has `[tool.cuda-wheel]` already, or with CMake, whose calls name every setting.
     """
     if TABLE_PATH[-1] in content.get("tool", {}) or project.backend == "scikit_build_core.build":
         return {}, [dict(each) for each in modules]
@@ -398,7 +404,7 @@ def shared_settings(
 
 
 def _common_settings(modules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the keys that have the same value in the tables of all modules, without those that only modules have."""
+    """Return key -> value of the settings that are equal in all tables of modules, without the keys of _OWN."""
     first, *others = modules
     return {
         key: value

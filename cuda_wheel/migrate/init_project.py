@@ -120,7 +120,7 @@ def cmake_call(module: Mapping[str, Any]) -> str:
 
 
 def _argument(value: str) -> str:
-    """Return a value as an argument of CMake, in quotes where it needs them."""
+    """Return a value as an argument in a CMakeLists.txt, in quotes if CMake needs them."""
     if re.fullmatch(r"[\w./+=:-]+", value):
         return value
     return '"' + re.sub(r'([\\"$;])', r"\\\1", value) + '"'
@@ -144,9 +144,10 @@ class ProjectChanges:
 
 
 def read_project(root: Path) -> tuple[PyprojectEdit, str | None]:
-    """Return the project's pyproject.toml for editing, and its text; a new one for hatchling, and None, if it has none.
+    """Return the project's pyproject.toml for editing, and its text.
 
-    A project with a setup.py gets one for setuptools. Raises ConfigError.
+    Without a pyproject.toml, the text is None and the file to edit is new: empty for a project with a setup.py or a
+    setup.cfg, else one for hatchling. Raises ConfigError if the file is not valid.
     """
     path = root / "pyproject.toml"
     text = read_text(path)
@@ -166,11 +167,12 @@ def init_project(
     shared: Mapping[str, Any] | None = None,
     imported: ImportedBuild | None = None,
 ) -> ProjectChanges:
-    """Return what the project in `root` lacks to build its kernels. Nothing is written.
+    """Return the changes that let the project in `root` build its kernels. Nothing is written.
 
-    `modules` are the tables of modules to add, and `shared` is that of all modules, for a project whose sources are
-    known; `imported` says what of it was imported. By default the project's own sources are looked for, and if there
-    are none, a first kernel is made. Raises ConfigError.
+    `package` is the dotted name of the package with the kernels; "" finds it. `modules` are the tables of modules to
+    add; None looks for the project's sources, and adds a first kernel if there are none. `shared` has the settings for
+    `[tool.cuda-wheel]`, which only count with `modules`. `imported` is None unless sources of another build were
+    imported. Raises ConfigError.
     """
     edit, before = read_project(root)
     done = ProjectChanges(detect_project(root, edit.content, package))
@@ -208,7 +210,8 @@ def init_project(
 
 
 def unlisted_package(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:
-    """Return what to add so that setuptools finds a package whose folder is that of the project; empty if it does."""
+    """Return the advice to list the package in setup(), if its folder is the project's and setuptools does not find it;
+    else an empty list."""
     if project.folder != "." or "setuptools" in content.get("tool", {}):
         return []
     script = project.root / "setup.py"
@@ -222,7 +225,7 @@ def unlisted_package(project: DetectedProject, content: Mapping[str, Any]) -> li
 
 
 def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild | None) -> None:
-    """Add the toolchain to the build requirements; after an import, remove the requirements of C++ builds."""
+    """Add the toolchain to the build requirements. After an import, remove those that only C++ extensions need."""
     extra = chosen_extra(edit.content, imported or ImportedBuild())
     toolchain = f"cuda-wheel[{extra.name}]"
     requires = ("build-system", "requires")
@@ -240,7 +243,7 @@ def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: Impo
 
 
 def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
-    """Require cuda-wheel where the project runs, unless the wheel has a copy of the loader."""
+    """Add cuda-wheel to the project's dependencies, unless the wheel has a copy of the loader."""
     dependencies = ("project", "dependencies")
     if edit.get((*TABLE_PATH, "loader")) == "vendor":
         done.kept.append('loader = "vendor": the wheel has the loader, and needs no dependency')
@@ -257,8 +260,7 @@ def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
 
 
 def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild) -> None:
-    """Take out the requirements of builds that only a compiler of C++ needs, and require PyTorch where its headers are
-    read."""
+    """Remove the build requirements that only C++ extensions need. Add PyTorch if modules include its headers."""
     requires = ("build-system", "requires")
     removed, kept, by_hand = unneeded_requirements(done.project, edit.content, imported)
     for requirement in removed:
@@ -292,7 +294,7 @@ def _enable_hook(edit: PyprojectEdit, done: ProjectChanges) -> None:
 def _add_tables(
     edit: PyprojectEdit, done: ProjectChanges, shared: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Add `[tool.cuda-wheel]` and the tables of modules."""
+    """Add `[tool.cuda-wheel]` and the tables of modules, unless the project has them."""
     table = edit.get(TABLE_PATH)
     if table is not None:
         done.kept.append(f"[{TABLE}]")
@@ -307,7 +309,7 @@ def _add_tables(
 
 
 def _unnamed_modules(done: ProjectChanges) -> list[dict[str, Any]]:
-    """Return a table for each source outside the package, whose module needs a name.
+    """Return a table with a name for each source outside the package, or with a path that Python cannot import.
 
     Sources of C++ extensions are left to `cuda-wheel import`.
     """
@@ -346,9 +348,9 @@ def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
 def _modules_in_package(
     project: DetectedProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return a table for each source in the package, and for each new one, that `modules` do not list.
+    """Return a table for each `.cu` file in the package, and for each in the new `files`, that `modules` do not list.
 
-    CMake compiles what its lists name, where the other back ends search the package.
+    CMake compiles only listed sources; the other back ends search the package.
     """
     listed = {path for module in modules for path in module["sources"]}
     paths = (path for path in (*project.inside, *files) if path.endswith(".cu") and path not in listed)
@@ -356,7 +358,8 @@ def _modules_in_package(
 
 
 def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | None) -> None:
-    """Set for scikit-build-core what a wheel without compiled code needs; `lists` is the project's CMakeLists.txt."""
+    """Set for scikit-build-core what a wheel without compiled code needs. `lists` is the text of the project's
+    CMakeLists.txt, None if it has none."""
     settings = ("tool", "scikit-build")
     if lists is None and edit.get(settings) is None:
         edit.add_table((*settings, "wheel"), {"platlib": False, "exclude": ["**.cu", "**.cuh"]})
@@ -370,7 +373,8 @@ def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | 
 
 
 def _extend_cmake_lists(edit: PyprojectEdit, done: ProjectChanges, modules: Sequence[Mapping[str, Any]]) -> None:
-    """Add a call of CMake for each module, and what a wheel without compiled code sets for scikit-build-core."""
+    """Add a call of `cuda_wheel_add_module` for each module to CMakeLists.txt, and scikit-build-core's settings for a
+    wheel without compiled code."""
     path = done.project.root / "CMakeLists.txt"
     before = read_text(path)
     _set_wheel_contents(edit, done, before)

@@ -1,6 +1,6 @@
 """Propose the tables of modules for CUDA sources, from their includes and from the options that nvcc gets.
 
-Proposed modules are compiled for one target, to say which kernels they have, or what would help.
+Compile proposed modules for one target, to show which kernels they have, or which settings would help.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def extension_modules(project: DetectedProject, extension: Extension) -> list[Pr
 def source_modules(project: DetectedProject, paths: Sequence[str], options: Sequence[str] = ()) -> list[ProposedModule]:
     """Return a module for each CUDA source, given by its path relative to the project.
 
-    `options` are those that nvcc gets for them; if it makes device code that is linked, all are one module.
+    `options` are nvcc's for the sources. If they ask for device code to be linked, all sources become one module.
     """
     given, notes = options_table(options, project.root)
     if "link" in given and paths:
@@ -107,7 +107,7 @@ def source_modules(project: DetectedProject, paths: Sequence[str], options: Sequ
 
 
 def _module(project: DetectedProject, path: str, settings: Table, package: str) -> ProposedModule:
-    """Return the module of one source; outside the project's package it gets a name in `package`."""
+    """Return the module of one source. For a source outside the project's package, it is in the package `package`."""
     name = project.module_name(path)
     if not path.startswith(f"{project.folder}/"):
         name = f"{package}.{name.rpartition('.')[2]}"
@@ -115,7 +115,8 @@ def _module(project: DetectedProject, path: str, settings: Table, package: str) 
 
 
 def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], settings: Table) -> Table:
-    """Return the settings; if a source includes PyTorch, without the macros that a build then defines by itself."""
+    """Return the settings. If a source includes PyTorch, macros and options are left out that a build adds for such
+    sources."""
     folders = settings.get("include-dirs", ())
     sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
     if not any(includes_pytorch(each, project.root, folders) for each in sources):
@@ -130,7 +131,7 @@ def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], set
 
 
 def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = ()) -> tuple[Table, list[str]]:
-    """Return the keys of a module's table for options of nvcc and include folders, and notes about the others.
+    """Return the keys of a module's table for options of nvcc and include folders, and notes about what is left out.
 
     Targets are left out: a wheel is for every GPU.
     """
@@ -158,7 +159,8 @@ def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = (
 
 
 def _project_folders(root: Path, folders: Iterable[str], notes: list[str]) -> list[str]:
-    """Return the include folders that are in the project, relative to `root`; `notes` gets a line for each other."""
+    """Return the include folders that are in the project, relative to `root`. `notes` gets a line for each other
+    folder."""
     inside: dict[str, None] = {}
     for folder in folders:
         place = below(os.path.abspath(os.path.join(root, folder)), str(root))
@@ -193,8 +195,8 @@ def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
 
 
 def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return the macros that options define (name -> value), all options but those for macros and include folders, and
-    the include folders."""
+    """Return three parts of options: macros (name -> value, True for none), options that are neither macros nor include
+    folders, and include folders."""
     defines: dict[str, Any] = {}
     undefined: dict[str, None] = {}
     others: list[str] = []
@@ -222,7 +224,7 @@ def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[s
 
 
 def _number(value: str) -> str | int:
-    """Return a macro's value as an integer if it is a decimal one."""
+    """Return a macro's value as an integer if it is a decimal number, else unchanged."""
     return int(value) if re.fullmatch(r"0|[1-9][0-9]{0,17}", value) else value
 
 
@@ -234,9 +236,10 @@ _MOST_INCLUDED = 2000
 
 
 def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the folders of the project in which includes of sources are found that are not found without them.
+    """Return include folders in the project with which more headers are found than with `known`.
 
-    Only where exactly one folder of the project has the header. A header of the toolkit may be among them.
+    A folder is added for an include only if exactly one file of the project matches its name. The include may mean a
+    header of the toolkit that has the same name.
     """
     headers: list[str] | None = None
     found: list[str] = []
@@ -259,7 +262,7 @@ def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) ->
 
 
 def _included_names(path: Path) -> list[str]:
-    """Return the headers that a file includes, as it names them, without those that only the system has."""
+    """Return the names in a file's includes, without `<...>` names that cuda-wheel's own standard headers have."""
     try:
         named = list(includes(path.read_bytes()))
     except OSError:  # the compile reports it
@@ -273,7 +276,8 @@ def _included_names(path: Path) -> list[str]:
 
 
 def _included_file(root: Path, name: str, folders: Iterable[str]) -> str | None:
-    """Return the path, relative to `root`, of the file of the project that an include finds in these folders."""
+    """Return the path, relative to `root`, of the file that an include of `name` finds in these folders of the project;
+    None if there is none."""
     paths = (os.path.normpath(os.path.join(folder, name)) for folder in folders)
     return next((path for path in paths if not path.startswith("..") and (root / path).is_file()), None)
 
@@ -283,21 +287,21 @@ class ModuleTrial:
     """Result of compiling a proposed module."""
 
     module: ProposedModule
-    """The module, with instances of the templates that nothing launches if they compile."""
+    """The module as it was compiled: settings, and instances of kernel templates, may have been added."""
     kernels: tuple[KernelInfo, ...] = ()
     warnings: list[str] = field(default_factory=list)
     error: str = ""
     """Error message of the compilation; "" if the module compiles."""
     unnamed_instances: tuple[str, ...] = ()
-    """C++ name expressions of instances to add to `instantiate`: `CompileError.unnamed_instances`."""
+    """C++ name expressions of instances that the key `instantiate` lacks: `CompileError.unnamed_instances`."""
     is_host_code: bool = False
-    """Whether the sources have no kernel, so that they need no module."""
+    """True if the sources have no kernel, so that no module is needed."""
     includes_pytorch: bool = False
-    """Whether the module includes headers of the installed PyTorch."""
+    """True if the module includes headers of the installed PyTorch."""
 
 
 class _CollectedWarnings(SilentReporter):
-    """Keeps the warnings of a build; a build calls the method."""
+    """A reporter that collects a build's warnings and prints nothing."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -309,8 +313,8 @@ class _CollectedWarnings(SilentReporter):
 def try_module(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
     """Compile a module for one architecture, as a build would.
 
-    If it does not compile, settings are tried that may help; see `_next_table`. If nothing launches a kernel template,
-    it is compiled with an instance of it. Raises ToolchainError.
+    If it does not compile, settings that may help are tried; see `_next_table`. For kernel templates that no code
+    launches, suggested instances are added if they compile. Raises ToolchainError.
     """
     trial = _with_settings(root, _compiled(root, module, architecture), architecture)
     if _lacks_instances(trial) and not any("__global__" in text for text in _texts(root, module)):
@@ -338,9 +342,10 @@ _ATTEMPTS = 30
 
 
 def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleTrial:
-    """Return the trial of a module with the settings that it needs to compile.
+    """Return the trial of a module with settings added until it compiles.
 
-    If none help, that with the include folders of the project alone, whose error is about the sources as they are.
+    If none help, return the trial with only include folders of the project added, whose error is about the sources as
+    they are.
     """
     last = trial
     for _ in range(_ATTEMPTS):
@@ -354,10 +359,11 @@ def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleT
 
 
 def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
-    """Return a module's table with one more setting that may help against a trial's error; None without an idea.
+    """Return a module's table with one more setting that may help against a trial's error; None if there is none to
+    try.
 
-    For a header that is not found: folders of the project that have it, the folder of a library outside, and as the
-    last, `missing-headers`. For other errors: leave out what only host code needs, with the instances that it launches.
+    For a header that is not found, in this order: folders of the project, the folder of a library outside the project,
+    `missing-headers`. For other errors: `host-code = "leave-out"`, then the template instances that host code launches.
     """
     table = trial.module.table
     if names := list(dict.fromkeys(MISSING_HEADER.findall(trial.error))):
@@ -368,7 +374,8 @@ def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
 
 
 def _table_with_headers(root: Path, table: Table, names: Sequence[str]) -> Table | None:
-    """Return a module's table with one more setting by which these headers may be found."""
+    """Return a module's table with one more setting by which these headers may be found; None if there is none to
+    try."""
     if found := missing_folders(root, table["sources"], table.get("include-dirs", [])):
         return {**table, "include-dirs": [*table.get("include-dirs", []), *found]}
     if folders := list(filter(None, map(partial(library_folder, root), names))):
@@ -379,7 +386,7 @@ def _table_with_headers(root: Path, table: Table, names: Sequence[str]) -> Table
 
 
 def _extended(table: Table, key: str, items: Iterable[str]) -> Table | None:
-    """Return a module's table with more items in a list; None if the list has all of them."""
+    """Return a module's table with `items` added to the list of a key; None if the list has all of them."""
     listed = table.get(key, [])
     new = [each for each in dict.fromkeys(items) if each not in listed]
     return {**table, key: [*listed, *new]} if new else None
@@ -396,8 +403,8 @@ _WELL_KNOWN = ("/usr/include/eigen3", "/usr/include/opencv4", "/usr/local/includ
 
 
 def library_folder(root: Path, name: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the folder outside a project that has a header, as `system-include-dirs` names it: below the folder that
-    an environment variable names, or a well-known one."""
+    """Return the folder outside a project that has a header, for `system-include-dirs`: "$EIGEN_DIR/include" for a
+    folder below the value of an environment variable, or a well-known folder. Return None if there is none."""
     own = os.path.realpath(root)
     top = re.sub(r"[^a-z]", "", name.partition("/")[0].partition(".")[0].lower())
     # First the variable that has the library's name.
@@ -420,7 +427,8 @@ def _texts(root: Path, module: ProposedModule) -> list[str]:
 
 
 def _lacks_instances(trial: ModuleTrial) -> bool:
-    """Return whether the error is that the module has no kernel: all are templates without instances."""
+    """Return whether the error is that the module has no kernel, because all kernels are templates without
+    instances."""
     return "has no kernel" in trial.error
 
 
@@ -445,7 +453,8 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
-    """Return an instance for each kernel template of the sources of which the compiled module has none."""
+    """Return a suggested instance of each kernel template in the sources that has none in `kernels`, those of the
+    compiled module."""
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
     options = read_options(module.table.get("options", ()), "options").arguments

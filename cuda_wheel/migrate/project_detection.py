@@ -1,4 +1,4 @@
-"""See what a project is: its build back end, its package, its CUDA sources and its C++ extensions.
+"""Find a project's build back end, its package, its CUDA sources and its C++ extensions.
 
 The extensions are those that a setup.py builds with PyTorch's `CUDAExtension`, with the flags of their CUDA sources.
 """
@@ -54,13 +54,13 @@ class Extension(NamedTuple):
     folders: tuple[str, ...]
     """Absolute paths of the include folders."""
     options: tuple[str, ...]
-    """Options of nvcc, macros and those that PyTorch adds included."""
+    """Options for nvcc, including macros and the options that PyTorch adds."""
     is_linked: bool
-    """Whether device code is linked across sources (`dlink=True`)."""
+    """True if device code is linked across sources (`dlink=True`)."""
     line: int
     """1-based line of the call in the Python file."""
     unread: tuple[str, ...]
-    """Names of the arguments whose values the text does not determine, such as "include_dirs"."""
+    """Names of the arguments whose values are known only when the file runs, such as "include_dirs"."""
 
 
 def extensions_in(path: Path) -> list[Extension]:
@@ -70,7 +70,8 @@ def extensions_in(path: Path) -> list[Extension]:
 
 
 def _extension(call: ScriptCall, folder: Path) -> Extension | None:
-    """Return the extension that a call declares; None without CUDA sources. Relative paths start in `folder`."""
+    """Return the extension that a call declares; None if it has no CUDA sources. Paths in the call are relative to
+    `folder`."""
     listed = call.argument(1, "sources")
     sources = [path for each in strings(listed) for path in _paths(each, folder) if path.endswith(".cu")]
     if not sources:
@@ -104,18 +105,18 @@ def _stem(path: str) -> str:
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
-    """Return the macros of `define_macros`: name and value."""
+    """Return name and value of each macro in `define_macros`; a value of None is a macro without one."""
     return [(each[0], each[1]) for each in known(value) if isinstance(each, (tuple, list)) and len(each) == 2]
 
 
 def _paths(path: str, folder: Path) -> list[str]:
-    """Return the absolute paths of a source, which may be a pattern."""
+    """Return the absolute paths of the files that `path`, which may be a glob pattern relative to `folder`, names."""
     whole = os.path.abspath(os.path.join(folder, path))
     return sorted(glob.glob(whole)) if "*" in path else [whole]
 
 
 def _is_determined(value: Any) -> bool:
-    """Return whether the text gives a value, and all items of a list."""
+    """Return whether a value, and each item of a list, was found without running the file."""
     return value is not UNKNOWN and not (isinstance(value, (list, tuple)) and UNKNOWN in value)
 
 
@@ -127,7 +128,7 @@ BACK_ENDS = {
 """Build back end, as `build-backend` names it -> distribution to require."""
 
 _GENERATED = frozenset({"build", "dist", "env", "node_modules", "site", "venv"})
-"""Names of folders that tools generate."""
+"""Names of folders whose files tools generate or install."""
 
 _NOT_OWN = _GENERATED | {"doc", "docs", "external", "test", "tests", "third_party", "thirdparty"}
 """Names of folders whose CUDA sources are not the project's own kernels."""
@@ -162,16 +163,18 @@ class DetectedProject:
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """The sources in the package."""
+        """Paths of `sources` in the package."""
         return tuple(path for path in self.sources if path.startswith(f"{self.folder}/"))
 
     @property
     def unnamed(self) -> tuple[str, ...]:
-        """The sources whose module needs a name: outside the package, or with a path that Python cannot import."""
+        """Paths of `sources` whose module needs a name: outside the package, or with a path that Python cannot
+        import."""
         return tuple(path for path in self.sources if path not in self.inside or not _is_importable(self._below(path)))
 
     def module_name(self, path: str) -> str:
-        """Return the dotted name of the module that a source becomes: in the package, as by default, of its place."""
+        """Return the dotted name of a source's module: "demo.nn.scale" for "demo/nn/scale.cu", and "demo.scale" for a
+        source that is outside the package or in folders that Python cannot import."""
         stem = re.sub(r"\W", "_", path.rpartition("/")[2].removesuffix(".cu"))
         folders = self._below(path).split("/")[:-1] if path.startswith(f"{self.folder}/") else []
         return ".".join([self.package, *(folders if _is_importable("/".join(folders)) else []), stem])
@@ -182,14 +185,14 @@ class DetectedProject:
 
 
 def _is_importable(path: str) -> bool:
-    """Return whether each part of a path could be part of a dotted name."""
+    """Return whether each part of a path, such as "nn/scale", can be a part of a dotted name."""
     return all(map(str.isidentifier, path.split("/"))) if path else True
 
 
 def detect_project(root: Path, content: Mapping[str, Any], package: str = "") -> DetectedProject:
-    """Return what the project in `root` is; `content` is that of its pyproject.toml.
+    """Return the back end, package and sources of the project in `root`; `content` is that of its pyproject.toml.
 
-    `package` names one of several packages. Raises ConfigError.
+    `package` names one of several packages; "" finds it. Raises ConfigError.
     """
     backend = _backend(root, content)
     package, folder = _package(root, content, backend, package)
@@ -262,7 +265,7 @@ def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -
 
 
 def _check_single_file(root: Path, name: str) -> None:
-    """Raise ConfigError if the project is a Python module in a single file, beside which no kernels can lie."""
+    """Raise ConfigError if the project is a Python module in a single file, which cannot contain kernels."""
     for module in (f"{name}.py", f"src/{name}.py"):
         if (root / module).is_file():
             raise ConfigError(
@@ -308,7 +311,8 @@ def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _strings(value: Any, where: str) -> list[str]:
-    """Return the strings of a list; none if the value is no list, such as one that a table asks a program for."""
+    """Return the strings of a list; empty if the value is no list, such as `{find = {}}` for setuptools. Raises
+    ConfigError for an item that is no path."""
     items = value if isinstance(value, list) else []
     wrong = next((each for each in items if not isinstance(each, str) or "\0" in each), None)
     if wrong is not None:
@@ -317,7 +321,7 @@ def _strings(value: Any, where: str) -> list[str]:
 
 
 def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the folders with an `__init__.py` in `src`, or else beside pyproject.toml."""
+    """Yield dotted name and folder of each package in "src", else in "python", else beside pyproject.toml."""
     for parent in ("src/", "python/", ""):
         found = sorted((root / parent).glob("*/__init__.py"))
         names = [path.parent.name for path in found if parent or path.parent.name not in _NO_PACKAGES]
@@ -330,7 +334,8 @@ def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _sources(root: Path) -> tuple[str, ...]:
-    """Return `DetectedProject.sources`."""
+    """Return the CUDA sources of the project that have kernels and that no other source includes, relative to `root`,
+    sorted."""
     listed = [path for path in project_files(root, (".cu",), _NOT_OWN) if (root / path).is_file()]
     found = [path for path in listed if b"__global__" in (root / path).read_bytes()]
     included = sources_included_by_others(root, dict.fromkeys(found, ()), lambda path: None)
@@ -340,7 +345,7 @@ def _sources(root: Path) -> tuple[str, ...]:
 def project_files(root: Path, suffixes: tuple[str, ...], without: AbstractSet[str] = _GENERATED) -> list[str]:
     """Return the files of a project with these suffixes, relative to `root`, sorted.
 
-    Those in folders of names in `without`, in hidden ones and in environments are left out.
+    Files in hidden folders, in virtual environments and in folders whose name is in `without` are left out.
     """
     found: list[str] = []
     for parent, folders, names in os.walk(root):

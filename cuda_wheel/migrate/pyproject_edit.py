@@ -1,9 +1,10 @@
 """Edit a project's files, above all pyproject.toml, and keep their form: comments, order, quotes and line ends.
 
-Items are added to existing arrays with tomlkit. New tables go to the end, as text. What the result means is compared
-with what it should mean before anything is written, because TOML can spell a table in ways to which none can be added.
-Changes are shown as a diff, or written, all of them or none. The build requires the extra that fits, and after an
-import nothing for C++.
+Items are added to existing arrays with tomlkit. New tables go to the end, as text. An edited text must parse to the
+expected content before anything is written, because TOML has spellings of a table that cannot be extended. Changes are
+shown as a diff, or written, all of them or none.
+
+Choose the extra of cuda-wheel that builds require, and find the requirements that only C++ extensions needed.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def write_changes(changes: Sequence[FileChange]) -> None:
 
 
 def _write(change: FileChange, undo: ExitStack) -> None:
-    """Write one change, and add how to undo it."""
+    """Write one change, and push on `undo` what reverts it."""
     path = Path(os.path.realpath(change.path))  # a link stays a link
     for folder in reversed([each for each in path.parents if not each.exists()]):
         folder.mkdir()
@@ -138,7 +139,7 @@ class PyprojectEdit:
         return self._text.replace("\n", self._newline)
 
     def add_item(self, path: Keys, item: str) -> None:
-        """Add a string to the array at a path, which is created in its table if missing. Raises ConfigError."""
+        """Add a string to the array at a path; a missing array is created in its table. Raises ConfigError."""
         tomlkit = _tomlkit()
         document = tomlkit.parse(self._text)
         table: Any = document
@@ -185,7 +186,8 @@ class PyprojectEdit:
         self._accept(f"{body}\n\n{lines}" if body else lines, expected, path, lines)
 
     def _accept(self, text: str, expected: Mapping[str, Any], path: Keys, added: str) -> None:
-        """Replace the text by an edited one, which must parse to `expected`; `added` is what the error says to add."""
+        """Replace the text by an edited one. Raises ConfigError, which asks the user to add `added`, if the text does
+        not parse to `expected`."""
         try:
             found = tomllib.loads(text)
         except ValueError:
@@ -220,7 +222,8 @@ def _tomlkit() -> Any:
 
 
 def table_lines(values: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a table: a line for each key, or several for a long list."""
+    """Return each key and value as TOML, in one item of the list; the item has several lines if the value is a long
+    list."""
     return [_assignment(key, value) for key, value in values.items()]
 
 
@@ -295,7 +298,7 @@ _CLASSIFIER = re.compile(r"Environment :: GPU :: NVIDIA CUDA :: (\d+)")
 
 
 def chosen_extra(content: Mapping[str, Any], imported: ImportedBuild) -> Extra:
-    """Return the extra that fits a project, whose pyproject.toml has `content`."""
+    """Return the extra, "cu12" or "cu13", with which a project can be built; `content` is its pyproject.toml."""
     reasons = {"cu12": list(_reasons_for_12(content, imported)), "cu13": list(_reasons_for_13(content, imported))}
     installed = toolchain_extra()
     for name, other in (("cu12", "cu13"), ("cu13", "cu12")):
@@ -330,7 +333,7 @@ def _classifiers(content: Mapping[str, Any]) -> list[str]:
 
 
 def _numbers(content: Mapping[str, Any], imported: ImportedBuild) -> list[int]:
-    """Return the architectures that a project names: 80 for "sm_80", "8.0+PTX" and "80-real"."""
+    """Return the architectures that a project names, such as 80 for each of "sm_80", "8.0+PTX" and "80-real"."""
     table = content.get("tool", {}).get("cuda-wheel", {})
     tables = [table, *(each for each in table.get("module", ()) if isinstance(each, Mapping))]
     named = [each for own in tables for each in _texts(own.get("architectures"))]
@@ -365,7 +368,8 @@ _CMAKE = re.compile(
 
 
 def requirement_name(requirement: str) -> str:
-    """Return the normalised name of the distribution that a requirement names."""
+    """Return the normalised name of the distribution that a requirement names: "torch" for "Torch>=2"; "" if it names
+    none."""
     match = re.match(r"\s*([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)", requirement)
     return re.sub(r"[-_.]+", "-", match[1]).lower() if match else ""
 
@@ -373,8 +377,8 @@ def requirement_name(requirement: str) -> str:
 def unneeded_requirements(
     project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return which of `build-system.requires` no build needs any more, why the others for C++ stay, and what to remove
-    by hand."""
+    """Return three lists: entries of `build-system.requires` that no build needs any more, messages about why others
+    for C++ stay, and messages about lines of setup.py to remove by hand."""
     own = _cpp_requirements(project, content)
     if not own:
         return [], [], []
@@ -395,7 +399,7 @@ def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> l
 
 
 def _reads(modules: Sequence[str]) -> str:
-    """Return why builds keep the requirement of PyTorch."""
+    """Return the reason why PyTorch stays a requirement of builds: the `modules` include its headers."""
     return f"{', '.join(modules)} include headers with device code of PyTorch, which are those of the build's PyTorch"
 
 
@@ -417,7 +421,7 @@ def _still_compiles(project: DetectedProject, content: Mapping[str, Any], import
 
 
 def _imports(root: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of setup.py that import packages of these names."""
+    """Yield a message about each line of setup.py that imports a package with one of these names."""
     pattern = re.compile(rf"\s*(?:import|from)\s+(?:{'|'.join(sorted(names))})\b.*")
     for number, line in enumerate((read_text(root / "setup.py") or "").splitlines(), 1):
         if pattern.fullmatch(line):

@@ -1,7 +1,7 @@
 """Read what a Python file passes to chosen functions, from its syntax tree: nothing of the file is executed.
 
 Values that the text determines are computed: literals, variables, lists that grow, paths, the results of the file's own
-functions. What depends on the machine is taken as on Linux with CUDA. All else is UNKNOWN.
+functions. Values that depend on the machine are those of Linux with CUDA. All other values are UNKNOWN.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 
 class _Unknown:
-    """A value that the text does not determine."""
+    """A value that cannot be found without running the file."""
 
     def __bool__(self) -> bool:
         return False
@@ -52,13 +52,14 @@ UNKNOWN = _Unknown()
 
 
 def known(value: Any) -> list[Any]:
-    """Return the items of a list that the text determines; none for what is no list."""
+    """Return the items of a list, tuple or set, without those that are UNKNOWN. Return an empty list for all else."""
     return [each for each in value if each is not UNKNOWN] if isinstance(value, (list, tuple, set)) else []
 
 
 def strings(value: Any) -> list[str]:
-    """Return a string or path as a list, or the strings and paths of a list."""
-    listed = [value] if isinstance(value, str) else known(value)
+    """Return a string or a path as a list of one string; the strings and paths of a list as strings. Return an empty
+    list for all else."""
+    listed = [value] if isinstance(value, (str, os.PathLike)) else known(value)
     return [os.fspath(each) for each in listed if isinstance(each, (str, os.PathLike))]
 
 
@@ -83,7 +84,7 @@ _ANSWERS: dict[str, Any] = {
     "os.getcwd": "",
     "torch.cuda.get_device_capability": (8, 0),
 }
-"""Function -> what it returns on Linux with CUDA."""
+"""Name of a function -> its result on Linux with CUDA."""
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -98,16 +99,16 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Gt": operator.gt,
     "GtE": operator.ge,
 }
-"""Name of a syntax node of `ast` -> the comparison."""
+"""Name of an operator in `ast`, such as "NotEq" -> function of the two operands."""
 
 _MOST_ITEMS = 10_000
 """Maximum number of items of a list, such as one that a loop adds to itself."""
 
 
 def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
-    """Return what a function of Python or PyTorch returns; UNKNOWN for all that are not known.
+    """Return the result of a function of Python or PyTorch, such as "os.path.join"; UNKNOWN for all other functions.
 
-    Relative paths start in `folder`.
+    Relative paths are relative to `folder`.
     """
     if function in _ANSWERS:
         return _ANSWERS[function]
@@ -148,7 +149,8 @@ _LISTS: dict[str, Callable[..., Iterable[Any]]] = {
 
 
 def summed(left: Any, right: Any) -> Any:
-    """Return a sum. What is known of a list counts, also if the other part is not."""
+    """Return `left + right`; UNKNOWN if it cannot be found. If one is a list, the sum has the items of those that are
+    lists or tuples."""
     if isinstance(left, list) or isinstance(right, list):
         return [each for part in (left, right) if isinstance(part, (list, tuple)) for each in part][:_MOST_ITEMS]
     if UNKNOWN in (left, right) or is_large(left) or is_large(right):
@@ -168,12 +170,14 @@ def is_large(value: Any) -> bool:
 
 
 def is_wide(text: str) -> bool:
-    """Return whether a format may give many more characters than it has: by widths, which arguments may have too."""
+    """Return whether formatting with `text` may give a far longer string: a width has four digits or more, or is an
+    argument, as in "%*d"."""
     return bool(re.search(r"\d{4}|%[^a-zA-Z%]*\*|\{[^{}]*\{", text))
 
 
 def _globbed(pattern: str, folder: str, recursive: bool) -> Any:
-    """Return the files of a pattern, sorted; UNKNOWN for a search of all folders that does not begin in the project."""
+    """Return the files that match a pattern, sorted; UNKNOWN for a recursive pattern that starts outside the
+    project."""
     root = os.path.dirname(folder)  # a script may be in a folder below the sources
     start = os.path.normpath(re.split(r"[*?\[]", pattern)[0] or folder)
     if "**" in pattern and recursive and not (start + os.sep).startswith(root.rstrip(os.sep) + os.sep):
@@ -182,7 +186,7 @@ def _globbed(pattern: str, folder: str, recursive: bool) -> Any:
 
 
 def attempt(function: Callable[[], Any]) -> Any:
-    """Return what a function returns; UNKNOWN if the values do not fit it."""
+    """Return what a function returns; UNKNOWN if it raises an error, because the values do not fit it."""
     try:
         return function()
     except (TypeError, ValueError, KeyError, IndexError, AttributeError, OSError, OverflowError):
@@ -200,7 +204,8 @@ _CHANGING = frozenset({"append", "extend", "insert", "update"})
 
 
 def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
-    """Return the result of a method of a known value. Relative paths start in `folder`."""
+    """Return the result of a method of a known value; UNKNOWN if it cannot be found. Relative paths are relative to
+    `folder`."""
     if isinstance(owner, Path):
         return _call_path_method(owner, name, arguments, folder)
     if name in _CHANGING and isinstance(owner, (list, dict)) and len(owner) < _MOST_ITEMS:
@@ -216,7 +221,8 @@ def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mappi
 
 
 def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: str) -> Any:
-    """Return the result of a method of a path."""
+    """Return the result of a method of a path; UNKNOWN if it cannot be found. Relative paths are relative to
+    `folder`."""
     if name in ("resolve", "absolute", "expanduser"):
         return owner
     if name in ("glob", "rglob"):
@@ -228,7 +234,7 @@ def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: 
 
 
 def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:
-    """Return whether a method of a string may return one that is larger than any that a build needs."""
+    """Return whether a method of a string may return a string longer than any that a build needs."""
     if name == "format":
         return is_wide(owner) or any(map(is_large, arguments))
     if name == "replace":
@@ -250,7 +256,8 @@ class ScriptCall(NamedTuple):
     node: ast.Call
 
     def argument(self, position: int | None, name: str) -> Any:
-        """Return an argument by its position or name; None if it is missing. `position` is None for a keyword alone."""
+        """Return an argument by its 0-based position or name; None if it is missing. `position` is None for an argument
+        that only a keyword gives."""
         if position is not None and position < len(self.arguments):
             return self.arguments[position]
         return self.keywords.get(name)
@@ -267,7 +274,7 @@ def calls_in(path: Path, functions: Iterable[str]) -> list[ScriptCall]:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn the end of Python's stack or memory while a file is read into ConfigError."""
+    """Convert a RecursionError or MemoryError, raised while a file is read, to ConfigError."""
     try:
         yield
     except (RecursionError, MemoryError) as error:
@@ -275,7 +282,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def parsed(path: Path) -> ast.Module:
-    """Return the syntax tree of a Python file; raises ConfigError if it has none."""
+    """Return the syntax tree of a Python file. Raises ConfigError if the file does not exist or is not valid Python."""
     if not path.is_file():
         raise ConfigError(f"{path} is no file.")
     try:
@@ -289,39 +296,40 @@ def parsed(path: Path) -> ast.Module:
 
 
 _MOST_STEPS = 200_000
-"""Maximum number of statements and expressions that are followed, also in long loops."""
+"""Maximum number of statements and expressions that are evaluated; each round of a loop counts."""
 
 
 class _Return(Exception):
-    """A return statement of a function that is being followed."""
+    """Raised by a return statement in a function of the file that is being evaluated."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 class _ScriptReader:
-    """Follows the statements of a Python file, and collects the calls of chosen functions.
+    """Evaluates the statements of a Python file without running it, and collects the calls of chosen functions.
 
-    The methods `_NAME` follow or evaluate the syntax node `NAME` of `ast`, in lower case.
+    The method `_NAME` evaluates the syntax node `NAME` of `ast`, in lower case: `_augassign` is for `ast.AugAssign`.
     """
 
     def __init__(self, path: Path, functions: frozenset[str], every_branch: bool) -> None:
         self._calls: list[ScriptCall] = []
-        """Calls of the chosen functions, in the order in which they are followed."""
+        """Calls of the chosen functions, in the order in which they are evaluated."""
         self._functions = functions
         self._every_branch = every_branch
         self._folder = str(path.parent)
         self._names: dict[str, Any] = {"__file__": str(path)}
         self._defined: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self._called: set[str] = set()
-        """Names of the file's own functions that were followed."""
+        """Names of the file's own functions that were evaluated."""
         self._active: list[str] = []
-        """Names of the functions that are being followed, outermost first."""
+        """Names of the file's own functions that are being evaluated, outermost first."""
         self._steps = 0
-        """Number of statements and expressions that were followed."""
+        """Number of statements and expressions that were evaluated."""
 
     def read(self, tree: ast.Module) -> list[ScriptCall]:
-        """Return the calls in a whole file, also in functions that it does not call itself, in their order."""
+        """Return the calls in a whole file, in its order. Functions that the file itself does not call are evaluated
+        too."""
         self._block(tree.body)
         uncalled = [
             node
@@ -335,7 +343,7 @@ class _ScriptReader:
     # --- statements -----------------------------------------------------------------------------------
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
-        """Follow statements: each by the method that has the name of its syntax node."""
+        """Evaluate statements, each by the method that has the name of its syntax node."""
         for statement in statements:
             self._steps += 1
             if self._steps > _MOST_STEPS:
@@ -374,7 +382,7 @@ class _ScriptReader:
             self._block(node.body)
 
     def _compound(self, node: ast.stmt) -> None:
-        """Follow all blocks of a statement that has no method here: with, try, while, class."""
+        """Evaluate all blocks of a statement that has no method of its own: with, try, while, class."""
         for item in getattr(node, "items", ()):
             self._value(item.context_expr)
             if item.optional_vars is not None:
@@ -383,7 +391,8 @@ class _ScriptReader:
             self._block([each for each in getattr(node, name, ()) if isinstance(each, ast.stmt)])
 
     def _if(self, node: ast.If) -> None:
-        """Follow the branch that is taken; both if the text does not decide, or if every branch is to be followed."""
+        """Evaluate the branch that the test selects, or both branches: if the test is UNKNOWN, or if `every_branch` was
+        given."""
         test = self._value(node.test)
         taken, other = (node.orelse, node.body) if not test and test is not UNKNOWN else (node.body, node.orelse)
         if test is not UNKNOWN and not self._every_branch:
@@ -397,7 +406,7 @@ class _ScriptReader:
                     raise
 
     def _set_target(self, target: ast.expr, value: Any) -> None:
-        """Set the variables or the item that the left side of an assignment names."""
+        """Assign a value to the variables or the item that the left side of an assignment names."""
         if isinstance(target, (ast.Tuple, ast.List)):
             values = list(value) if isinstance(value, (list, tuple)) else []
             values += [UNKNOWN] * (len(target.elts) - len(values))
@@ -446,7 +455,7 @@ class _ScriptReader:
         return UNKNOWN
 
     def _items(self, nodes: Iterable[ast.expr]) -> Iterator[Any]:
-        """Yield the values of expressions, those of starred ones too."""
+        """Yield the values of expressions; for a starred one, the value of each item."""
         for node in nodes:
             if isinstance(node, ast.Starred):
                 value = self._value(node.value)
@@ -562,12 +571,12 @@ class _ScriptReader:
         return attempt(lambda: call_function(function, arguments, keywords, self._folder))
 
     def _alias(self, function: str) -> str:
-        """Return the name that a variable stands for: `extension = CUDAExtension`."""
+        """Return the function that a variable names, "CUDAExtension" after `extension = CUDAExtension`; "" if none."""
         value = self._names.get(function)
         return value if isinstance(value, str) else ""
 
     def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: dict[str, Any]) -> Any:
-        """Return what one of the file's own functions returns; `arguments` are values by parameter."""
+        """Return what one of the file's own functions returns; `arguments` is parameter -> value."""
         self._called.add(node.name)
         if node.name in self._active or len(self._active) > 20:
             return UNKNOWN
@@ -589,13 +598,13 @@ class _ScriptReader:
 def _bound(
     node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of a call by the names of the function's parameters."""
+    """Return parameter -> value for the arguments of a call."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     return dict(zip(names, arguments, strict=False)) | dict(keywords)
 
 
 def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef, value: Callable[[ast.expr], Any]) -> dict[str, Any]:
-    """Return the default values of parameters by name; `value` evaluates an expression."""
+    """Return parameter -> default value; `value` evaluates an expression."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     count = len(node.args.defaults)
     found = {name: value(each) for name, each in zip(names[len(names) - count :], node.args.defaults, strict=True)}

@@ -13,9 +13,9 @@
         return lambda choice: launch(choice, x, y), y
 
 `cuda-wheel tune demo.tuning:scale` calls the function once for each problem. It returns a function that launches a
-candidate, and the array, or a tuple of the arrays, that holds the results: on the GPU or in host memory. Every
+candidate, and the array with the results, or a tuple of such arrays: on the GPU or in host memory. Every
 candidate starts with the same content of these arrays, runs once, and must give the results of the first candidate,
-which is the reference; only then it is timed. The choices go into the table `scale.tuned.json` in the module's package.
+which is the reference; only then is it timed. The choices go into the table `scale.tuned.json` in the module's package.
 A program asks for them by `cuda_wheel.tuned("demo.kernels.scale", "scale", {"n": x.size})`, and gets what `launch` got
 here:
 
@@ -23,13 +23,14 @@ here:
         choice.kernel.launch(-(-x.size // choice["block"]), choice["block"], x, y, x.size)
 
 `candidates` are lists of values, of which the product is tried; or a list of dictionaries; or a function that returns
-one of these for a problem. Two keys have a meaning: "kernel" is the kernel's name, which a module with one kernel needs
-not, and "variant" the macros of the module's variant. All others are parameters of the program.
+one of these for a problem. Two keys have a meaning: "kernel" is the name of the kernel, which may be left out for a
+module with one kernel, and "variant" the macros of the module's variant. All others are parameters of the program.
 
 Without `rtol` and `atol`, the results must be equal bit by bit; with them |x - reference| <= atol + rtol * |reference|
 must be true of each element, and NaN equals NaN; this needs NumPy.
 
-The launches must run on the default stream, or on a stream that waits for it, as they do without further effort.
+The launches must run on the default stream, or on a stream that waits for it, as they do unless the program chooses
+another stream.
 """
 
 from cuda_wheel.tuning.tunable import Tunable, tunable

@@ -21,36 +21,36 @@ Setup = Callable[[Problem], tuple[Callable[[Any], object], Any]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel of a variant with parameters, which is tried."""
+    """A kernel, in a variant of its module and with parameters, to measure."""
 
     variant: dict[str, Any]
     """Macro -> value; empty for a module without variants."""
     kernel: str | None
-    """Name of the kernel; None for the module's only one."""
+    """Name of the kernel; None if the module has only one kernel."""
     parameters: dict[str, Any]
     """Parameter of the program -> value, such as "block" -> 128."""
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """A function that `cuda-wheel tune` tunes; `tunable` makes it."""
+    """A function declared with `tunable`, for which `cuda-wheel tune` measures candidates."""
 
     function: Setup
     name: str
-    """Name that `cuda_wheel.tuned` asks for."""
+    """Name of the function in the table, which programs pass to `cuda_wheel.tuned`."""
     module: str
     """Dotted name of the module whose kernels are tried."""
     problems: tuple[Problem, ...]
     candidates: Candidates | Callable[[Problem], Candidates]
     rtol: float
-    """Relative tolerance of results; if `rtol` and `atol` are both 0, they must be equal bit by bit."""
+    """Relative tolerance of results. If `rtol` and `atol` are both 0, results must be equal bit by bit."""
     atol: float
     """Absolute tolerance of results."""
     rounds: int
     """Number of times that each candidate is timed."""
 
     def __call__(self, problem: Problem) -> tuple[Callable[[Any], object], Any]:
-        """Call the function itself, as a program may that declares it."""
+        """Call the declared function, so that a program can use it as if it were not decorated."""
         return self.function(problem)
 
     def candidates_for(self, problem: Problem) -> list[Candidate]:
@@ -90,11 +90,13 @@ def tunable(
     rounds: int = 25,
     name: str | None = None,
 ) -> Callable[[Setup], Tunable]:
-    """Return a decorator that declares a function for `cuda-wheel tune`; the package's text tells what it does.
+    """Return a decorator that declares a function for `cuda-wheel tune`; see `cuda_wheel.tuning` for what the function
+    does.
 
-    `module` is the dotted name of the module whose kernels are tried; `name`, by default the function's, is what
-    `cuda_wheel.tuned` asks for. Each candidate is timed `rounds` times. Raises ArgumentError for problems that cannot
-    be in one table.
+    `module` is the dotted name of the module whose kernels are tried. `name` is the name to pass to `cuda_wheel.tuned`,
+    by default the function's. Each candidate is timed `rounds` times. Raises ArgumentError if there are no problems, if
+    two are equal or differ in their keys or in which values are strings, and for negative tolerances or `rounds` below
+    1.
     """
     checked = [checked_problem(problem) for problem in problems]
     shapes = {tuple(sorted((key, isinstance(value, str)) for key, value in problem.items())) for problem in checked}

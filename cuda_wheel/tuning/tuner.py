@@ -37,7 +37,8 @@ class ResultArrays:
     """The arrays that a tuned function's launches write, on the GPU or in host memory."""
 
     def __init__(self, given: Any) -> None:
-        """Raises ArgumentError for what is no contiguous array, or cannot be written."""
+        """Take an array, or a tuple or list of arrays. Raises ArgumentError if there is none, or one is not contiguous
+        or is read-only."""
         self._arrays = list(given) if isinstance(given, (tuple, list)) else [given]
         if not self._arrays:
             raise ArgumentError("there are no results to compare: return the launch function and the result arrays")
@@ -51,7 +52,7 @@ class ResultArrays:
         return [_read(array) for array in self._arrays]
 
     def write(self, contents: Sequence[bytes]) -> None:
-        """Set the content of each array."""
+        """Set the content of each array to the bytes in `contents`."""
         for array, content in zip(self._arrays, contents, strict=True):
             if is_on_gpu(array):
                 address, size = device_bytes(array)
@@ -61,7 +62,8 @@ class ResultArrays:
                 host_bytes(array).cast("B")[:] = content
 
     def difference(self, reference: Sequence[bytes], found: Sequence[bytes], rtol: float, atol: float) -> str | None:
-        """Return how contents differ from those of the reference: None if they do not, by more than the tolerance."""
+        """Return a message if `found` differs from `reference` by more than the tolerance, else None. Both have the
+        bytes of each array."""
         for number, (array, wanted, content) in enumerate(zip(self._arrays, reference, found, strict=True)):
             what = "the result" if len(self._arrays) == 1 else f"result {number}"
             if wanted != content:
@@ -92,7 +94,8 @@ def _element_type(array: Any) -> str:
 
 
 def _difference(dtype: str, wanted: bytes, content: bytes, rtol: float, atol: float) -> str | None:
-    """Return how the content of an array differs from the wanted one; None if within the tolerance."""
+    """Return a message if the bytes of an array differ from the wanted ones by more than the tolerance, else None.
+    `dtype` is the element type as `_element_type` returns it."""
     exact = not (rtol or atol)
     try:
         np: Any = import_module("numpy")  # no requirement of this package
@@ -127,7 +130,7 @@ MINIMUM_FLUSH = 64 << 20
 
 
 class GpuTimer:
-    """The GPU of the current context, else GPU 0, and what times work on its default stream.
+    """Measures the time of work on the default stream of a GPU: that of the current context, else GPU 0.
 
     Before each measurement, the GPU overwrites more memory than its cache has. So the caches are cold, and the GPU is
     busy while the host enqueues the launch: the measured time is the GPU's, and not the host's.
@@ -162,7 +165,7 @@ class GpuTimer:
         check_result(self._driver.cuCtxSynchronize(), "waiting for the GPU")
 
     def is_usable(self) -> bool:
-        """Return whether the GPU still works: an illegal access ends all work of the process."""
+        """Return whether the GPU still runs work of this process, which it does not after an illegal memory access."""
         try:
             self.finish()
         except DriverError:
@@ -170,7 +173,8 @@ class GpuTimer:
         return True
 
     def flushes(self, launch: Callable[[], object]) -> int:
-        """Return how many flushes of the caches take longer than enqueuing `launch`. Warms up."""
+        """Return how many flushes of the caches take the GPU longer than the host takes to enqueue `launch`, at most
+        64. `launch` is called three times, which also warms it up."""
         host_seconds = []
         for _ in range(3):
             self.finish()
@@ -181,7 +185,8 @@ class GpuTimer:
         return min(64, 1 + math.ceil(2 * min(host_seconds) / self._flush_seconds))
 
     def seconds(self, launch: Callable[[], object], flushes: int) -> float:
-        """Return the time that the GPU takes for what `launch` enqueues, in seconds."""
+        """Return the seconds that the GPU takes for the work that `launch` enqueues, after `flushes` flushes of the
+        caches."""
         self.finish()
         self._flush(flushes)
         return self._events(launch)
@@ -192,7 +197,8 @@ class GpuTimer:
             check_result(self._driver.cuMemsetD8Async(self._memory, 0, self._size, 0), "writing memory")
 
     def _events(self, launch: Callable[[], object]) -> float:
-        """Return the seconds between two events, before and after what `launch` enqueues."""
+        """Return the seconds between two events that the GPU records before and after the work that `launch`
+        enqueues."""
         self._record(self._start)
         launch()
         self._record(self._end)
@@ -205,15 +211,16 @@ class GpuTimer:
 
 
 TIE = 1.01
-"""Factor of the fastest time up to which a candidate is as good: the first such one is chosen, so that tables change
-only for a reason."""
+"""Factor of the fastest time within which candidates count as equally fast. The first of them in the list is chosen, so
+that noise does not change tables."""
 
 SHORTEST_KERNEL = 0.5e-6
-"""Seconds by which a candidate must be slower than launching nothing; an empty kernel takes longer."""
+"""Minimum seconds by which a candidate must be slower than launching nothing. An empty kernel takes longer, so a
+candidate below the minimum launched nothing on the stream."""
 
 
 class Timer(Protocol):
-    """The methods of `GpuTimer`, which tests replace."""
+    """The interface of `GpuTimer`, which tests implement without a GPU."""
 
     gpu: str
     capability: Version
@@ -245,14 +252,14 @@ class Measured:
     best: Trial
     """The chosen trial."""
     row: Row
-    """The row of the table."""
+    """Row of the table of tuned choices, for the chosen trial."""
 
 
 def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
-    """Yield what was measured for each problem.
+    """Yield the measurement of each problem.
 
-    Raises CudaWheelError if the first candidate, which is the reference, fails or is no reference, if nothing can be
-    measured, and if a candidate makes the GPU unusable.
+    Raises CudaWheelError if the first candidate, which is the reference, fails, leaves the result arrays unchanged or
+    gives different results in two runs; if nothing can be measured; and if a candidate makes the GPU unusable.
     """
     for problem in tunable.problems:
         what = f"{tunable.name} for {problem_text(problem)}"
@@ -270,7 +277,8 @@ def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
 
 
 def _set_up(tunable: Tunable, problem: Problem, what: str) -> tuple[Callable[[Choice], object], ResultArrays]:
-    """Call the user's function; return what it returns."""
+    """Call the user's function for a problem; return its launch function and its result arrays. Raises CudaWheelError,
+    whose message starts with `what`, if it returns something else."""
     returned = tunable(dict(problem))
     if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[0]):
         raise CudaWheelError(
@@ -288,7 +296,8 @@ def _check(
     trials: Sequence[Trial],
     timer: Timer,
 ) -> None:
-    """Run each candidate once and compare its results with the first one's; set the reasons of those left out."""
+    """Run each candidate and compare its results with those of the first one. Set `Trial.reason` of each candidate that
+    fails or differs."""
     timer.finish()
     start = results.read()
 
@@ -336,7 +345,8 @@ def _check(
 def _time(
     tunable: Tunable, what: str, launch: Callable[[Choice], object], trials: Sequence[Trial], timer: Timer
 ) -> None:
-    """Time the candidates in turns, each round in another order, so that a change of the GPU's clock meets them all."""
+    """Set `Trial.seconds` to the median over the rounds. Each round times every candidate once, and starts with another
+    one than the last round, so that a change of the GPU's clock affects all of them."""
     calls: list[Any] = [lambda choice=trial.choice: launch(choice) for trial in trials]
     flushes = [timer.flushes(call) for call in calls]
     samples: list[list[float]] = [[] for _ in calls]
@@ -364,14 +374,14 @@ def _row(tunable: Tunable, problem: Problem, best: Trial, first: Trial, timer: T
 
 
 def merged_rows(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
-    """Return the new rows, and the old ones of other GPUs and other names, in the order of the file."""
+    """Return the new rows, and the old rows whose name and GPU no new row has, in the order of the file."""
     new = list(new)
     measured = {(row.name, row.gpu) for row in new}
     return sorted([*new, *(row for row in old if (row.name, row.gpu) not in measured)], key=_order)
 
 
 def table_text(module: str, rows: Iterable[Row]) -> str:
-    """Return the content of the table of a module."""
+    """Return the content of the file `.tuned.json` of a module."""
     lines = ",\n".join(json.dumps(row._asdict()) for row in sorted(rows, key=_order))
     head = f'"format": {FORMAT},\n"module": {json.dumps(module)},\n"choices": [\n'
     return f"{{\n{head}{lines}\n]\n}}\n"

@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from cuda_wheel.cli.main import main
+from tests.cli.shapes import SHAPES
+from tests.cli.shapes import TUNING as PROGRAM
 from tests.support.driver import Driver
+from tests.support.loaded_modules import forget_package
 from tests.support.projects import pyproject_head, write_files
 from tests.tuning.support import StandInTimer, package
 
@@ -125,3 +129,46 @@ def test_without_a_gpu_there_is_nothing_to_measure(
     assert main(["tune", "tuning:plain", "-o", "x"]) == 1
     assert "the NVIDIA driver is installed, but sees no GPU" in capsys.readouterr().err
     assert not (package.parent / "x").exists()
+
+
+LOADABLE = [name for name in SHAPES if name != "linking"]
+
+
+@pytest.fixture
+def tuning(monkeypatch: pytest.MonkeyPatch, use: Callable[..., Driver]) -> Iterator[None]:
+    """Replace the GPU by a stand-in, and import the program `tuning` and the package anew."""
+    use((8, 6))
+    monkeypatch.setattr("cuda_wheel.cli.tune_command.GpuTimer", StandInTimer)
+    monkeypatch.setattr(sys, "path", sys.path.copy())  # the command adds a folder
+    for name in ("tuning", "demo"):
+        forget_package(name)
+    yield
+    for name in ("tuning", "demo"):
+        forget_package(name)
+
+
+@pytest.mark.usefixtures("tuning")
+@pytest.mark.parametrize("shape", LOADABLE, indirect=True)
+@pytest.mark.parametrize("is_built", [True, False], ids=["built", "editable"])
+def test_tune_writes_the_table_into_the_source_tree(
+    is_built: bool,
+    shape: str,
+    project: Path,
+    wheel: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    module, _, kernel = SHAPES[shape].kernels[0].partition(":")
+    write_files(project, **{"tuning.py": PROGRAM.format(module=module, kernel=kernel, variant=SHAPES[shape].variant)})
+    if is_built:  # images beside the sources, as a build in place leaves them
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(project, [each for each in archive.namelist() if ".fatbin" in each])
+    monkeypatch.chdir(project)
+    importlib.invalidate_caches()
+    assert main(["tune", "tuning:tried"]) == 0, capsys.readouterr().err
+    path = project / f"{module.replace('.', '/')}.tuned.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))["choices"]
+    kept = ["Another"] if shape == "tuned" else []
+    assert sorted(row["gpu"] for row in rows) == sorted([*kept, "Stand-in"])
+    (row,) = (each for each in rows if each["gpu"] == "Stand-in")
+    assert (row["kernel"], row["variant"]) == (kernel, json.loads(SHAPES[shape].variant))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -21,7 +19,7 @@ from cuda_wheel.builder.manifest_writer.coverage import (
 from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
 from cuda_wheel.inspect.coverage_report import coverage_to_html, coverage_to_svg, driver_groups, parse_requirement
 from tests.support.manifests import covered, images, manifest
-from tests.support.projects import KERNEL, ROOT
+from tests.support.projects import ROOT
 
 
 @given(images)
@@ -108,57 +106,6 @@ def test_every_gpu_and_driver_of_a_requirement_gets_an_answer(listed: list[str])
 
 @pytest.mark.one_toolchain
 @pytest.mark.slow
-def test_the_command_is_a_gate(fixture_wheel, cuda_wheel) -> None:
-    wheel = fixture_wheel("half_precision")  # PTX 6.3 for compute_75 among others
-    assert cuda_wheel("coverage", wheel).returncode == 0
-    assert cuda_wheel("coverage", wheel, "--require", "sm_75..sm_121,driver>=12.2").returncode == 0
-    result = cuda_wheel("coverage", wheel, "--require", "sm_70..sm_75,driver<=12.4")
-    assert result.returncode == 1
-    assert "no image for Volta (7.0) with drivers for CUDA 12.0 to 12.4" in " ".join(result.stdout.split())
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    assert 'architectures: add "70-real"' in result.stdout
-    assert cuda_wheel("coverage", wheel, "--require", "nonsense").returncode == 2
-
-
-@pytest.mark.one_toolchain
-@pytest.mark.slow
-def test_the_gate_closes_for_drivers_before_the_table_and_for_compression(
-    make_project, cuda_wheel, tmp_path: Path
-) -> None:
-    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = ["90-real", "75-virtual"]')
-    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
-    for requirement, message in {
-        "sm_80,driver>=11.8": "(8.0) with drivers for CUDA 11.8 to 12.3",
-        "sm_80,driver>=12.2": "(8.0) with drivers for CUDA 12.2 to 12.3",
-        "sm_80,driver==11.8": "drivers before CUDA 12.0 load no module at all",
-    }.items():
-        result = cuda_wheel("coverage", tmp_path / "out", "--require", requirement)
-        assert result.returncode == 1
-        assert message in " ".join(result.stdout.split())
-    assert cuda_wheel("coverage", tmp_path / "out", "--require", "sm_75,driver>=12.4").returncode == 0
-    result = cuda_wheel("coverage", tmp_path / "out", "--require", "sm_80,sm_120,driver>=12.6")
-    assert result.returncode == 0
-    assert (
-        "not required, because the drivers do not support the GPUs: Blackwell (12.0) with drivers for CUDA 12.6 to 12.7"
-        in " ".join(result.stdout.split())
-    )
-    assert cuda_wheel("coverage", tmp_path / "out", "--require", "sm_120,driver==12.4").returncode == 2
-
-
-@pytest.mark.one_toolchain
-def test_the_command_prints_json(fixture_wheel, cuda_wheel) -> None:
-    result = cuda_wheel("coverage", fixture_wheel("half_precision"), "--json", "--require", "sm_70,driver==12.0")
-    assert result.returncode == 1
-    (document,) = json.loads(result.stdout)
-    assert document["modules"] == ["half_demo.kernels.scale"]
-    assert {"gpu": "sm_75", "driver": "12.0", "how": "jit"} in [
-        cell | {"how": "jit"} for cell in document["cells"] if cell["how"] in ("jit", "native")
-    ]
-    assert document["missing"] == [{"gpu": "sm_70", "driver": "12.0"}]
-
-
-@pytest.mark.one_toolchain
-@pytest.mark.slow
 def test_the_pictures_are_complete_and_reproducible(fixture_wheel, cuda_wheel, tmp_path: Path) -> None:
     for name in ("one", "two"):
         result = cuda_wheel(
@@ -183,23 +130,6 @@ def test_the_picture_in_the_readme_is_up_to_date(fixture_wheel, cuda_wheel, extr
         pytest.skip("the picture was drawn with the other toolchain")
     assert cuda_wheel("coverage", fixture_wheel("saxpy"), "--svg", tmp_path / "now.svg").returncode == 0
     assert (tmp_path / "now.svg").read_text() == (ROOT / "docs/coverage.svg").read_text()
-
-
-@pytest.mark.one_toolchain
-def test_many_modules_that_are_alike_take_one_line_and_80_columns(
-    make_project, cuda_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    sources = {f"demo/module_of_a_long_name_{number}.cu": KERNEL for number in range(7)}
-    project = make_project('[tool.cuda-wheel]\ncompress = "size"\narchitectures = ["90"]\n', **sources)
-    assert cuda_wheel("build", project, "-o", tmp_path / "out").returncode == 0
-    result = cuda_wheel("coverage", tmp_path / "out", "--svg", tmp_path / "picture.svg")
-    assert result.stdout.startswith(f"out: GPUs and drivers as of {AS_OF}\n")
-    assert result.stdout.count("module_of_a_long_name_0") == 2  # above the table, and in what is missing
-    assert "module_of_a_long_name_3 and 3 more" in " ".join(result.stdout.split())
-    assert "module_of_a_long_name_4" not in result.stdout + (tmp_path / "picture.svg").read_text()
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    assert len(re.findall(r"^Hopper 9\.0 ", result.stdout, re.MULTILINE)) == 2  # seven groups of drivers
 
 
 @pytest.mark.one_toolchain

@@ -12,8 +12,6 @@ import pytest
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.migrate.import_sources import propose_import, shared_settings
-from cuda_wheel.migrate.module_tables import library_folder, missing_folders, options_table
-from cuda_wheel.migrate.project_detection import BUILD_EXTENSION
 from tests.migrate.test_init_project import check_wheel, head
 from tests.project.pages import blocks
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
@@ -207,39 +205,6 @@ def test_a_source_alone_compiles_for_the_named_target_with_what_it_includes(
     assert 'include-dirs = ["include"]' in result.stdout and "macros of PyTorch's BuildExtension" in result.stdout
 
 
-def test_of_many_instances_the_first_ones_are_shown(tmp_path: Path, cuda_wheel: Command) -> None:
-    launches = "".join(f"many<{number}><<<1, 1>>>(); " for number in range(9))
-    text = f"template <int N> __global__ void many() {{ }}\n__global__ void one() {{ }}\nvoid host() {{ {launches}}}\n"
-    files = {"pyproject.toml": head("hatchling"), "demo/__init__.py": "", "demo/a.cu": text}
-    shown = cuda_wheel("import", write_files(tmp_path, **files) / "demo/a.cu").stdout
-    assert "to do by hand" not in shown
-    assert shown.count("  many<") == 4 and "  many<...>: 6 more instances" in shown and "  one()" in shown
-
-
-def test_a_source_of_host_code_needs_no_module_and_a_program_outside_is_told(
-    tmp_path: Path, cuda_wheel: Command
-) -> None:
-    program = f"import cupy\nmodule = cupy.RawModule(code='''{KERNEL}''')\n"
-    files = {"csrc/host.cu": "int twice(int x) { return 2 * x; }\n", "demo/__init__.py": "", "top.py": program}
-    project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
-    result = cuda_wheel("import", project / "csrc/host.cu", project / "top.py")
-    assert result.returncode == 0 and "csrc/host.cu\n  has no kernel, and launches none" in result.stdout
-    assert "1 of 1 modules compile" in result.stdout
-    assert "top.py: is not in demo, so that the wheel does not contain it" in result.stdout
-
-
-def test_files_compile_with_the_options_of_nvcc_and_are_one_module_if_linked(tmp_path: Path) -> None:
-    files = {"demo/__init__.py": "", "demo/a.cu": KERNEL, "demo/b.cu": KERNEL}
-    project = write_files(tmp_path, **{"pyproject.toml": head("hatchling"), **files})
-    paths = [project / "demo/a.cu", project / "demo/b.cu"]
-    apart = propose_import(project, paths, options=["-DRADIUS=2", "-O3"]).modules
-    assert [each.table["sources"] for each in apart] == [["demo/a.cu"], ["demo/b.cu"]]
-    assert all(each.table["defines"] == {"RADIUS": 2} for each in apart) and "-O3" in apart[0].notes[0]
-    (linked,) = propose_import(project, paths, options=["-DRADIUS=2", "-rdc=true"]).modules
-    assert linked.table["sources"] == ["demo/a.cu", "demo/b.cu"] and linked.table["link"] == "lto"
-    assert linked.name == "demo.a" and linked.table["defines"] == {"RADIUS": 2}
-
-
 INLINE = f"""
 from torch.utils.cpp_extension import load_inline
 
@@ -267,70 +232,14 @@ def test_a_text_of_load_inline_compiles_with_the_headers_that_pytorch_adds(tmp_p
     assert table["options"] == ["--expt-relaxed-constexpr", "--use_fast_math"]
 
 
-def test_nothing_is_written_if_nothing_compiles(tmp_path: Path, cuda_wheel: Command) -> None:
+def test_files_of_other_kinds_and_of_other_projects_are_refused(tmp_path: Path) -> None:
     project = extension_project(tmp_path / "project")
-    before = (project / "pyproject.toml").read_text()
-    result = cuda_wheel("import", project / "csrc/broken.cu", "--write")
-    assert result.returncode == 1 and "0 of 1 modules compile" in result.stdout
-    assert (project / "pyproject.toml").read_text() == before
-
-
-def test_folders_of_headers_are_found_and_other_files_refused(tmp_path: Path) -> None:
-    project = extension_project(tmp_path / "project")
-    text = '#include <math.h>\n#include "twice.h"\n#include "sub/once.h"\n' + KERNEL
-    write_files(project, **{"csrc/fill.cu": text, "include/math.h": "", "x/twice.h": "", "y/twice.h": ""})
-    write_files(project, **{"third_party/z/sub/once.h": '#include "once_more.h"', "once_more.h": ""})
-    assert missing_folders(project, ["csrc/fill.cu"], []) == ["third_party/z", "."]
-    assert missing_folders(project, ["csrc/fill.cu"], ["third_party/z", "."]) == []
     for name, message in (("setup.cfg", "neither a .cu file"), ("leaky_demo/__init__.py", "neither a CUDAExtension")):
         (project / name).touch()
         with pytest.raises(ConfigError, match=message):
             propose_import(project, [project / name])
     with pytest.raises(ConfigError, match="no file of the project"):
         propose_import(project, [ROOT / "fixtures/saxpy/src/saxpy_demo/kernels/saxpy.cu"])
-
-
-def test_an_extension_whose_device_code_is_linked_is_one_module(tmp_path: Path) -> None:
-    call = "CUDAExtension('x_demo._C', ['a.cu', 'b.cu', 'gone.cu'], {})\n"
-    write_files(
-        tmp_path, **{"x_demo/__init__.py": "", "a.cu": KERNEL, "b.cu": KERNEL, "pyproject.toml": head("hatchling")}
-    )
-    for option in ("dlink=True", "extra_compile_args={'nvcc': ['-rdc=true']}", "extra_compile_args={'nvcc': ['-dc']}"):
-        (tmp_path / "setup.py").write_text(call.format(option))
-        (module,) = propose_import(tmp_path, [tmp_path / "setup.py"]).modules
-        assert (module.name, module.table["sources"], module.table["link"]) == ("x_demo.C", ["a.cu", "b.cu"], "lto")
-        assert "gone.cu does not exist" in module.notes
-    (tmp_path / "setup.py").write_text(call.format("extra_compile_args=['-rdc=false']"))
-    assert [each.name for each in propose_import(tmp_path, [tmp_path / "setup.py"]).modules] == ["x_demo.a", "x_demo.b"]
-
-
-def test_options_of_nvcc_become_keys_or_notes(tmp_path: Path) -> None:
-    (tmp_path / "include").mkdir()
-    options = [*BUILD_EXTENSION, "-U__CUDA_NO_HALF_OPERATORS__", "-DA=1", "-D", "B=x y", "-DA=2", "-O3", "-std=c++20"]
-    options += [
-        "-gencode",
-        "arch=compute_80,code=sm_80",
-        "-gencode",
-        "--threads",
-        "4",
-        "-lineinfo",
-        "-Iinclude",
-        "-I/else",
-    ]
-    options += ["--maxrregcount=50", "-Xcompiler", "-rdynamic", "-Xptxas", "-v", "-DLAST"]
-    table, notes = options_table(options, tmp_path)
-    assert table.pop("defines") == {
-        **dict.fromkeys([each[2:] for each in BUILD_EXTENSION[1:4]], True),
-        **{"A": 2, "B": "x y", "LAST": True},
-    }
-    others = ["--expt-relaxed-constexpr", "--maxrregcount=50", "-U__CUDA_NO_HALF_OPERATORS__"]
-    rest = {"options": others, "std": "c++20", "lineinfo": True}
-    assert table == {"include-dirs": ["include"], **rest}
-    assert len([note for note in notes if "gencode" in note]) == 1
-    assert any("architectures" in note for note in notes) and any("/else" in note for note in notes)
-    assert "std" not in options_table(["-std=c++14"], tmp_path)[0]
-    linked, notes = options_table(["-rdc=true"], tmp_path)
-    assert linked == {"link": "lto"} and "link" in notes[0]
 
 
 def test_what_all_modules_have_is_in_the_table_of_all(tmp_path: Path) -> None:
@@ -382,7 +291,6 @@ def test_the_folder_of_an_installed_library_is_proposed_before_a_missing_header(
     assert result.returncode == 0, result.stdout
     assert 'system-include-dirs = ["$EIGEN_ROOT/include/eigen3"]' in result.stdout
     assert "missing-headers" not in result.stdout and "host-code" not in result.stdout
-    assert library_folder(tmp_path / "eigen/include/eigen3/project", "Eigen/Core", {"X": f"{tmp_path}/eigen"}) is None
 
 
 def test_no_settings_are_proposed_with_which_a_file_does_not_compile(tmp_path: Path, cuda_wheel: Command) -> None:

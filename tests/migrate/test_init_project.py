@@ -15,7 +15,7 @@ from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.migrate.init_project import cmake_call, init_project
 from cuda_wheel.migrate.project_detection import toolchain_extra
-from cuda_wheel.migrate.pyproject_edit import FileChange, PyprojectEdit, table_lines, write_changes
+from cuda_wheel.migrate.pyproject_edit import write_changes
 from tests.project.pages import projects
 from tests.support.processes import pip_wheel
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
@@ -190,74 +190,6 @@ def test_a_package_that_has_kernels_of_its_own_keeps_them(tmp_path: Path) -> Non
     assert "demo/cuda_kernels/saxpy.cu" in files and files["demo/kernels.py"] == "A = 1\n"
 
 
-def test_the_package_is_the_one_that_is_named_or_the_only_one(tmp_path: Path) -> None:
-    several = {"pyproject.toml": head("hatchling"), "a/__init__.py": "", "b/__init__.py": ""}
-    project = write_files(tmp_path / "several", **several)
-    with pytest.raises(ConfigError, match="--package"):
-        init_project(project)
-    assert init_project(project, "b").project.folder == "b"
-    project = write_files(tmp_path / "only", **{"pyproject.toml": head("hatchling"), "src/other/__init__.py": ""})
-    assert init_project(project).project.package == "other"
-    listed = head("hatchling") + '[tool.hatch.build.targets.wheel]\npackages = ["lib/core", "lib/more"]\n'
-    files = {"pyproject.toml": listed, "lib/core/__init__.py": "", "lib/more/__init__.py": ""}
-    project = write_files(tmp_path / "listed", **files)
-    assert (init_project(project).project.package, init_project(project).project.folder) == ("core", "lib/core")
-    assert init_project(project, "more").project.folder == "lib/more"
-    where = head("setuptools") + '[tool.setuptools]\npackages = ["core"]\npackage-dir = { "" = "lib" }\n'
-    project = write_files(tmp_path / "where", **{"pyproject.toml": where, "lib/core/__init__.py": ""})
-    assert init_project(project).project.folder == "lib/core"
-    project = write_files(tmp_path / "file", **{"pyproject.toml": head("hatchling"), "demo.py": ""})
-    with pytest.raises(ConfigError, match=r"demo/__init__\.py"):
-        init_project(project)
-
-
-# --- the form of pyproject.toml ---------------------------------------------------------------------
-
-FORMS = {
-    "comments": head("hatchling").replace("[project]", "# about\n[project]\n# its name"),
-    "single quotes": head("hatchling").replace('"', "'"),
-    "lines": head("hatchling").replace('["hatchling"]', '[\n  "hatchling",  # the back end\n  "other"\n]'),
-    "tables behind": head("hatchling")
-    + 'dependencies = [\n    "numpy", # numbers\n]\n\n[tool.ruff]\nline-length = 9\n',
-    "other tables of hatch": head("hatchling")
-    + '[tool.hatch.version]\npath = "x"\n\n[tool.ruff]\nx = 1\n\n[tool.hatch.build.targets.wheel]\npackages = ["demo"]\n',
-    "dotted keys of hatch": head("hatchling") + '[tool.hatch]\nbuild.targets.wheel.packages = ["demo"]\n',
-    "no line end": head("hatchling").rstrip(),
-    "scripts": head("hatchling") + '\n[project.scripts]\nx = "demo:x"\n\n[[tool.x.y]]\na = 1\n',
-    "dotted": 'build-system.requires = ["hatchling"]\nbuild-system.build-backend = "hatchling.build"\n'
-    'project = { name = "demo", version = "1", dependencies = [] }\n',
-}
-
-
-@pytest.mark.lowest
-@pytest.mark.parametrize("crlf", [False, True], ids=["", "crlf"])
-@pytest.mark.parametrize("form", FORMS)
-def test_a_file_keeps_its_form(form: str, crlf: bool, tmp_path: Path) -> None:
-    text = FORMS[form].replace("\n", "\r\n") if crlf else FORMS[form]
-    write_files(tmp_path, **{"demo/__init__.py": ""})
-    (tmp_path / "pyproject.toml").write_bytes(text.encode())
-    write_changes(init_project(tmp_path).changes)
-    after = (tmp_path / "pyproject.toml").read_bytes().decode()
-    document, before = tomllib.loads(after), tomllib.loads(text)
-    assert document["build-system"]["requires"][:-1] == before["build-system"]["requires"]
-    assert document["project"]["dependencies"] == [*before["project"].get("dependencies", []), "cuda-wheel"]
-    assert document["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"] == {"cuda": {}}
-    for key, value in before.get("tool", {}).items():
-        if key != "hatch":
-            assert document["tool"][key] == value
-    # Every line is still there, in its order, with at most an item added to it.
-    lines = iter(after.splitlines())
-    for line in text.splitlines():
-        start_of = line.rstrip("\r ,]}")
-        assert any(each.startswith(start_of.partition("#")[0].rstrip(" ,]}")) for each in lines), line
-    assert after.count("#") == text.count("#")
-    assert ("\r\n" in after) == crlf and after.count("\n") == after.count("\r\n") * crlf + after.count("\n") * (
-        not crlf
-    )
-    assert ("'cuda-wheel[" in after) == (form == "single quotes")
-    assert init_project(tmp_path).changes == []
-
-
 @pytest.mark.parametrize("table", ["hooks.cuda", "hooks.cuda-wheel", "targets.wheel.hooks.cuda-wheel"])
 def test_a_hook_under_either_name_is_kept(table: str, tmp_path: Path) -> None:
     text = f"{head('hatchling')}[tool.hatch.build.{table}]\n"
@@ -266,22 +198,6 @@ def test_a_hook_under_either_name_is_kept(table: str, tmp_path: Path) -> None:
     write_changes(done.changes)
     assert f"[tool.hatch.build.{table}]" in done.kept
     assert (tmp_path / "pyproject.toml").read_text().count("hooks.") == 1
-
-
-def test_a_form_that_cannot_be_extended_is_told_with_what_to_add(tmp_path: Path) -> None:
-    text = head("hatchling") + '[tool]\nhatch = { build = { targets = { wheel = { packages = ["demo"] } } } }\n'
-    write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
-    with pytest.raises(ConfigError, match=r"cannot be extended.*\n\[tool\.hatch\.build\.targets\.wheel\.hooks\.cuda\]"):
-        init_project(tmp_path)
-
-
-def test_values_are_written_as_toml() -> None:
-    values = {"a b": 'x"\\\n\x7f', "list": ["y" * 60, "z" * 60], "flag": True, "macros": {"N": 2, "T": "float"}}
-    edit = PyprojectEdit("")
-    edit.add_entry(("tool", "x"), values)
-    edit.add_entry(("tool", "x"), {"b": 1})
-    assert tomllib.loads(edit.text()) == {"tool": {"x": [values, {"b": 1}]}}
-    assert len("\n".join(table_lines(values)).splitlines()) == 7
 
 
 def test_a_module_is_written_as_a_call_of_cmake() -> None:
@@ -316,32 +232,6 @@ def test_a_project_that_cannot_be_changed_stays_as_it_is(files: dict[str, str], 
     with pytest.raises(ConfigError, match=message):
         init_project(tmp_path)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
-
-
-def test_an_error_while_writing_leaves_every_file_as_it_was(tmp_path: Path) -> None:
-    write_files(tmp_path, **{"a.toml": "old\n", "file": ""})
-    (tmp_path / "link.toml").symlink_to("a.toml")
-    changes = [
-        FileChange(tmp_path / "link.toml", "old\n", "new\n"),
-        FileChange(tmp_path / "x/y/new.cu", None, "text"),
-        FileChange(tmp_path / "file/below.cu", None, "text"),
-    ]
-    with pytest.raises(ConfigError, match=r"below\.cu cannot be written"):
-        write_changes(changes)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.toml", "file", "link.toml"]
-    assert (tmp_path / "a.toml").read_text() == "old\n"
-    with pytest.raises(ConfigError, match="cannot be written"):
-        write_changes([changes[1], FileChange(tmp_path / "a.toml", None, "text")])
-    assert not (tmp_path / "x").exists() and (tmp_path / "a.toml").read_text() == "old\n"
-    write_changes(changes[:2])
-    assert (tmp_path / "link.toml").is_symlink() and (tmp_path / "a.toml").read_text() == "new\n"
-
-
-def test_without_tomlkit_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_files(tmp_path, **{"pyproject.toml": head("hatchling"), "demo/__init__.py": ""})
-    monkeypatch.setitem(sys.modules, "tomlkit", None)
-    with pytest.raises(ConfigError, match="pip install tomlkit"):
-        init_project(tmp_path)
 
 
 def test_the_tutorials_show_what_is_written(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.migrate.project_detection import BUILD_EXTENSION, extensions_in
-from cuda_wheel.migrate.script_reader import UNKNOWN, calls_in
+from cuda_wheel.migrate.script_reader import UNKNOWN, calls_in, strings
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -66,44 +65,17 @@ def test_nothing_is_executed(tmp_path: Path) -> None:
         arguments("wanted(", tmp_path)
 
 
-SETUP = """\
-import glob
-import os
-from setuptools import setup
-from torch.utils.cpp_extension import BuildExtension, CUDAExtension, CppExtension, include_paths
-
-here = os.path.dirname(os.path.abspath(__file__))
-flags = {"cxx": ["-O3"], "nvcc": ["-O3", "-Xcompiler", "-fPIC"] + compute_flags()}
-
-def extensions():
-    sources = glob.glob(os.path.join(here, "csrc", "*.cpp"))
-    macros = []
-    extension = CppExtension
-    if torch.cuda.is_available() and CUDA_HOME is not None:
-        extension = CUDAExtension
-        sources += sorted(glob.glob(os.path.join(here, "csrc", "*.cu")))
-        macros += [("WITH_CUDA", None), ("ITEMS", "4")]
-    return [extension("demo._C", sources, include_dirs=[here + "/csrc", *include_paths()], define_macros=macros,
-                      extra_compile_args=flags)]
-
-setup(name="demo", ext_modules=extensions(), cmdclass={"build_ext": BuildExtension})
-"""
-
-
-def test_the_extension_of_a_setup_script_is_read(tmp_path: Path) -> None:
-    (tmp_path / "csrc").mkdir()
-    for name in ("a.cpp", "b.cu", "c.cu"):
-        (tmp_path / "csrc" / name).touch()
-    (tmp_path / "setup.py").write_text(SETUP)
-    (found,) = extensions_in(tmp_path / "setup.py")
-    assert found.name == "demo._C" and found.line == 17 and not found.is_linked
-    assert found.sources == (f"{tmp_path}/csrc/b.cu", f"{tmp_path}/csrc/c.cu")
-    assert found.folders == (f"{tmp_path}/csrc",)
-    own = ("-DWITH_CUDA", "-DITEMS=4", "-O3", "-Xcompiler", "-fPIC")
-    assert found.options[: len(BUILD_EXTENSION) + 5] == (*BUILD_EXTENSION, *own)
-    assert found.unread == ("include_dirs",)
-    (tmp_path / "load.py").write_text(
-        "m = load(name='x', sources=['csrc/b.cu'], extra_cuda_cflags=['-g'])\nload('plain.npy')\n"
-    )
-    (found,) = extensions_in(tmp_path / "load.py")
-    assert found.name == "x" and found.options[5] == "-g"
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a", ["a"]),
+        (Path("a/b"), ["a/b"]),
+        (["a", Path("b"), UNKNOWN, 3, None], ["a", "b"]),
+        (("a", ["b"]), ["a"]),
+        (UNKNOWN, []),
+        (None, []),
+        (3, []),
+    ],
+)
+def test_a_value_for_a_list_of_strings_or_paths_may_be_one_of_them(value: Any, expected: list[str]) -> None:
+    assert strings(value) == expected

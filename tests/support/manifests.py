@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cuda_wheel.builder.manifest_reader import manifest_of
 from cuda_wheel.builder.manifest_writer.coverage import Coverage, cover
-from cuda_wheel.builder.manifest_writer.text import _line, _signed, manifest_to_json
+from cuda_wheel.builder.manifest_writer.text import _line, _signed, manifest_text, manifest_to_json
 from cuda_wheel.builder.releases import first_reading
 from cuda_wheel.runtime.manifest import Image, KernelInfo, Manifest, Parameter, Target, parse_version, sha256_of
 from cuda_wheel.runtime.parts.dtypes import Field, Struct
@@ -107,3 +107,12 @@ def many_kernels(*more: KernelInfo) -> Manifest:
     )
     toolchain = {"nvrtc": "12.9.86"}
     return Manifest("demo.many", "many.fatbin", 200, "f" * 64, toolchain, ("many.cu",), (), images, kernels)
+
+
+def rewritten(text: str, path: tuple[str | int, ...], value: object) -> str:
+    """Return a manifest with a changed value and the right SHA-256 for it."""
+    place = document = plain(text)
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    return manifest_text(manifest_of(text_of(document), "x"))

@@ -201,35 +201,6 @@ def test_a_module_with_one_kernel_needs_no_name(launches: Launches) -> None:
     assert measured.row.kernel == "plain" and measured.row.variant == {} and measured.row.parameters == {"block": 1}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"problems": []}, "at least one problem"),
-        ({"problems": [{"n": 1}, {"m": 1}]}, "all problems need the same sizes and strings"),
-        ({"problems": [{"n": 1}, {"n": "1"}]}, "all problems need the same sizes and strings"),
-        ({"problems": [{"n": 1}, {"n": 1}]}, "the problem n=1 appears twice"),
-        ({"problems": [{"n": 1.5}]}, "must be an integer or a string"),
-        ({"rounds": 0}, "rounds must be 1 or more"),
-        ({"rtol": -1}, "rtol and atol 0 or more"),
-        ({"rtol": float("nan")}, "rtol and atol 0 or more"),
-        ({"candidates": []}, "function has no candidates for n=1"),
-        ({"candidates": {"block": []}}, "function has no candidates for n=1"),
-        ({"candidates": [1]}, "a candidate must be a dictionary, not 1"),
-        ({"candidates": [{"variant": "x"}]}, "a candidate's variant must have macros and values, not 'x'"),
-        ({"candidates": [{"kernel": 3}]}, "a candidate's kernel must be a name, not 3"),
-        ({"candidates": [{"block": object}]}, "the parameter block must be a number"),
-        ({"candidates": {"block": [1, 1]}}, r"the candidate \{'block': 1\} appears twice"),
-    ],
-)
-def test_a_declaration_that_means_nothing_is_refused(options: dict[str, Any], message: str) -> None:
-    def function(problem: Any) -> Any: ...
-
-    with pytest.raises(ArgumentError, match=message):
-        tunable("demo.update", **({"problems": [{"n": 1}], "candidates": {"block": [1]}} | options))(
-            function
-        ).candidates_for({"n": 1})
-
-
 def test_results_of_every_kind_are_compared() -> None:
     def difference(array: Any, found: Any, **tolerance: float) -> str | None:
         results = ResultArrays(array)

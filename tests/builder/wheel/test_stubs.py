@@ -125,32 +125,6 @@ def test_an_existing_stub_is_kept(make_project: Callable[..., Path], tmp_path: P
     assert contents(wheel)["demo/kernels/__init__.pyi"] == own.encode()
 
 
-@pytest.mark.slow
-def test_the_command_writes_stubs_into_the_source_tree(make_project: Callable[..., Path], tmp_path: Path) -> None:
-    project = make_project(**FILES)
-    stub_path = project / "demo" / "kernels" / "__init__.pyi"
-    command = (sys.executable, "-m", "cuda_wheel")
-    result = run(*command, "stubs", project, CUDAARCHS="80-real", cwd=tmp_path)
-    assert result.stdout.splitlines()[-1].endswith(str(Path("demo", "kernels", "__init__.pyi"))), result.stdout
-    first = stub_path.read_text()
-    assert '"""scale(float* x, float by, int n, bool b, float2 z) of demo.kernels.two."""' in first
-    assert "scale: Kernel[Pointer, Real, Integer, bool, Struct]" in first
-    # The file is the wheel's stub from now on, and an edit makes it out of date.
-    build = (*command, "build", project, "-o", tmp_path / "out")
-    assert "out of date" not in run(*build, CUDAARCHS="80-real").stdout
-    source = project / "demo" / "kernels" / "two.cu"
-    source.write_text(source.read_text().replace("int n", "int count"))
-    warning = "warning: demo/kernels/__init__.pyi is out of date: run `cuda-wheel stubs`"
-    assert warning in run(*build, CUDAARCHS="80-real").stdout
-    run(*command, "stubs", project, CUDAARCHS="80-real")
-    assert stub_path.read_text() == first.replace("int n", "int count")
-    assert "out of date" not in run(*build, CUDAARCHS="80-real").stdout
-    stub_path.write_text("scale: int\n")  # the user's own
-    result = run(*command, "stubs", project, CUDAARCHS="80-real")
-    assert "no package attaches its kernels and lacks a stub of its own" in result.stdout
-    assert stub_path.read_text() == "scale: int\n"
-
-
 def test_no_stub_without_attach(make_project: Callable[..., Path], tmp_path: Path) -> None:
     files = {**FILES, "demo/kernels/__init__.py": "# attach is not called here\n"}
     wheel = built_wheel(make_project(**files), tmp_path)

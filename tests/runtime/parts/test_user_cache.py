@@ -1,4 +1,4 @@
-"""The cache: its size limit, use by several processes, the second folder, and the command that shows and clears it."""
+"""The cache: its size limit, use by several processes, the second folder, and what a clear leaves."""
 
 from __future__ import annotations
 
@@ -21,38 +21,15 @@ from hypothesis import strategies as st
 
 from cuda_wheel.runtime.parts import user_cache
 from cuda_wheel.runtime.parts.user_cache import Cache, parse_size
+from tests.support.caches import cache, fill, key, path_of, second, there
 from tests.support.projects import KERNEL
 
 pytestmark = pytest.mark.one_toolchain
 
+__all__ = ["cache", "second"]
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 TABLE = '[tool.cuda-wheel]\narchitectures = "80-real"\n'
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path / "cache"))
-    return Cache()
-
-
-def key(number: int) -> str:
-    return Cache.key(str(number))
-
-
-def path_of(cache: Cache, number: int) -> Path:
-    return Path(cache.folder, key(number)[:2], key(number)[2:])
-
-
-def fill(cache: Cache, *sizes: int) -> None:
-    """Put entries of these sizes; each was last used one second after the one before."""
-    for number, size in enumerate(sizes):
-        cache.put(key(number), b"x" * size)
-        os.utime(path_of(cache, number), (number, number))
-
-
-def there(cache: Cache, count: int) -> list[int]:
-    """Return which of the entries that `fill` put still exist, without marking them as used."""
-    return [number for number in range(count) if path_of(cache, number).exists()]
 
 
 def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
@@ -260,13 +237,6 @@ def test_links_and_pipes_of_another_user_are_neither_followed_nor_waited_for(
 # --- the second folder ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
-    """Return a cache whose folder is the second, read-only folder of every `Cache()`."""
-    monkeypatch.setenv("CUDA_WHEEL_CACHE_READONLY", str(tmp_path / "second"))
-    return Cache(str(tmp_path / "second"))
-
-
 def test_the_second_folder_is_read_and_never_written(second: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(second, 10, 20)
     before = snapshot(Path(second.folder))
@@ -353,56 +323,7 @@ def test_a_build_reads_from_the_second_folder_what_the_first_lacks(
     assert build(cuda_wheel, project, own)[0] == "1 compiled"
 
 
-# --- the command ------------------------------------------------------------------------------------
-
-
-def test_the_command_shows_both_folders(cache: Cache, second: Cache, cuda_wheel: Run) -> None:
-    fill(cache, 100, 200)
-    fill(second, 300)
-    found = json.loads(cuda_wheel("cache", "--json", CUDA_WHEEL_CACHE_SIZE="3MiB").stdout)
-    assert found == {
-        "folder": cache.folder,
-        "set_by": "CUDA_WHEEL_CACHE_DIR",
-        "limit": 3 << 20,
-        "entries": 2,
-        "bytes": 428,
-        "oldest_use": "1970-01-01T00:00:00+00:00",
-        "newest_use": "1970-01-01T00:00:01+00:00",
-        "read_only": {
-            "folder": second.folder,
-            "entries": 1,
-            "bytes": 364,
-            "oldest_use": "1970-01-01T00:00:00+00:00",
-            "newest_use": "1970-01-01T00:00:00+00:00",
-        },
-    }
-    assert cuda_wheel("cache", TZ="UTC").stdout.splitlines() == [
-        f"{cache.folder}: 2 entries, 428 B, used 1970-01-01 00:00; at most 2.0 GiB; chosen by CUDA_WHEEL_CACHE_DIR",
-        f"{second.folder}: 1 entry, 364 B, used 1970-01-01 00:00; read only, chosen by CUDA_WHEEL_CACHE_READONLY",
-    ]
-
-
-def test_the_command_shows_missing_folders(cuda_wheel: Run, tmp_path: Path) -> None:
-    folders = {"CUDA_WHEEL_CACHE_DIR": str(tmp_path / "a"), "CUDA_WHEEL_CACHE_READONLY": str(tmp_path / "b")}
-    assert cuda_wheel("cache", **folders).stdout.splitlines() == [
-        f"{tmp_path / 'a'}: 0 entries, 0 B; at most 2.0 GiB; chosen by CUDA_WHEEL_CACHE_DIR",
-        f"{tmp_path / 'b'}: No such file or directory; read only, chosen by CUDA_WHEEL_CACHE_READONLY",
-    ]
-    found = json.loads(cuda_wheel("cache", "--clear", "--json", **folders).stdout)
-    assert (found["oldest_use"], found["removed"]) == (None, {"entries": 0, "bytes": 0})
-    assert not (tmp_path / "a").exists()
-
-
-def test_the_command_prunes(cache: Cache, second: Cache, cuda_wheel: Run) -> None:
-    fill(cache, 1000, 2000, 3000)
-    fill(second, 3000)
-    result = cuda_wheel("cache", "--prune", "4KiB")
-    assert result.returncode == 0
-    assert result.stdout.startswith("removed 2 entries, 3.1 KiB\n")
-    assert there(cache, 3) == [2]
-    assert cuda_wheel("cache", "--prune", "4").returncode == 2
-    assert cuda_wheel("cache", "--prune", "4KiB", "--clear").returncode == 2
-    assert len(second.entries()) == 1
+# --- clearing ------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
@@ -431,27 +352,6 @@ def test_clearing_removes_entries_only(cache: Cache, cuda_wheel: Run, tmp_path: 
     assert snapshot(tmp_path) == before
     assert Path(cache.folder, "cd").is_symlink()
     assert Path(cache.folder, "ab", "d" * 62).is_symlink()
-
-
-def test_a_file_that_cannot_be_removed_is_reported(cache: Cache, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    from cuda_wheel.cli.main import main
-
-    fill(cache, 10)
-    with mock.patch("os.unlink", side_effect=PermissionError):
-        assert main(["cache", "--clear"]) == 1
-    output = capsys.readouterr()
-    assert output.out.startswith("removed 0 entries, 0 B\n")
-    assert f"{cache.folder} still holds more than 0 B" in output.err
-
-
-def test_an_invalid_limit_is_an_error_and_nothing_is_removed(cache: Cache, cuda_wheel: Run) -> None:
-    message = "the environment variable CUDA_WHEEL_CACHE_SIZE: 'much' is not an amount of memory"
-    fill(cache, 10)
-    for options in ((), ("--clear",)):
-        result = cuda_wheel("cache", *options, CUDA_WHEEL_CACHE_SIZE="much")
-        assert (result.returncode, result.stdout.partition(" such")[0]) == (1, f"cuda-wheel: {message}")
-    assert there(cache, 1) == [0]
-    assert message in cuda_wheel("doctor", CUDA_WHEEL_CACHE_SIZE="much").stdout
 
 
 # --- the folder -------------------------------------------------------------------------------------
