@@ -72,7 +72,8 @@ def test_planning_compiles_nothing(tmp_path: Path) -> None:
 
 
 def test_an_unchanged_build_is_copied_or_used_in_the_cache(tmp_path: Path) -> None:
-    arguments, lines = project(tmp_path / "project"), []
+    arguments = project(tmp_path / "project")
+    lines: list[str] = []
 
     def build(folder: str, in_use: ExitStack | None = None) -> dict[str, Path]:
         with ProgressReporter(lines.append, lines.append) as reporter:
