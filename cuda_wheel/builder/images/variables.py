@@ -1,5 +1,4 @@
-"""List the variables of a PTX text that the project's source declares, and remove unused variables that library headers
-declare.
+"""List the variables of a PTX text that the project declares, and remove unused ones of library headers.
 
 A program can look up every variable at file scope in a loaded module, `static` or not: NVRTC gives all of them internal
 linkage, and the driver finds them nevertheless. `extern` makes no difference either.

@@ -1,5 +1,4 @@
-"""Compute on which GPUs with which drivers a module can be loaded, and what to change in a project to cover more. Pure
-functions.
+"""Compute on which GPUs and drivers a module can be loaded, and what to change to cover more. Pure functions.
 
 A change is advised only if it covers more cells when it is applied to the manifest.
 """

@@ -1,5 +1,4 @@
-"""Find the folders in which an environment can have CUDA's compilers and headers: folders of Python packages, and
-toolkits.
+"""Find the folders that can have CUDA's compilers and headers: folders of Python packages, and toolkits.
 
 Compilers and headers may be in different folders: `PYTHONPATH` and `pip install --target` add folders of packages, as
 does a virtual environment over another; conda and NVIDIA's installers make toolkits, which environment variables name.
