@@ -95,7 +95,7 @@ def _without_comments(text: bytes) -> bytes:
 def part_macros(names: Names, is_relocatable: bool) -> list[str]:
     """Return the macros that leave out each part of the preamble that declares none of the names.
 
-    The CUDA runtime API is never left out of relocatable code. A macro is "CUDA_WHEEL_WITHOUT_MATH", for example.
+    The CUDA runtime API is never left out of relocatable code. A macro's name ends with the name of its part.
     """
     every, in_std = b"\n".join(names.all), b"\n".join(names.in_std)
     used = {part for part, pattern in _NAMED.items() if pattern.search(in_std if part in _IN_STD else every)}
