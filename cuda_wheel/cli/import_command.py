@@ -1,5 +1,4 @@
-"""`cuda-wheel import`: propose module tables for the sources of other builds and for kernels in strings, and compile
-them."""
+"""`cuda-wheel import`: propose module tables for sources of other builds and kernels in strings, and compile them."""
 
 from __future__ import annotations
 

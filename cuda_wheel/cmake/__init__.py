@@ -1,2 +1,1 @@
-"""CMake's side of cuda-wheel: `CudaWheel.cmake`, found through the entry point `cmake.module`, and the Python it
-runs."""
+"""CMake's side of cuda-wheel: `CudaWheel.cmake`, found through the entry point `cmake.module`, and its Python."""

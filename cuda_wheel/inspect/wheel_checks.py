@@ -1,5 +1,4 @@
-"""Check the files of wheels and installed packages against RECORD, and that every program reads the same files from a
-wheel.
+"""Check wheels and installed packages against RECORD, and that every program reads the same files from a wheel.
 
 Sources: "Binary distribution format" and "Recording installed projects" of the PyPA specifications; PKWARE's
 APPNOTE.TXT, 4.3 to 4.5.
