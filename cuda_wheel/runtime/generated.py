@@ -114,10 +114,8 @@ class LaunchFunctions:
         several_gpus: bool,
         steps: dict[str, Any],
     ) -> None:
-        """`checked` and `unchecked` are the converters of the arguments, for `check=True` and `check=False`.
-
-        `steps` has what the functions call of the kernel's `Launcher`, by the names in the sources.
-        """
+        """`checked` and `unchecked` are the converters for `check=True` and `check=False`; `steps` are functions of the
+        kernel's `Launcher`, by their names in the sources."""
         self.kernel = kernel
         self.checked = checked
         self._unchecked = unchecked
@@ -138,8 +136,7 @@ class LaunchFunctions:
             "current_device": current_device,
             "device_of_first": device_of_first,
         }
-        """Global names of the functions. `stream_rule` holds the array types of the last launch, and the function that
-        found its stream."""
+        """Global names of the functions. `stream_rule` has the last launch's array types, and its stream's finder."""
         self.names = [f"a{index}" for index in range(len(checked))]
         self.tuple = "".join(f"{name}, " for name in self.names)
         only_addresses = " is ".join([*(f"type_a{index}" for index in self.pointers), "int"])
@@ -147,8 +144,7 @@ class LaunchFunctions:
         arrays = "".join(f"a{index}, " for index in self.pointers)
         found = f"(number if (number := current_device()) is not None else device_of_first(({arrays})))"
         self.device = found if several_gpus else "None"
-        """Expression for the launch's GPU number, which also makes its context current if none is; "None" if there is
-        one GPU."""
+        """Expression of the launch's GPU number, which makes a context current; "None" if there is one GPU."""
 
     def launch(self) -> Callable[..., None]:
         """Return the function that takes what `Kernel.launch` takes."""
@@ -179,10 +175,8 @@ class LaunchFunctions:
         return indent(_FINISH.format(names=self.tuple).strip(), spaces * " ")
 
     def _expressions(self, suffix: str, converters: Sequence[Converter]) -> str:
-        """Return the expressions that convert the arguments, each followed by a comma.
-
-        The objects that the expressions use are added to the namespace, under names with the suffix.
-        """
+        """Return the expressions that convert the arguments, each after a comma; add the objects that they use to the
+        namespace, under names with the suffix."""
         expressions = ""
         for name, converter in zip(self.names, converters, strict=True):
             expressions += f", {converter.expression(name, name + suffix)}"
@@ -191,7 +185,7 @@ class LaunchFunctions:
         return expressions
 
     def _current_stream(self) -> str:
-        """Return the statements that determine a launch's stream from the types of the arguments that may be arrays."""
+        """Return the statements that find a launch's stream by the types of its arrays."""
         if not self.pointers:
             return "stream = 0"
         device = "device or 0" if self._several_gpus else "0"

@@ -91,8 +91,8 @@ class Jit:
 def compile_now(handle: int, kernel: str | None, doing: str) -> None:
     """Make the driver compile a library, which it does when it first looks up a kernel.
 
-    `kernel` is the symbol of a kernel that the code has. Without one, the driver counts the kernels, if it is for CUDA
-    12.4 or later; an older one compiles when a variable is first used.
+    `kernel` is the symbol of one; without it, drivers for CUDA 12.4 and later count the kernels, and older ones compile
+    when a variable is first used.
     """
     driver = cuda_driver()
     if kernel is not None:
@@ -105,7 +105,7 @@ def compile_now(handle: int, kernel: str | None, doing: str) -> None:
 def load_compiled(code: bytes, doing: str, options: JitOptions, inspect: Callable[[int], T]) -> tuple[int, T, Jit]:
     """Return the handle of a library that the driver compiles, the result of `inspect`, and how it was compiled.
 
-    `inspect` gets the handle and must make the driver compile. Raises DriverError with the compiler's log.
+    `inspect(handle)` must make the driver compile. Raises DriverError with the compiler's log.
     """
     # The driver writes its logs into these until the library is compiled.
     info, errors = bytearray(1 << 16), bytearray(1 << 16)

@@ -133,11 +133,11 @@ class Slot:
         self, buffer: Any, stream_field: memoryview, call: tuple[Any, ...], configuration: Configuration
     ) -> None:
         self.buffer = buffer
-        """ctypes buffer with the arguments, the CUlaunchConfig, its attributes, and the pointers to the arguments."""
+        """ctypes buffer: arguments, CUlaunchConfig, its attributes, and pointers to the arguments."""
         self.stream_field = stream_field
-        """Stream field of the CUlaunchConfig, as a one-element array."""
+        """Stream field of the CUlaunchConfig."""
         self.stream = 0
-        """Address of the stream that was last written to `stream_field`."""
+        """Address of the stream in `stream_field`."""
         self.call = call
         """Arguments of cuLaunchKernelEx, as ctypes values."""
         self.configuration = configuration
@@ -340,16 +340,13 @@ class Launcher:
 
 
 def wrong_count_text(info: "KernelInfo", given: int) -> str:
-    """Return the message for a launch with another number of arguments, `given`, than the kernel has parameters."""
+    """Return the message for a launch with `given` arguments, which the kernel does not take."""
     takes = f"{len(info.parameters)} argument{'' if len(info.parameters) == 1 else 's'}"
     return f"{info.name} takes {takes}, ({info.parameter_list}), but got {given}"
 
 
 def wrong_argument_text(info: "KernelInfo", index: int, value: Any, reason: Exception) -> str:
-    """Return the message for an argument that a kernel does not take: "scale, argument 2 (int): 1e9 is out of range".
-
-    `index` counts the kernel's parameters from 0, `reason` is the error that converting `value` raised.
-    """
+    """Return the message for argument number `index`, from 0, whose conversion raised `reason`."""
     out_of_range = isinstance(reason, (struct.error, OverflowError))
     text = f"{value_text(value)} is out of range" if out_of_range else str(reason) or repr(reason)
     return f"{info.name}, argument {index + 1} ({info.parameters[index].cpp_or_ptx_type}): {text}"

@@ -302,7 +302,7 @@ class Manifest(NamedTuple):
     options: tuple[str, ...]
     images: tuple[Image, ...]
     kernels: Sequence[KernelInfo]
-    """Tuple of kernels; for a loaded module with many kernels, a sequence that reads each kernel on access."""
+    """Kernels; a loaded module with many kernels has a sequence that reads each on access."""
     globals: tuple[GlobalInfo, ...] = ()
     """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
@@ -310,14 +310,14 @@ class Manifest(NamedTuple):
     extern: tuple[External, ...] = ()
     """Symbols that the relocatable images need from elsewhere."""
     long_size: int | None = None
-    """Size of C++ `long` in the images in bytes: 8, or 4 if they were built on Windows; None if unknown."""
+    """Bytes of a C++ `long` in the images: 8, or 4 if built on Windows; None if unknown."""
     compression: Compression = "none"
     variant: Variant = ()
-    """Macros that distinguish this variant of the module from the others; empty for a module without variants."""
+    """Macros of this variant of the module; empty for a module without variants."""
     fatbin_offset: int = 0
     """Byte offset of the fatbin in its file, after the fatbins of the variants before this one."""
     specialize: Carried | None = None
-    """Location of the sources, if unforeseen instances may be compiled from them on the user's machine; else None."""
+    """Place of the sources, if other instances may be compiled from them on the user's machine; else None."""
 
     @property
     def full_name(self) -> str:

@@ -92,10 +92,9 @@ class Kernel(Generic[Unpack[Arguments]]):
     ) -> None:
         """Launch the kernel on `grid` blocks of `block` threads each; return without waiting for it.
 
-        Numbers are converted to the width that the kernel declares. A pointer takes an array on the GPU (CuPy, PyTorch,
-        or any with `__cuda_array_interface__` or DLPack), an address, or None; the kernel gets only the address. A
-        struct takes a buffer of its size, such as bytes or a NumPy record; a vector also takes its numbers; a
-        CUtensorMap takes the result of `tensor_map`.
+        Numbers are converted to the width that the kernel declares. A pointer takes an array on the GPU (of CuPy or
+        PyTorch, or with `__cuda_array_interface__` or DLPack), an address, or None. A struct takes a buffer of its
+        size, such as bytes or a NumPy record, a vector also its numbers, a CUtensorMap the result of `tensor_map`.
 
         Without `stream`, the launch runs on the current stream of PyTorch or CuPy if an array is theirs, also while a
         graph is captured; else on the stream that an array names in its array interface; else on the default stream.
@@ -155,8 +154,7 @@ class Kernel(Generic[Unpack[Arguments]]):
     def occupancy(self, block: Dim, shared_memory: int = 0) -> "Occupancy":
         """Return how many blocks of this size, with this dynamic shared memory (bytes), a multiprocessor holds at once.
 
-        Source: CUDA Driver API, cuOccupancyMaxActiveBlocksPerMultiprocessor. Raises ArgumentError for a block that
-        cannot be launched.
+        Source: CUDA Driver API, cuOccupancyMaxActiveBlocksPerMultiprocessor. Raises ArgumentError for a wrong block.
         """
         need("occupancy")
         from .parts.occupancy import occupancy  # only for programs that ask
