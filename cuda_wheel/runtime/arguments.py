@@ -217,7 +217,7 @@ def value_text(value: Any) -> str:
     return text if len(text) <= 100 else f"{text[:100]}…"
 
 
-# --- the sizes of a launch -----------------------------------------------------------------------------
+# --- the sizes of a launch ---
 
 
 def dimensions(value: Any, what: str) -> tuple[int, int, int]:

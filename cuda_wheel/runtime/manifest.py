@@ -335,7 +335,7 @@ class Manifest(NamedTuple):
         return parse_version(self.toolchain["nvrtc"])
 
 
-# --- reading a manifest -----------------------------------------------------------------------------
+# --- reading a manifest ---
 #
 # A load trusts what has the right SHA-256, and checks what could end the process or lead out of the package: types,
 # sizes and names. `cuda_wheel.builder.manifest_reader` checks every value.
