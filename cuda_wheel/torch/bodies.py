@@ -184,7 +184,7 @@ class BodyFunctions(OperatorFunctions):
 
     def _later_call(self) -> Iterator[str]:
         yield "global _last"
-        yield "if _key != _last or _checks_running:"
+        yield "if (_key is not _last and _key != _last) or _checks_running:"
         yield f"    if _key not in _known or _checks_running: return _checked({self._passed})"
         yield "    _last = _key"
         yield from self._versions()
@@ -216,6 +216,9 @@ class BodyFunctions(OperatorFunctions):
             elif each.type == "bool":
                 parts.append(each.name)
         return f"({', '.join(parts)}, )"
+
+    def _tensors_decide_key(self) -> bool:
+        return super()._tensors_decide_key() and all(each.type != "bool" for each in self._inputs)
 
     def _first(self, key: Any, values: tuple[Any, ...]) -> Any:
         """Call the function with tensors of types that are new, check its launches and results, and add `key` to the

@@ -111,7 +111,7 @@ class DeclaredFunctions(OperatorFunctions):
         """Yield the lines that launch the kernel with tensors of GPUs and element types that were checked before."""
         yield "global _last"
         yield "_known, _launch = _last"
-        yield "if _key != _known:"  # which is faster than a look-up
+        yield "if _key is not _known and _key != _known:"  # which is faster than a look-up
         yield "    _launch = _launch_for(_key)"
         yield f"    if _launch is None: return _checked({self._passed})"
         yield "    _last = _key, _launch"
@@ -219,6 +219,9 @@ class DeclaredFunctions(OperatorFunctions):
             key += f"*(({parts}) if {tensor.name} is not None else (None,)), " if tensor.is_optional else parts
         key += "_chosen_kernel, _chosen_variant, " if self._chooses else ""
         return f"({key})"
+
+    def _tensors_decide_key(self) -> bool:
+        return super()._tensors_decide_key() and not self._chooses
 
     def _address(self, name: str) -> str:
         """Return the expression of an argument of the kernel.

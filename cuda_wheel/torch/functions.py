@@ -15,6 +15,7 @@ from cuda_wheel.runtime.driver import device_with_context
 from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.runtime.generated import define
 from cuda_wheel.runtime.streams import CurrentStreams
+from cuda_wheel.torch.recognition import Recogniser
 
 __all__ = [
     "AUTOGRAD_KEY",
@@ -169,6 +170,31 @@ class OperatorFunctions:
     def _call_on_gpu(self) -> list[str]:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
+    def _recognised_call_on_gpu(self) -> list[str]:
+        """Return the lines of `_call_on_gpu` for a call that may be recognised (`_is_known`)."""
+        key = f"_seen_key if _is_known else {self._key()}" if self._tensors_decide_key() else self._key()
+        note = f"if not _is_known: _note(_key, _device, {', '.join(self._required())})"
+        return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
+
+    def _recognition(self) -> Iterator[str]:
+        """Yield the lines that assign whether a call is recognised (`_is_known`), and what is then known of it."""
+        yield "_matches, _seen_key, _seen_device, _seen_requires_grad = _seen"
+        required = self._required()
+        if not required:
+            yield "_is_known = False"
+            return
+        nested = " or ".join(f"{name}.is_nested" for name in required)
+        yield f"try: _is_known = not ({nested}) and _matches({', '.join(required)})"
+        yield "except Exception: _is_known = False"  # of an argument that is no tensor, or of a tensor's subclass
+
+    def _required(self) -> list[str]:
+        """Return the names of the tensors that each call has, without lists of tensors."""
+        return [each.name for each in self._tensors if each.type in ARRAYS and not each.is_optional]
+
+    def _tensors_decide_key(self) -> bool:
+        """Return whether the key depends on nothing but the GPUs and element types of the required tensors."""
+        return len(self._required()) == len(self._tensors)
+
     def _before_key(self) -> Iterator[str]:
         """Yield the lines that compute the parts of the key besides the tensors' GPUs and element types."""
         yield from ()
@@ -231,23 +257,31 @@ class OperatorFunctions:
         converted.
         """
         torch = self._torch
-        watching = ["_dispatch_modes()", "_function_modes()", "_transforms()", "_tracing() is not None"]
-        watching += ["_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
-        watching += ["_is_included(_pre_dispatch)", "_is_included(_vmap_mode)"]
+        required = self._required()
+        # What a guard does not see, and what it sees.
+        watching = ["_function_modes()", "_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
         watching += ["_autocasting('cuda')"] if has_autocast else []
-        plain = [self._is_plain(each) for each in self._inputs]
+        seen = ["_dispatch_modes()", "_transforms()", "_tracing() is not None"]
+        seen += ["_is_included(_pre_dispatch)", "_is_included(_vmap_mode)"]
+        plain = {each.name: self._is_plain(each) for each in self._inputs}
+        others = [condition for name, condition in plain.items() if name not in required]
+        unusual = " or ".join([*watching, *(f"not {condition}" for condition in others)])
+        unusual_tensors = " or ".join([*seen, *(f"not ({plain[name]})" for name in required)])
         lines = [
-            f"if {' or '.join(watching)} or not ({' and '.join(plain)}): return _dispatched({self._passed})",
+            *self._recognition(),
+            f"if {unusual} or (not _is_known and ({unusual_tensors})): return _dispatched({self._passed})",
             *setting_defaults(self._inputs),
         ]
+        requires = self._require_gradients("_seen_requires_grad if _is_known else ")
         if self._refuses_gradients:
-            lines.append(f"if _grad_enabled() and ({self._require_gradients()}): _refuse_gradient()")
+            lines.append(f"if _grad_enabled() and ({requires}): _refuse_gradient()")
         elif differentiable is not None:
-            lines.append(f"if _grad_enabled() and ({self._require_gradients()}):")
+            lines.append(f"if _grad_enabled() and ({requires}):")
             lines.append(f"    return (_dispatched if _is_excluded(_autograd) else _differentiable)({self._passed})")
         self._namespace |= {
             "_dispatched": dispatched,
             "_differentiable": differentiable,
+            "_note": Recogniser(self._namespace).note,
             "_dispatch_modes": torch._C._len_torch_dispatch_stack,
             "_function_modes": torch._C._len_torch_function_stack,
             "_transforms": torch._C._are_functorch_transforms_active,
@@ -268,11 +302,12 @@ class OperatorFunctions:
             "_bool": bool,
             "_str": str,
         }
-        preparation = [f"    {line}" for line in self._preparation()]
+        preparation = [f"    {line}" for line in self._preparation("_seen_device if _is_known else ")]
         # Of a sparse tensor, PyTorch cannot say whether it is contiguous.
         lines += ["try:", *preparation, f"except RuntimeError: return _dispatched({self._passed})"]
         lines.append(f"if _device < 0: return _dispatched({self._passed})" if GPU_KEY == "CUDA" else "pass")
-        return self._compiled([*lines, *self._call_on_gpu()], self._namespace, "_direct", first="_self, ")
+        on_gpu = self._recognised_call_on_gpu() if required else self._call_on_gpu()
+        return self._compiled([*lines, *on_gpu], self._namespace, "_direct", first="_self, ")
 
     def _is_plain(self, argument: InputArgument) -> str:
         """Return the Python expression that is true for an argument that PyTorch's dispatcher would pass on as it
@@ -373,10 +408,18 @@ class OperatorFunctions:
         """Return the expressions that pass all tensors as arguments: "x", or "*(xs)" for a list of tensors."""
         return [f"*({each.name})" if each.type == "Pointers" else each.name for each in self._tensors]
 
-    def _require_gradients(self) -> str:
-        """Return the Python expression that is true if any tensor requires a gradient."""
+    def _require_gradients(self, of_required: str = "") -> str:
+        """Return the Python expression that is true if any tensor requires a gradient.
+
+        `of_required` begins the condition of the required tensors: "x if y else ", or "".
+        """
+        required = self._required()
         conditions = []
+        if required:
+            conditions.append(f"({of_required}{' or '.join(f'{name}.requires_grad' for name in required)})")
         for each in self._tensors:
+            if each.name in required:
+                continue
             if each.type == "Pointers":
                 conditions.append(f"_any_requires_grad({each.name})")
             elif each.is_optional:
@@ -385,8 +428,11 @@ class OperatorFunctions:
                 conditions.append(f"{each.name}.requires_grad")
         return " or ".join(conditions)
 
-    def _preparation(self) -> Iterator[str]:
-        """Yield the lines that make the tensors contiguous, or refuse those that are not, and read the GPU."""
+    def _preparation(self, known_device: str = "") -> Iterator[str]:
+        """Yield the lines that make the tensors contiguous, or refuse those that are not, and read the GPU.
+
+        `known_device` begins the expression of the GPU: "x if y else ", or "".
+        """
         for each in self._tensors if self._non_contiguous != "pass" else ():
             there = f"{each.name} is not None and " if each.is_optional else ""
             is_copied = self._non_contiguous == "copy" and not each.written  # a copy would take the result
@@ -397,7 +443,7 @@ class OperatorFunctions:
                 continue
             change = f"{each.name} = {each.name}.contiguous()" if is_copied else f"_refuse_strides({each.name!r})"
             yield f"if {there}not {each.name}.is_contiguous(): {change}"
-        yield f"_device = {self._device()}"
+        yield f"_device = {known_device}{self._device()}"
 
     def _device(self) -> str:
         """Return the expression of the number of the first tensor's GPU; -1 in host memory."""

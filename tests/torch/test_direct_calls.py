@@ -11,6 +11,7 @@ import pytest
 
 import cuda_wheel.torch
 from cuda_wheel.runtime.errors import ArgumentError
+from cuda_wheel.torch.recognition import Recogniser
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import Tensor  # noqa: E402
@@ -21,9 +22,14 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def plain(name: str, on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Callable[[], int]]:
-    """Return an operator of one tensor that adds n, and a function that returns how often the dispatcher was called."""
+@pytest.fixture(params=["recognised", "new"])
+def plain(
+    name: str, on_cpu: None, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> tuple[Any, Callable[[], int]]:
+    """Return an operator of one tensor that adds n, and a function that returns how often the dispatcher was called.
+
+    The operator recognises calls with tensors such as torch.ones(3), or never recognises one.
+    """
     if not hasattr(torch.library, "get_kernel"):
         pytest.skip("with PyTorch before 2.9, the dispatcher gets all calls")
     calls = []
@@ -47,6 +53,13 @@ def plain(name: str, on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> tuple[Any
         calls.clear()
         return found
 
+    is_recognised = request.param == "recognised"
+    monkeypatch.setattr(Recogniser, "MOST", 64 if is_recognised else 0)
+    for _ in range(3):
+        operator(torch.ones(3))
+    seen = type(operator).__call__.__globals__["_seen"]
+    assert seen.matches(torch.ones(5)) is is_recognised
+    count()
     return operator, count
 
 

@@ -1,0 +1,70 @@
+"""Recognise an operator's call with tensors like those of the call before, by one call of PyTorch's compiled guards.
+
+`torch.compile` decides with these guards whether compiled code serves a call. They compare the class of each tensor,
+its dispatch keys (with the modes and transforms that are active in the thread), element type, GPU, number of dimensions
+and `requires_grad`, which all takes as long as reading three attributes in Python. They are not documented: without
+them, calls take longer.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+__all__ = ["Recognised", "Recogniser"]
+
+
+class Recognised(NamedTuple):
+    """Calls of an operator with tensors like those of one call."""
+
+    matches: Callable[..., bool]
+    """Function of the operator's tensors that returns whether they are like those. It ends the process for a nested
+    tensor."""
+    key: Any
+    """The operator's key of such a call."""
+    device: int
+    """Number of the GPU."""
+    requires_grad: bool
+    """Whether any of the tensors requires a gradient."""
+
+
+class Recogniser:
+    """Makes the `Recognised` of an operator when two calls in a row have tensors of the same kinds."""
+
+    MOST = 64
+    """Maximum number of guards made for an operator: its calls may never be recognised, or change all the time."""
+
+    NOTHING = Recognised(lambda *tensors: False, None, -1, False)
+    """Recognises no call."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        """`namespace` are the global names of the operator's functions; `_seen` there is the newest `Recognised`."""
+        self._namespace = namespace
+        self._last: Any = None
+        self._made = 0
+        namespace["_seen"] = self.NOTHING
+
+    def note(self, key: Any, device: int, *tensors: Any) -> None:
+        """Recognise calls with tensors like these from now on, if the call before had such tensors too.
+
+        `key` and `device` are those of this call, whose tensors are plain ones: strided, not nested, and of PyTorch's
+        own classes.
+        """
+        if self._made >= self.MOST:
+            return
+        kinds = (key, device, *((type(each), each.dim(), each.requires_grad) for each in tensors))
+        if kinds != self._last:
+            self._last = kinds
+            return
+        self._made += 1
+        dynamic = [[None] * each.dim() for each in tensors]
+        try:
+            from torch._C._dynamo.guards import TensorGuards
+
+            guards = TensorGuards(*tensors, dynamic_dims_sizes=dynamic, dynamic_dims_strides=dynamic)
+            matches = guards.check
+            is_recognised = matches(*tensors)
+        except (ImportError, TypeError):  # another version of PyTorch
+            self._made = self.MOST
+            return
+        if is_recognised:  # the guards refuse two arguments that are the same tensor
+            requires_grad = any(each.requires_grad for each in tensors)
+            self._namespace["_seen"] = Recognised(matches, key, device, requires_grad)

@@ -1,0 +1,148 @@
+"""Calls with tensors like those of the call before are recognised, and no others."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any
+
+import pytest
+
+import cuda_wheel.torch
+from cuda_wheel.torch.recognition import Recogniser
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+from torch import Tensor  # noqa: E402
+
+pytestmark = [
+    pytest.mark.one_toolchain,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning"),  # PyTorch's own
+]
+
+
+@pytest.fixture
+def recogniser() -> Recogniser:
+    return Recogniser({})
+
+
+def seen(recogniser: Recogniser) -> Any:
+    return recogniser._namespace["_seen"]
+
+
+def test_the_second_call_in_a_row_is_recognised_from_then_on(recogniser: Recogniser) -> None:
+    x, y = torch.ones(2, 3), torch.ones(4, dtype=torch.int64)
+    recogniser.note("key", 7, x, y)
+    assert not seen(recogniser).matches(x, y)
+    recogniser.note("key", 7, x, y)
+    assert seen(recogniser)[1:] == ("key", 7, False)
+    assert seen(recogniser).matches(torch.zeros(9, 1), torch.ones(0, dtype=torch.int64))
+    recogniser.note("other", 7, y, y)
+    assert seen(recogniser).key == "key"  # one call with other tensors changes nothing
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: torch.ones(3),
+        lambda: torch.ones(3, 3, dtype=torch.float64),
+        lambda: torch.ones(3, 3, requires_grad=True),
+        lambda: torch.nn.Parameter(torch.ones(3, 3), requires_grad=False),
+        lambda: torch._neg_view(torch.ones(3, 3)),
+        lambda: torch.ones(3, 3, dtype=torch.complex64).conj(),
+        lambda: torch._efficientzerotensor((3, 3)),
+        lambda: torch.ones(3, 3).to_sparse(),
+        lambda: torch.ones(3, 3).to_sparse_csr(),
+        lambda: torch.ones(3, 3).to_mkldnn(),
+        lambda: torch.quantize_per_tensor(torch.ones(3, 3), 0.1, 0, torch.qint8),
+        lambda: torch.ones(3, 3, device="meta"),
+        lambda: torch._to_functional_tensor(torch.ones(3, 3)),
+        lambda: torch._subclasses.FakeTensorMode().from_tensor(torch.ones(3, 3)),
+        lambda: torch.ones(3, 3).as_subclass(type("Subclass", (Tensor,), {})),
+        lambda: 3,
+        lambda: None,
+    ],
+)
+def test_other_tensors_are_not_recognised(recogniser: Recogniser, other: Any) -> None:
+    x = torch.ones(2, 2)
+    recogniser.note("key", 0, x)
+    recogniser.note("key", 0, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some are prototypes
+        assert seen(recogniser).matches(x) and not seen(recogniser).matches(other())
+
+
+def test_modes_and_transforms_of_the_thread_are_seen(recogniser: Recogniser) -> None:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Dispatch(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return function(*args, **(kwargs or {}))
+
+    x = torch.ones(2)
+    recogniser.note("key", 0, x)
+    recogniser.note("key", 0, x)
+    matches, found = seen(recogniser).matches, []
+
+    def look(tensor: Tensor) -> Tensor:
+        found.append(matches(x))
+        found.append(matches(tensor))
+        return tensor * 1
+
+    for mode in (Dispatch(), torch.inference_mode(), torch.autocast("cpu")):
+        with mode:
+            look(x)
+    torch.func.vmap(look)(torch.ones(2, 2))
+    torch.func.jvp(look, (x,), (x,))
+    torch.func.grad(lambda y: look(y).sum())(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch.jit is deprecated
+        torch.jit.trace(look, (torch.ones(2),), check_trace=False)
+    assert len(found) == 14 and not any(found)
+    assert matches(x)
+    others: list[bool] = []
+    thread = threading.Thread(target=lambda: others.append(matches(x)))
+    with Dispatch():
+        thread.start()
+        thread.join()
+    assert others == [True]  # the mode is another thread's
+
+
+def test_one_tensor_as_two_arguments_is_never_recognised(recogniser: Recogniser) -> None:
+    x = torch.ones(2)
+    for _ in range(3):
+        recogniser.note("key", 0, x, x)
+        assert not seen(recogniser).matches(x, x)
+
+
+def test_only_so_many_guards_are_made(recogniser: Recogniser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Recogniser, "MOST", 3)
+    for dimensions in range(1, 6):
+        for _ in range(2):
+            recogniser.note(dimensions, 0, torch.ones((1,) * dimensions))
+    assert seen(recogniser).key == 3
+
+
+def test_without_pytorchs_guards_nothing_is_recognised(recogniser: Recogniser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch._C._dynamo.guards, "TensorGuards")
+    for _ in range(3):
+        recogniser.note("key", 0, torch.ones(2))
+    assert seen(recogniser) is Recogniser.NOTHING
+
+
+def test_a_recognised_operator_checks_flags_and_gradients_of_each_call(name: str, on_cpu: None) -> None:
+    @cuda_wheel.torch.operator(name, backward=lambda grad_output, x, y: (grad_output * y, grad_output * x))
+    def product(x: Tensor, y: Tensor, negate: bool = False) -> Tensor:
+        return x.detach() * (-y.detach() if negate else y.detach())
+
+    x, y = torch.full((2,), 3.0), torch.full((2,), 5.0)
+    for _ in range(4):
+        assert product(x, y).tolist() == [15.0] * 2
+        assert product(x, y, True).tolist() == [-15.0] * 2
+    leaf = x.clone().requires_grad_()
+    with torch.no_grad():
+        for _ in range(3):
+            assert not product(leaf, y).requires_grad
+    product(leaf, y).sum().backward()
+    assert leaf.grad.tolist() == [5.0] * 2
+    assert product(x[:1].expand(2), y).tolist() == [15.0] * 2
+    assert product(x.double(), y.double()).dtype == torch.float64
