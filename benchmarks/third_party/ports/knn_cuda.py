@@ -17,7 +17,7 @@ kernels = cuda_wheel.torch.kernels("ported_knn_cuda.knn")
 )
 def knn(ref: Tensor, query: Tensor, k: int) -> tuple[Tensor, Tensor]:
     dim, references = ref.shape
-    queries = query.size(1)
+    queries = query.shape[1]
     dist = query.new_empty(references, queries)
     ind = query.new_empty(k, queries, dtype=torch.long)
     columns = -(-queries // 16)

@@ -25,10 +25,15 @@ def require(condition: bool, what: str = "Input mismatch") -> None:
         raise ValueError(what)
 
 
+def rows(x: Tensor) -> Tensor:
+    """Return x with all dimensions but the first as one."""
+    return x if x.dim() == 2 else x.view(x.size(0), -1)
+
+
 @operator("ported_torch_cluster::fps", random=True)
 def fps(src: Tensor, ptr: Tensor, ratio: Tensor, random_start: bool) -> Tensor:
     require(ptr.dim() == 1)
-    src = src.view(src.size(0), -1)
+    src = rows(src)
     batches = ptr.numel() - 1
     degree = (ptr[1:] - ptr[:-1]).to(ratio.dtype)
     ends = (degree * ratio).ceil().long().cumsum(0)
@@ -55,7 +60,7 @@ def graclus(rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> Tensor
     nodes = rowptr.numel() - 1
     out, proposal = rowptr.new_full((nodes,), -1), rowptr.new_full((nodes,), -1)
     launch = -(-nodes // 1024), 1024
-    done, stream = graclus_kernels.globals["done_d"], torch.cuda.current_stream()
+    done, stream = graclus_kernels.globals["done_d"], torch.cuda.current_stream().cuda_stream
     if weight is None:
         propose, respond = graclus_kernels["propose_kernel"], graclus_kernels["respond_kernel"]
         graph = rowptr, col
@@ -75,14 +80,15 @@ def graclus(rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> Tensor
 
 @operator("ported_torch_cluster::grid")
 def grid(pos: Tensor, size: Tensor, start: Tensor | None = None, end: Tensor | None = None) -> Tensor:
-    pos = pos.view(pos.size(0), -1)
-    require(size.numel() == pos.size(1))
+    pos = rows(pos)
+    points, dimensions = pos.shape
+    require(size.numel() == dimensions)
     start = pos.min(0).values if start is None else start
     end = pos.max(0).values if end is None else end
-    require(start.numel() == pos.size(1))
-    out = pos.new_empty(pos.size(0), dtype=torch.long)
-    blocks = -(-out.numel() // 1024)
-    grid_kernels["grid_kernel", pos.dtype].launch(blocks, 1024, pos, size, start, end, out, pos.size(1), out.numel())
+    require(start.numel() == dimensions)
+    out = pos.new_empty(points, dtype=torch.long)
+    kernel = grid_kernels["grid_kernel", pos.dtype]
+    kernel.launch(-(-points // 1024), 1024, pos, size, start, end, out, dimensions, points)
     return out
 
 
@@ -101,10 +107,11 @@ def knn(
 
 @operator("ported_torch_cluster::nearest")
 def nearest(x: Tensor, y: Tensor, ptr_x: Tensor, ptr_y: Tensor) -> Tensor:
-    x, y = x.view(x.size(0), -1), y.view(y.size(0), -1)
-    out = ptr_x.new_empty(x.size(0))
+    x, y = rows(x), rows(y)
+    points, dimensions = x.shape
+    out = ptr_x.new_empty(points)
     kernel = nearest_kernels["nearest_kernel", x.dtype]
-    kernel.launch(x.size(0), 1024, x, y, ptr_x, ptr_y, out, ptr_x.size(0) - 1, x.size(1))
+    kernel.launch(points, 1024, x, y, ptr_x, ptr_y, out, ptr_x.numel() - 1, dimensions)
     return out
 
 
