@@ -173,27 +173,33 @@ class OperatorFunctions:
     def _recognised_call_on_gpu(self) -> list[str]:
         """Return the lines of `_call_on_gpu` for a call that may be recognised (`_is_known`)."""
         key = f"_seen_key if _is_known else {self._key()}" if self._tensors_decide_key() else self._key()
-        note = f"if not _is_known: _note(_key, _device, {', '.join(self._required())})"
+        note = f"if not _is_known{self._all_there(' and ')}: _note(_key, _device, {', '.join(self._single())})"
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
 
     def _recognition(self) -> Iterator[str]:
         """Yield the lines that assign whether a call is recognised (`_is_known`), and what is then known of it."""
         yield "_matches, _seen_key, _seen_device, _seen_requires_grad = _seen"
-        required = self._required()
-        if not required:
+        single = self._single()
+        if not single:
             yield "_is_known = False"
             return
-        nested = " or ".join(f"{name}.is_nested" for name in required)
-        yield f"try: _is_known = not ({nested}) and _matches({', '.join(required)})"
+        nested = " or ".join(f"{name}.is_nested" for name in single)
+        condition = self._all_there(" if ", " else False")
+        yield f"try: _is_known = not ({nested}) and _matches({', '.join(single)}){condition}"
         yield "except Exception: _is_known = False"  # of an argument that is no tensor, or of a tensor's subclass
 
-    def _required(self) -> list[str]:
-        """Return the names of the tensors that each call has, without lists of tensors."""
-        return [each.name for each in self._tensors if each.type in ARRAYS and not each.is_optional]
+    def _single(self) -> list[str]:
+        """Return the names of the arguments that are one tensor, also of those that may be missing."""
+        return [each.name for each in self._tensors if each.type in ARRAYS]
+
+    def _all_there(self, before: str, after: str = "") -> str:
+        """Return the condition that no tensor is missing, with a text before and after it; "" if none may be."""
+        optional = [f"{each.name} is not None" for each in self._tensors if each.type in ARRAYS and each.is_optional]
+        return f"{before}{' and '.join(optional)}{after}" if optional else ""
 
     def _tensors_decide_key(self) -> bool:
-        """Return whether the key depends on nothing but the GPUs and element types of the required tensors."""
-        return len(self._required()) == len(self._tensors)
+        """Return whether the key depends on nothing but the GPUs and element types of the tensors that are no lists."""
+        return len(self._single()) == len(self._tensors)
 
     def _before_key(self) -> Iterator[str]:
         """Yield the lines that compute the parts of the key besides the tensors' GPUs and element types."""
@@ -257,16 +263,16 @@ class OperatorFunctions:
         converted.
         """
         torch = self._torch
-        required = self._required()
+        single = self._single()
         # What a guard does not see, and what it sees.
         watching = ["_function_modes()", "_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
         watching += ["_autocasting('cuda')"] if has_autocast else []
         seen = ["_dispatch_modes()", "_transforms()", "_tracing() is not None"]
         seen += ["_is_included(_pre_dispatch)", "_is_included(_vmap_mode)"]
         plain = {each.name: self._is_plain(each) for each in self._inputs}
-        others = [condition for name, condition in plain.items() if name not in required]
+        others = [condition for name, condition in plain.items() if name not in single]
         unusual = " or ".join([*watching, *(f"not {condition}" for condition in others)])
-        unusual_tensors = " or ".join([*seen, *(f"not ({plain[name]})" for name in required)])
+        unusual_tensors = " or ".join([*seen, *(f"not ({plain[name]})" for name in single)])
         lines = [
             *self._recognition(),
             f"if {unusual} or (not _is_known and ({unusual_tensors})): return _dispatched({self._passed})",
@@ -306,7 +312,7 @@ class OperatorFunctions:
         # Of a sparse tensor, PyTorch cannot say whether it is contiguous.
         lines += ["try:", *preparation, f"except RuntimeError: return _dispatched({self._passed})"]
         lines.append(f"if _device < 0: return _dispatched({self._passed})" if GPU_KEY == "CUDA" else "pass")
-        on_gpu = self._recognised_call_on_gpu() if required else self._call_on_gpu()
+        on_gpu = self._recognised_call_on_gpu() if single else self._call_on_gpu()
         return self._compiled([*lines, *on_gpu], self._namespace, "_direct", first="_self, ")
 
     def _is_plain(self, argument: InputArgument) -> str:
@@ -408,25 +414,20 @@ class OperatorFunctions:
         """Return the expressions that pass all tensors as arguments: "x", or "*(xs)" for a list of tensors."""
         return [f"*({each.name})" if each.type == "Pointers" else each.name for each in self._tensors]
 
-    def _require_gradients(self, of_required: str = "") -> str:
+    def _require_gradients(self, of_single: str = "") -> str:
         """Return the Python expression that is true if any tensor requires a gradient.
 
-        `of_required` begins the condition of the required tensors: "x if y else ", or "".
+        `of_single` begins the condition of the tensors that are no lists: "x if y else ", or "".
         """
-        required = self._required()
-        conditions = []
-        if required:
-            conditions.append(f"({of_required}{' or '.join(f'{name}.requires_grad' for name in required)})")
+        single, lists = [], []
         for each in self._tensors:
-            if each.name in required:
-                continue
             if each.type == "Pointers":
-                conditions.append(f"_any_requires_grad({each.name})")
+                lists.append(f"_any_requires_grad({each.name})")
             elif each.is_optional:
-                conditions.append(f"{each.name} is not None and {each.name}.requires_grad")
+                single.append(f"{each.name} is not None and {each.name}.requires_grad")
             else:
-                conditions.append(f"{each.name}.requires_grad")
-        return " or ".join(conditions)
+                single.append(f"{each.name}.requires_grad")
+        return " or ".join(([f"({of_single}{' or '.join(single)})"] if single else []) + lists)
 
     def _preparation(self, known_device: str = "") -> Iterator[str]:
         """Yield the lines that make the tensors contiguous, or refuse those that are not, and read the GPU.

@@ -146,3 +146,41 @@ def test_a_recognised_operator_checks_flags_and_gradients_of_each_call(name: str
     assert leaf.grad.tolist() == [5.0] * 2
     assert product(x[:1].expand(2), y).tolist() == [15.0] * 2
     assert product(x.double(), y.double()).dtype == torch.float64
+
+
+def test_a_tensor_that_may_be_missing(name: str, on_cpu: None) -> None:
+    @cuda_wheel.torch.operator(name)
+    def weighted(x: Tensor, weight: Tensor | None = None, more: Tensor | None = None) -> Tensor:
+        total = x.detach().clone()
+        for each in (weight, more):
+            if each is not None:
+                total *= each.detach()
+        return total
+
+    x = torch.full((2,), 3.0)
+    for _ in range(4):
+        assert weighted(x).tolist() == [3.0] * 2
+        assert weighted(x, x, x).tolist() == [27.0] * 2  # one tensor as several arguments
+        assert weighted(x, torch.full((2,), 5.0), torch.full((1,), 2.0)).tolist() == [30.0] * 2
+        assert weighted(x, more=torch.full((2,), 7.0, dtype=torch.float64)).tolist() == [21.0] * 2
+        assert weighted(x, torch._neg_view(torch.full((2,), 5.0)), x).tolist() == [-45.0] * 2
+    for _ in range(3):
+        weighted(x, torch.ones(2), torch.ones(2))
+    seen = type(weighted).__call__.__globals__["_seen"]
+    assert seen.matches(x, torch.ones(2), torch.ones(2))
+
+
+def test_lists_of_tensors_are_checked_in_each_call(name: str, on_cpu: None) -> None:
+    @cuda_wheel.torch.operator(
+        name, backward=lambda grad_output, x, others: (grad_output, [grad_output for _ in others])
+    )
+    def total(x: Tensor, others: list[Tensor]) -> Tensor:
+        return x.detach() + sum(each.detach() for each in others)
+
+    x = torch.ones(2)
+    for _ in range(3):
+        assert total(x, [x, x]).tolist() == [3.0] * 2
+        assert total(x, [torch._neg_view(torch.ones(2))]).tolist() == [0.0] * 2
+    leaf = torch.ones(2, requires_grad=True)
+    total(x, [x, leaf]).sum().backward()
+    assert leaf.grad.tolist() == [1.0] * 2

@@ -60,7 +60,7 @@ def graclus(rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> Tensor
     nodes = rowptr.numel() - 1
     out, proposal = rowptr.new_full((nodes,), -1), rowptr.new_full((nodes,), -1)
     launch = -(-nodes // 1024), 1024
-    done, stream = graclus_kernels.globals["done_d"], torch.cuda.current_stream().cuda_stream
+    done = torch.as_tensor(graclus_kernels.globals["done_d"], device=out.device)  # its byte, as a tensor
     if weight is None:
         propose, respond = graclus_kernels["propose_kernel"], graclus_kernels["respond_kernel"]
         graph = rowptr, col
@@ -72,7 +72,7 @@ def graclus(rowptr: Tensor, col: Tensor, weight: Tensor | None = None) -> Tensor
         graclus_kernels["init_done_kernel"].launch(1, 1)
         bernoulli = torch.full_like(out, 0.53406, dtype=torch.float).bernoulli()
         graclus_kernels["colorize_kernel"].launch(*launch, out, bernoulli, nodes)
-        if done.read(stream=stream) != b"\0":
+        if done.item():
             return out
         propose.launch(*launch, out, proposal, *graph, nodes)
         respond.launch(*launch, out, proposal, *graph, nodes)

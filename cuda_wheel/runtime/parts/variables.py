@@ -113,7 +113,7 @@ class Global:
         Raises ArgumentError if the variable is smaller than `into`.
         """
         target = bytearray(max(self.size - offset, 0)) if into is None else into
-        view = host_bytes(target)
+        view = memoryview(target) if into is None else host_bytes(target)
         if view.readonly:
             raise ArgumentError(f"{self.name} cannot be read into a {type(into).__name__}: it is read-only")
         _check_range(self, offset, view.nbytes)
