@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 SOURCE_HOOK = "cuda_wheel.builder.compile_on_load"
-"""Dotted name of the build side's module that compiles CUDA modules of a source tree when they are loaded; see
-`runtime/parts/source_hook.py`."""
+"""Import name of the package that compiles a module's kernels when the module is loaded from a source tree instead of
+an installed wheel. The loader imports the package by this name; see `runtime/parts/source_hook.py`."""
 
 if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt one
 

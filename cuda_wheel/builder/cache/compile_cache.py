@@ -57,12 +57,14 @@ __all__ = [
 # --- names of files, independent of where they are installed ------------------------------------------
 
 Place = tuple[int, str]
-"""(Index of a folder, path of a file in that folder): the name of a file that a job reads. It is the same wherever the
-project and the toolchain are installed; an isolated build installs the toolchain in a new folder each time.
+"""Location of a file that a job reads: (index of a folder, path of the file in that folder). For example, (0,
+"src/k.cuh") is in the project, and (-1, "cuda_fp16.h") in the last include folder. A place stays the same if the
+project or the toolchain is installed in another folder; an isolated build installs the toolchain in a new one each
+time.
 
-Index -1 is the last folder of `Job.include_dirs`, -2 the one before it, and so on. Index 0 is the project's folder.
-Index OUTSIDE is for all other files: the path is then relative to the project or, if a compiler option gives the
-folder's absolute path, absolute."""
+Index 0 is the project's folder. Index -1 is the last folder of `Job.include_dirs`, -2 the one before it, and so on.
+Index OUTSIDE is for all other files. Their path is absolute if a compiler option such as "-I/opt/x" gives the absolute
+path of the file's folder, or if the file is on another drive. Otherwise it is relative to the project's folder."""
 
 OUTSIDE = 1
 """Index in a `Place` of a file that is neither in an include folder nor in the project."""
@@ -152,7 +154,8 @@ def unpack(entry: bytes, job: Job | None) -> Compiled:
 
 
 def _struct(item: list[Any] | None) -> Struct | None:
-    """Return the struct that the JSON array [name, size in bytes, fields] encodes; None for None."""
+    """Return the struct that a JSON array describes: [name, size in bytes, fields]. Each field is [name, type, byte
+    offset, shape, struct], like `Field`. Return None if `item` is None."""
     if item is None:
         return None
     name, size, items = item
@@ -161,21 +164,24 @@ def _struct(item: list[Any] | None) -> Struct | None:
 
 
 FORMAT = "jobs 14"
-"""Version of the layout of the cache's entries. It is part of every entry's key."""
+"""Version of the layout of this file's cache entries (for jobs, links, modules and include folders). It is part of each
+entry's cache key."""
 
 _LOCATIONS = ("library", "libdevice", "root")
-"""Fields of `Job` with paths that do not affect the result, and so are not in the key."""
+"""Fields of `Job` that are not part of its cache key: the paths of the compiler, of libdevice and of the project, which
+do not affect the result."""
 
 
 _PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole", "describes": False}
-"""Field in which the jobs that compile one source for several targets may differ -> neutral value. Jobs whose fields
-are replaced by these values are equal if they compile the same source in the same way."""
+"""Field of `Job` -> neutral value. These fields may differ between the jobs that compile one source for several
+targets. Two jobs compile the same source in the same way if they are equal after each of these fields is set to its
+neutral value."""
 
 _WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}
 
 _WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": (), "system_dirs": ()}
-"""Field of `LinkJob` -> neutral value that replaces it in the key: the inputs are hashed one by one, and the paths of
-folders do not affect the result."""
+"""Field of `LinkJob` -> neutral value to which the field is set before the job is made part of a cache key. The content
+of `inputs` is added to the key separately. The paths of the folders do not affect the result."""
 
 
 def job_key(job: Job, toolchain: Toolchain, names_arch_list: bool = False) -> str:
@@ -251,8 +257,9 @@ def write_and_call(request: tuple[PostponedEntries, Callable[[Any], Any], Any]) 
 Places = Sequence[Place]
 
 _KEPT_FOLDERS = 4
-"""Maximum number of lists of include folders that the cache keeps for a source. Builds with other settings, such as
-other `include-dirs`, add a list."""
+"""Maximum number of lists of include folders that the cache keeps for one source. Each list has the project's include
+folders in an earlier build. If no result is in the cache for the present folders, the folders of each list are
+tried."""
 
 
 class CompileCache:
@@ -278,15 +285,18 @@ class CompileCache:
         """Full module name -> (plan of the module, compression, PTX version, cache key computed from these)."""
         self._hashes = FileHashes(cache)  # one for all jobs, which share hundreds of headers
         self._known: dict[Job, Places] = {}
-        """Job whose result is in the cache -> places of the files that the result depends on."""
+        """Job -> places of the files that its result depends on. Only jobs whose result is in the cache are
+        included."""
         self._inputs: dict[str, tuple[Places, ModulePlan]] = {}
-        """Full name of a module in the cache -> (places of the files that the module depends on, plan of the
-        module)."""
+        """Full module name -> (places of the files that the module depends on, plan of the module). Only modules that
+        this object read from the cache or stored in it are included."""
         self._files = KeptFiles(cache)
         self._lists: dict[Places, Places] = {}
-        """List of places -> the same list. Many jobs have equal lists; this way they share one object in memory."""
+        """Tuple of places -> the first equal tuple that was seen. Many jobs depend on the same places; with this
+        mapping, they share one tuple in memory."""
         self._folders: dict[str, list[list[str]]] = {}
-        """Result of `folders_key` -> the lists of include folders that this build wrote to that entry, newest first."""
+        """Cache key from `folders_key` -> the lists of include folders that this object stored under the key, newest
+        first. Each list has the project's include folders in one build."""
         self._began = time.time_ns()
 
     def postpone(self) -> None:
@@ -330,9 +340,10 @@ class CompileCache:
         return None
 
     def _find_with_other_folders(self, job: Job) -> str | None:
-        """Return the cache key of the result that the job had in a build with other include folders in the project.
+        """Find the result that an earlier build stored for the same job with other include folders of the project;
+        return its cache key.
 
-        Return None if there is none, or if the job would read other files with its present folders.
+        Return None if there is no such result, or if the job would read other files with its present include folders.
         """
         absolute = [folder for folder in job.include_dirs if os.path.isabs(folder)]
         lists = self._cache.found(self._folders_request(job), _parse_folders)
@@ -365,7 +376,8 @@ class CompileCache:
         return True
 
     def _store_folders(self, job: Job) -> None:
-        """Store a job's include folders in the project as the first of the lists that are kept for its source."""
+        """Store the job's include folders in the project as one list. It becomes the first of the lists that the cache
+        keeps for the job's source; see `_KEPT_FOLDERS`."""
         folders = [folder for folder in job.include_dirs if not os.path.isabs(folder)]
         key = self._folders_request(job)
         stored = self._folders.get(key)
@@ -381,9 +393,10 @@ class CompileCache:
         return all(job in self._known for job in jobs)
 
     def _deciding_places(self, job: Job, compiled: Compiled) -> list[Place] | None:
-        """Return the places of the files that a job's result depends on; None if the result must not be cached.
+        """Return the places of all files that a job's result depends on; None if the result must not be cached.
 
-        These are the headers that the compiler read, and the places where it would have found others of their names.
+        The files are the headers that the compiler read. Places where a new or removed file would change what the
+        compiler reads are included, such as those where it looked for a header without finding it.
         """
         if compiled.headers is None or not unchanged_since(self._began, compiled.headers):
             return None
@@ -403,9 +416,10 @@ class CompileCache:
         self._known[job] = self._lists.setdefault(tuple(places), tuple(places))
 
     def _state(self, places: Places, job: Job) -> list[str | None]:
-        """Return the SHA-256 of the file at each place, with the job's folders.
+        """Return, for each place, the SHA-256 of the file that has this place for `job`.
 
-        It is None for a file that does not exist, and if the job has no include folder of that index.
+        The item is None if the file does not exist, or if the place's index is that of an include folder that `job`
+        does not have.
         """
         return [
             self._hashes.of(path_of(place, job)) if -place[0] <= len(job.include_dirs) else None for place in places
@@ -479,7 +493,8 @@ def _parse_folders(entry: bytes) -> list[list[str]]:
 
 
 def _pack_module(module: ModulePlan, built: BuiltModule, warnings: Sequence[str], files: KeptFiles) -> bytes:
-    """Return the bytes of the cache entry for a built module. `files` gets the module's manifest and fatbin."""
+    """Return a cache entry, as bytes, for a built module and the warnings of its build. Add the contents of its
+    manifest and its fatbin to `files`; the entry has only their SHA-256."""
     document = {
         "manifest": files.put(built.text),
         "fatbin": files.put(built.fatbin),

@@ -40,15 +40,15 @@ __all__ = [
 
 
 FORMAT = "hashes 1"
-"""Version of the layout of entries with hashes. It is part of the key of each such entry."""
+"""Version of the layout of cache entries with hashes of files. It is part of the key of each such entry."""
 
 State = tuple[int, ...]
-"""State of a file: size in bytes, times of the last change of its content and of its inode (nanoseconds since 1970),
-and number of the inode."""
+"""State of a file, from `os.stat`: (size in bytes, time of the last change of the content, time of the last change of
+the inode, inode number). Times are in nanoseconds since 1970. Every change of the content changes the state."""
 
 _SETTLED_AFTER = 3 * 10**9
-"""Age in nanoseconds from which a file's time of change is reliable: the coarsest clocks of file systems advance every
-2 s, so that two changes within that time can have the same time."""
+"""Minimum age, in nanoseconds, of a file's last change for the file's `State` to be reliable. The clocks of some file
+systems advance only every 2 s. Two changes within that time can have the same time, and so leave the same state."""
 
 
 class FileHashes:
@@ -60,7 +60,8 @@ class FileHashes:
 
     def __init__(self, memory: Cache | None = None) -> None:
         self.of = cache(self._of)
-        """Function of a path that returns the SHA-256 of the file in hexadecimal; None if there is no file."""
+        """`of(path)` returns the SHA-256 (hexadecimal) of the file at an absolute path; None if there is no such file.
+        It computes each path's hash once."""
         self._is_folder = cache(os.path.isdir)
         # Windows has no time of an inode's change. A read-only cache may be from another installation.
         self._memory = Cache(memory.folder) if memory and sys.platform != "win32" else None
@@ -74,9 +75,10 @@ class FileHashes:
         return _read(path) if folder is None else self._remembered(path, folder)
 
     def _remembered(self, path: str, folder: str) -> str | None:
-        """Return the SHA-256 (hexadecimal) of a file in a folder of CUDA packages; None if there is no file.
+        """Return the SHA-256 (hexadecimal) of the file `path`, which is in `folder`, a folder of CUDA packages. Return
+        None if there is no such file.
 
-        The file is not read if the cache has the hash for the present state of its inode.
+        If the cache has the hash for the file's present `State`, the file is not read.
         """
         began = time.time_ns()
         try:
@@ -154,8 +156,8 @@ def _read(path: str) -> str | None:
 
 
 _MARKED_EVERY = 24 * 3600
-"""Minimum number of seconds between two updates of a kept file's time of last use. An update changes the state of the
-inode, so that the file has to be read again to check it."""
+"""Minimum number of seconds between two updates of a kept file's time of last use. Each update changes the file's
+`State`, so `KeptFiles.find` has to read the file once more to check its content."""
 
 
 class KeptFiles:
@@ -234,7 +236,8 @@ class Recorded(Generic[Files]):
     """
 
     request: str
-    """Cache key from everything that the result depends on, except the content of files."""
+    """Cache key of the request. It is computed from everything that the result depends on, except the content of
+    files."""
     files: Files
     state: Any
 

@@ -30,8 +30,8 @@ FORMAT = "toolchain 2"
 """Version of the layout of entries with toolchains. It is part of the key of each such entry."""
 
 _VARIABLES = (*TOOLKIT_VARIABLES, "LD_LIBRARY_PATH", TOOLCHAIN_VARIABLE)
-"""Environment variables that decide where compilers and headers are searched for outside package folders, and which of
-several toolchains is used."""
+"""Environment variables that decide which toolchain is found. They name places to search for compilers and headers
+besides the folders of Python packages, or choose one of several toolchains."""
 
 
 def toolchain_environment() -> str:
@@ -93,9 +93,10 @@ def _parse(entry: bytes) -> Toolchain | None:
 
 
 def _way(known: str, location: _Location, folders: list[str]) -> str:
-    """Return how the folder of headers at `location` was found, such as "site-packages" or "PYTHONPATH".
+    """Return how a toolchain's folder of headers was found, such as "site-packages" or "PYTHONPATH".
 
-    For a folder outside the package folders this is `known`, the answer from when the toolchain was found.
+    `location` is where the folder is, and `folders` are the folders of Python packages. For a folder that is not in any
+    of them, return `known`: the answer that is cached with the toolchain.
     """
     return known if location[0] is None else how_found(folders[location[0]])
 
@@ -103,7 +104,8 @@ def _way(known: str, location: _Location, folders: list[str]) -> str:
 def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
     """Return kind of path -> absolute paths of that kind in a toolchain.
 
-    The kinds are "libraries", "include_dirs", "folders" (of headers) and "sources" (files that name their releases).
+    The kinds are "libraries" (the compilers), "include_dirs", "folders" (the folder of each item of
+    `toolchain.headers`) and "sources" (for each of these items, the file that its release was read from).
     """
     return {
         "libraries": toolchain.libraries,
@@ -114,9 +116,10 @@ def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
 
 
 def _looks(paths: dict[str, tuple[str, ...]], locations: dict[str, list[_Location]]) -> list[list[int] | None]:
-    """Return the `_state` of each library, and of each file that names a release of headers.
+    """Return the `_state` of each of a toolchain's libraries, then of each file that a release of headers was read
+    from.
 
-    `paths` and `locations` have kind of path -> paths, as `_paths_of` returns it.
+    `paths` is kind of path -> absolute paths, as `_paths_of` returns it. `locations` has the same paths as `_Location`.
     """
     pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))
     return [_state(path, location) for path, location in pairs]
@@ -127,7 +130,8 @@ def _key(environment: str) -> str:
 
 
 _Location = list[Any]
-"""A path as a JSON array: [index of a folder of packages, path in that folder], or [None, absolute path]."""
+"""Path as a JSON array: [index in `cuda_folders()`, path relative to that folder] for a path in a folder of Python
+packages; [None, absolute path] for any other."""
 
 
 def _location(path: str, folders: list[str]) -> _Location:
@@ -145,9 +149,10 @@ def _path(location: _Location, folders: list[str]) -> str:
 
 
 def _state(path: str, location: _Location) -> list[Any] | None:
-    """Return [size in bytes, build ID] of a file, and its time of change (ns) too if it is outside package folders.
+    """Return [size in bytes, build ID or None] of a file; None if the file does not exist.
 
-    Return None if the file does not exist.
+    A file that is not in a folder of Python packages gets a third item: the time of its last change, in nanoseconds
+    since 1970.
     """
     try:
         with open(path, "rb") as file:

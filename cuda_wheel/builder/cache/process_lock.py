@@ -21,11 +21,12 @@ __all__ = ["LONGEST_WAIT", "found_or_made"]
 T = TypeVar("T")
 
 LONGEST_WAIT = 300.0
-"""Maximum number of seconds to wait for another process, which may be suspended; after that, this process does the work
-itself."""
+"""Maximum number of seconds to wait until another process has computed a result. The other process may be suspended.
+After that time, this process computes the result itself."""
 
 _PAUSES = (0.005, 0.1)
-"""Shortest and longest pause in seconds between two attempts to get the lock."""
+"""Pauses in seconds between two attempts to get the lock: (first pause, longest pause). The pause doubles after each
+attempt."""
 
 
 def found_or_made(cache: Cache, key: str, find: Callable[[], T | None], make: Callable[[], T]) -> T:

@@ -36,14 +36,14 @@ FORMAT = "builds 1"
 """Version of the layout of entries with builds. It is part of the key of each such entry."""
 
 _OTHER_MACHINES = "CUDA_WHEEL_EXECUTOR"
-"""Prefix of the environment variables that choose a cluster. Its workers may have other files than this machine, so no
-build on a cluster is kept."""
+"""Prefix of the names of the environment variables that let a cluster run the jobs. If one of them is set, the build is
+not kept in the cache: the cluster's workers may have other files than this machine."""
 
 _CACHE_VARIABLES = ("CUDA_WHEEL_CACHE_DIR", "CUDA_WHEEL_CACHE_READONLY", "CUDA_WHEEL_CACHE_SIZE")
-"""Environment variables that set the cache's place and size, and do not affect the results of a build."""
+"""Environment variables for the folders and the size of the cache. They do not affect the result of a build."""
 
 _OWN = 0
-"""Index of the project's folder in a `Place`."""
+"""Index of the project's folder in a `Place`: (0, "src/k.cu")."""
 
 
 class Shown(NamedTuple):
@@ -57,7 +57,7 @@ class WholeBuild(NamedTuple):
     """The outputs of a build."""
 
     files: dict[str, str]
-    """Path in the wheel -> absolute path of the file in the cache."""
+    """Path of a file in the wheel -> absolute path of the file in the cache that has its content."""
     shown: Shown
 
 
@@ -84,12 +84,12 @@ class WholeBuilds:
         self._began = time.time_ns()
         self._cache = cache
         self.toolchain = recall_toolchain(cache, toolchain_environment())
-        """Toolchain of this environment; None if it is not in the cache."""
+        """Toolchain that the cache has for the CUDA packages and environment variables of this process; None if it has
+        none."""
         self._root = str(root)
         self._facts = _facts(root, config, files)
         self._read = [str(file.source) for file in files if _is_read(file.destination, config)]
-        """Absolute paths of the files, besides sources, whose content affects what goes into the wheel; see
-        `_is_read`."""
+        """Absolute paths of the wheel's files that a build reads and that are not CUDA sources; see `_is_read`."""
         self._builds: DependencyCache[list[_ListedFolder]] = DependencyCache(cache, _parse_folders)
         self._files = KeptFiles(cache)
 
@@ -114,10 +114,11 @@ class WholeBuilds:
     def _restored(
         self, recorded: Recorded[list[_ListedFolder]], outputs: Mapping[str, str], shown: Shown
     ) -> WholeBuild | None:
-        """Return the outputs of an earlier build if all are intact in the cache; else None.
+        """Return the outputs of an earlier build as files in the cache; None if one of them is missing or damaged.
 
-        `outputs` is path in the wheel -> SHA-256. The states of the files in the cache are stored, so that the next
-        call need not read unchanged ones.
+        `recorded` identifies that build. `outputs` is path in the wheel -> SHA-256 of the content, and `shown` are the
+        build's messages. The state of each cached file is stored, so that the next call reads only files whose state
+        has changed.
         """
         key = Cache.key(FORMAT, self._cache.folder, recorded.result_key())
         memory = Cache(self._cache.folder)  # a read-only cache knows other inodes
@@ -179,7 +180,10 @@ class WholeBuilds:
         self._builds.put(Recorded(self._request(toolchain), listed, state), json.dumps(build).encode())
 
     def _is_repeatable(self, toolchain: Toolchain, shown: Shown) -> bool:
-        """Return whether the next build will have the same outputs and messages as this one if no file changes."""
+        """Return whether a later build is sure to have the outputs and messages of this build if no file changes.
+
+        `shown` are the messages of this build.
+        """
         if self._facts is None or self._cache.took_from_second:  # what the second cache has is not copied
             return False
         folders = (self._root, *toolchain.header_folders, *toolchain.libraries)
@@ -193,7 +197,9 @@ class WholeBuilds:
     ) -> bool:
         """Return whether no file has changed since the build read it.
 
-        `inputs` is place -> SHA-256 of the content that jobs read, and `known` is place -> present SHA-256.
+        `inputs` is place -> SHA-256 of the file when a job read it; None for a file that did not exist. `known` is
+        place -> SHA-256 of the file now, for the files that exist; None for a file that is unreadable or outside the
+        project.
         """
         if None in known.values() or any(known.get(place) != digest for place, digest in inputs.items()):
             return False
@@ -209,7 +215,11 @@ class WholeBuilds:
 
 
 def _decides_more(root: Path, config: Config) -> bool:
-    """Return whether anything but the settings and the files that a build reads affects its result."""
+    """Return whether the result of a build depends on more than the settings and the files that the build reads.
+
+    It does with "native" in `architectures`, with `system-include-dirs` or `specialize`, and with an include folder
+    that does not exist.
+    """
     tables = (config, *config.module)
     return (
         any("native" in table.architectures.entries for table in tables)
@@ -220,9 +230,11 @@ def _decides_more(root: Path, config: Config) -> bool:
 
 
 def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] | None:
-    """Return strings that contain everything that affects a build besides the toolchain and the content of files.
+    """Return strings for the cache key of a build. Together they contain everything that affects the build besides the
+    toolchain and the content of files.
 
-    Return None if something else may affect it, so that the build must not be kept.
+    Return None if something affects the build that no string can contain, or if a pattern in the settings is invalid.
+    Such a build must not be kept.
     """
     variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}
     if any(name.startswith(_OTHER_MACHINES) for name in variables) or _decides_more(root, config):
@@ -242,7 +254,8 @@ def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] 
 
 
 def _matches(root: Path, pattern: str) -> tuple[str, list[str]]:
-    """Return (pattern, project-relative paths that match it now). For a "!" pattern, match the rest of it."""
+    """Return (pattern, project-relative paths that match it now). For a pattern with a leading "!", which excludes
+    files, return the paths that match the text after the "!"."""
     positive = pattern.removeprefix("!")
     names = [positive] if os.path.exists(os.path.join(root, positive)) else []
     if any(character in positive for character in "*?["):
@@ -251,7 +264,8 @@ def _matches(root: Path, pattern: str) -> tuple[str, list[str]]:
 
 
 def _loader(config: Config) -> str:
-    """Return a string that identifies the content of the vendored loader; "" if the loader is not vendored."""
+    """Return a string that identifies the content of the loader that is copied into the wheel; "" if the settings do
+    not ask for a copy (`loader = "vendor"`)."""
     if config.loader != "vendor":
         return ""
     from cuda_wheel.builder.wheel.loader_copy import copied_files  # few wheels contain it
@@ -260,10 +274,11 @@ def _loader(config: Config) -> str:
 
 
 def _is_read(path: str, config: Config) -> bool:
-    """Return whether a build reads the content of the wheel's file `path`, which is not a CUDA source.
+    """Return whether a build reads the file that is at `path` in the wheel. The file is not a CUDA source.
 
-    It reads each package's `__init__`, which may attach kernels; tables of tuned choices; and, with a vendored loader,
-    all Python code, which may use a part of the loader.
+    A build reads each package's `__init__.py` and `__init__.pyi`, which may attach kernels, and each `.tuned.json`, a
+    table of tuned choices. If the wheel gets a copy of the loader, a build reads all Python files, to find out which
+    parts of the loader they use.
     """
     if config.loader == "vendor" and path.endswith(".py"):
         return True
@@ -328,7 +343,8 @@ class _StateReader:
 
 
 def _grouped(places: Iterable[Place], reader: _StateReader) -> list[_ListedFolder]:
-    """Return the folders of all places, each with the names of its files that exist and of those that do not."""
+    """Group places by folder. Each item of the result is a folder, with the names of its files that exist now and of
+    its files that do not exist now."""
     names: dict[Place, list[str]] = defaultdict(list)
     for number, path in sorted(places):
         folder, name = os.path.split(path)
@@ -343,8 +359,8 @@ def _grouped(places: Iterable[Place], reader: _StateReader) -> list[_ListedFolde
 
 
 def _read(path: str) -> str | None:
-    """Return the SHA-256 of a file of the project; None if the file is a symbolic link, which may point outside the
-    project."""
+    """Return the SHA-256 of a file of the project. Return None if the file cannot be read, or if it is a symbolic link,
+    which may point outside the project."""
     # Without waiting for the other end of a pipe.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     if sys.platform == "win32" and os.path.islink(path):

@@ -36,10 +36,12 @@ __all__ = ["DaskCluster", "files_to_send"]
 
 
 _COMPUTED_NAME = re.compile(rb"__has_include|^[ \t]*#[ \t]*include(?:_next)?[ \t]+[A-Za-z_]", re.MULTILINE)
-"""Matches directives whose header names are not in the text: `__has_include`, and `#include MACRO`."""
+"""Matches the word `__has_include` or the start of `#include NAME` with a macro NAME. After a match in a source's text,
+the scan of the text for includes may miss a file that the compiler looks for."""
 
 _FILE_OPTION = re.compile(r"--?(?:I|include|pre-include|pch|use-pch|create-pch)")
-"""NVRTC's options that name files or folders. Source: NVRTC, "Supported Compile Options"."""
+"""Matches the beginning of an NVRTC option that names a file or folder: "-I", "--include-path=x", "--pre-include=x.h".
+Source: NVRTC, "Supported Compile Options"."""
 
 
 def files_to_send(
@@ -72,16 +74,19 @@ CONNECT_SECONDS = 5.0
 """Maximum number of seconds to wait for the cluster's scheduler."""
 
 MIN_TASKS, MAX_TASKS = 32, 512
-"""Minimum and maximum number of Dask tasks in flight. Between them, the number is twice what the cluster's workers run
-at once: enough for a cluster that adapts to its load, without holding the inputs of a large build in memory."""
+"""Minimum and maximum number of Dask tasks that are submitted at one time. Between these limits, the number is twice
+the number of threads of the cluster's workers. That is enough for a cluster that starts workers when its load grows,
+and it limits the memory that the inputs of a large build take."""
 
 TASK_SECONDS = 1.0
-"""Expected seconds of a Dask task up to which further calls are put into it. Each task costs the scheduler, its worker
-and this process some milliseconds, which is a tenth of the time to compile a small kernel."""
+"""Calls are added to a Dask task as long as the calls in it are expected to take less than this number of seconds in
+total. Each task costs the scheduler, its worker and this process some milliseconds, which is a tenth of the time to
+compile a small kernel."""
 
 
 _Reply = tuple[bytes, str] | Exception
-"""(Reply, its SHA-256) to a call, as `remote_worker.answer` returns it; or the error that prevented a reply."""
+"""Outcome of one call that was sent to the cluster: (reply, SHA-256 of the reply), as `remote_worker.answer` returns
+them, or the exception because of which there is no reply."""
 
 
 class _UnsentCall(NamedTuple):
@@ -127,17 +132,21 @@ class DaskCluster(Executor):
         self._fallback = fallback
         self._client: Client | None = None
         self._threads: ThreadPoolExecutor | None = None
-        """Threads that each wait for one Dask task; None before the connection."""
+        """Pool of threads that each send one Dask task at a time and wait for its result; None before the
+        connection."""
         self._queue: Queue[_UnsentCall] = Queue()
         self._most_tasks = 0
         self._width = 0
-        """Number of threads of all the cluster's workers, each of which runs one call; 0 before the connection."""
+        """Number of calls that the cluster runs at once: the number of threads of all its workers. It is 0 before the
+        connection."""
         self._linker: Future[str] | None = None
-        """Future of the exact release of this machine's nvJitLink; None before the connection."""
+        """Future whose result is the exact release of this machine's nvJitLink; None before the first attempt to
+        connect."""
         self._own_versions: Versions | None = None
         self._given_up = False
         self._said: set[str] = set()
-        """Texts of the warnings so far about jobs that run on this machine instead of the cluster."""
+        """Texts of the warnings that `_warn_once` has shown. Each says why a job runs on this machine and not on the
+        cluster."""
         self._lock = threading.Lock()
         self._files = lru_cache(maxsize=64)(files_to_send)  # the jobs of one source need the same files
         self._hash_file = cache(_hash_file)
@@ -211,9 +220,10 @@ class DaskCluster(Executor):
         self._threads = ThreadPoolExecutor(self._most_tasks, "cuda-wheel-dask")
 
     def _give_up(self, reason: str) -> None:
-        """Stop using the cluster, and warn once with the `reason`. Without `fallback`, raise ToolchainError instead.
+        """Stop using the cluster, and warn of the `reason` unless the cluster was given up before. If the constructor's
+        `fallback` is false, raise ToolchainError with the `reason` instead.
 
-        `reason` is worded like the message of a `_ClusterError`.
+        `reason` continues a sentence that begins with "Dask cluster at ADDRESS", as in "has no workers".
         """
         text = f"Dask cluster at {self._address} ({EXECUTOR}) {reason}"
         if not self._fallback:
@@ -226,7 +236,8 @@ class DaskCluster(Executor):
             self._warn(f"The {text}: this machine runs its jobs ({FALLBACK}=local).")
 
     def _serve(self) -> None:
-        """Send waiting calls, if there are any, in one Dask task; wait for the replies, and set the calls' futures."""
+        """Take waiting calls from the queue, run them in one Dask task, and set the result or error of each call's
+        future. Do nothing if no call waits."""
         calls = [each for each in self._take() if each.future.set_running_or_notify_cancel()]
         replies = self._send(calls)
         # Those that this machine runs come last: the others need not wait for them.
@@ -240,9 +251,10 @@ class DaskCluster(Executor):
                 future.set_result(result)
 
     def _take(self) -> list[_UnsentCall]:
-        """Remove the calls for one Dask task from the queue and return them.
+        """Remove the calls for one Dask task from the queue and return them; [] if the queue is empty.
 
-        There are several if they are short and enough calls wait for the other tasks; there is none if none waits.
+        Usually this is one call. It is several calls if they are short (see TASK_SECONDS) and if enough calls are left
+        for the other tasks.
         """
         calls: list[_UnsentCall] = []
         seconds = 0.0
@@ -254,7 +266,8 @@ class DaskCluster(Executor):
         return calls
 
     def _send(self, calls: Sequence[_UnsentCall]) -> list[_Reply]:
-        """Return the cluster's reply to each call, or the NotPortableError or _ClusterError that prevented it."""
+        """Run calls on the cluster in one Dask task. Return an item for each call, in the same order: the cluster's
+        reply, or the exception because of which there is none, such as a NotPortableError or a _ClusterError."""
         assert self._client is not None
         replies: dict[int, _Reply] = {}
         parcels: dict[int, bytes] = {}
@@ -279,15 +292,18 @@ class DaskCluster(Executor):
         return [replies[number] for number in range(len(calls))]
 
     def _versions(self) -> Versions:
-        """Return this machine's `Versions`, in which libNVVM's is ""."""
+        """Return this machine's `Versions`. The field `nvvm` is "": it is set for each call that needs libNVVM."""
         if self._own_versions is None:
             assert self._linker is not None
             self._own_versions = versions_of(self._toolchain, self._linker.result(), None)
         return self._own_versions
 
     def _result(self, waiting: _UnsentCall, reply: _Reply) -> Any:
-        """Return the result of a call: from the cluster's reply if it has one, else by running the call on this
-        machine."""
+        """Return the result of the call `waiting`, which the cluster was asked to run.
+
+        This is the result in `reply`. The call is run on this machine instead if the cluster could not run it, or if
+        the cluster says that the source does not compile. Any other error of the call is raised.
+        """
         remote_error = None
         try:
             return self._result_of(waiting.remote, reply)
@@ -316,8 +332,8 @@ class DaskCluster(Executor):
             self._warn(text)
 
     def _result_of(self, remote: RemoteCall, reply: _Reply) -> Any:
-        """Return the result in a reply. Raises what `RemoteCall.result` raises, and _ClusterError if the reply has no
-        result."""
+        """Return the result that the cluster's reply contains. If `reply` is an exception, raise it. Raise also what
+        `RemoteCall.result` raises, and _ClusterError if the reply cannot be read."""
         if isinstance(reply, Exception):
             raise reply
         try:
@@ -339,7 +355,8 @@ class _CallsWhenUnpickled:
 
 
 def _answers_on_worker(parcels: list[bytes]) -> list[tuple[bytes, str]]:
-    """Run pickled calls and return (reply, its SHA-256) for each. Runs in a Dask worker."""
+    """Run calls on a Dask worker, and return (reply, SHA-256 of the reply) for each. `parcels` has one item for each
+    call, as `RemoteCall.pack` returns it."""
     worker = get_worker()
     where = f"the Dask worker {worker.address}", worker.local_directory, worker.state.nthreads
     if len(parcels) == 1:

@@ -55,7 +55,7 @@ class Versions(NamedTuple):
     nvjitlink: str
     headers: str
     nvvm: str
-    """Release of libNVVM; "" for jobs that do not need it."""
+    """Release of libNVVM; "" if the job does not need libNVVM."""
 
     def differences(self, there: Versions) -> str:
         """Return a description of what differs on another machine, whose versions are `there`; "" if nothing does."""
@@ -105,20 +105,24 @@ class Parcel:
     """A call, and all that another machine needs to run it, as it is sent."""
 
     text: bytes
-    """Pickled function and argument of the call, without the job."""
+    """Pickled pair of the call's function and argument. The job is taken out of the argument and is in the field
+    `job`."""
     job: Job | LinkJob
-    """The job, with paths on the sender's machine removed."""
+    """The job that the call is about, without the paths of the sender's machine. The field `libdevice` is "needed"
+    instead of a path if the job needs libdevice."""
     files: Mapping[str, bytes]
-    """Project-relative path with "/" -> content of the file."""
+    """Project-relative path, with "/" on all systems -> content, for each file that the job may read."""
     versions: Versions
     options: tuple[str, ...] | None
-    """`Call.options` of the call: its compiler options; None if it may share a worker with calls of any options."""
+    """`Call.options` of the call: a worker process runs only calls with equal options. None if any worker process may
+    run the call."""
     timed: bool
-    """`Call.timed` of the call: whether its times are to be measured and returned."""
+    """`Call.timed` of the call: whether the receiver measures how long the parts of the call take, and returns these
+    times."""
     timeout: float
     """Time limit of the call, in seconds."""
     memory: int | None
-    """Memory limit of the worker, in bytes; None without a limit."""
+    """Memory limit of the worker process, in bytes; None for no limit."""
 
 
 class Reply(NamedTuple):
@@ -128,14 +132,16 @@ class Reply(NamedTuple):
     """Name of the machine that ran the call, for messages."""
     error: Exception | None
     text: bytes = b""
-    """Pickled result of the function, without its `Compiled` records."""
+    """Pickled result of the call's function. The `Compiled` objects are taken out of the result and are in the field
+    `compiled`. b"" after an error."""
     compiled: tuple[bytes, ...] = ()
-    """`Compiled` records that were taken out of `text`, in order, each as `compile_cache.pack` writes it."""
+    """The `Compiled` objects of the result, each as the bytes that `compile_cache.pack` returns, in the order in which
+    they were taken out of `text`."""
     headers: Mapping[Place, str] = {}
     """Place of each toolchain header that the compiler read -> SHA-256 of the header."""
     folders: tuple[str, ...] = ()
-    """Absolute paths of the toolchain's header folders on the machine that ran the call; empty for jobs without such
-    folders."""
+    """Absolute paths of the toolchain's header folders on the machine that ran the call, in the order of the job's
+    include folders; () for a link, and for a job without such folders."""
 
 
 class RemoteCall:
@@ -212,7 +218,8 @@ class RemoteCall:
 
 
 def _with_local_folders(compiled: Compiled, reply: Reply, job: Job | None) -> Compiled:
-    """Return a result in whose log the other machine's toolchain folders are replaced by this machine's."""
+    """Return `compiled` with the paths in its log changed: each toolchain folder of the machine that ran the call is
+    replaced by the same folder on this machine. `job` is None for a link."""
     log = compiled.log
     for there, here in zip(reply.folders, () if job is None else absolute_folders(job), strict=True):
         log = log.replace(there + os.sep, here + os.sep)

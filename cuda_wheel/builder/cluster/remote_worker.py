@@ -58,10 +58,12 @@ def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, s
 
 
 def _for_sender(error: Exception, where: str) -> Exception:
-    """Return the error to raise on the sender's machine for an error here.
+    """Return the exception that the sender's machine is to raise for an exception of this machine, whose name is
+    `where`.
 
-    A ToolchainError becomes an UnfitMachineError that names this machine, `where`. An error inside a TimedError is
-    treated likewise; if it is not a CudaWheelError, it is raised here.
+    A ToolchainError becomes an UnfitMachineError whose message names this machine. In a TimedError, the error that it
+    contains is converted in the same way; if that one is not a CudaWheelError, it is raised instead of returned. Any
+    other exception is returned unchanged.
     """
     if isinstance(error, TimedError):
         if not isinstance(error.error, CudaWheelError):
@@ -105,8 +107,11 @@ def _run(parcel: Parcel, where: str, folder: str, count: int) -> Reply:
 
 
 def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm: Nvvm | None) -> Job | LinkJob:
-    """Return a job from a `Parcel` with the paths of this machine's toolchain and of the project's folder here,
-    `root`."""
+    """Return the job of a `Parcel` with this machine's paths in it: those of the toolchain or of libNVVM, and `root`,
+    the folder with the project's files on this machine. Also create the job's include folders in `root`.
+
+    `nvvm` is None if the job does not need libNVVM.
+    """
     if isinstance(job, LinkJob):
         return replace(job, include_dirs=toolchain.header_folders)
     for folder in job.include_dirs:  # create those without files too, for includes such as "folder/../x.h"
@@ -119,10 +124,10 @@ def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm:
 
 
 def _call_function(call: tuple[bytes, Job | LinkJob]) -> Any:
-    """Run a call, given as `Parcel.text` and its job, and return the result. Runs in workers only.
+    """Run a call and return its result. `call` is (`Parcel.text` of the call, the call's job). Runs in workers only.
 
-    Afterwards the worker's current folder is the one for temporary files, because the project's folder is removed
-    before the worker's next call.
+    Afterwards the worker's current folder is the one for temporary files. It must not stay in the project's folder,
+    which is removed before the worker's next call.
     """
     text, job = call
     function, argument = join(text, [job])
@@ -147,12 +152,13 @@ def _places(compiled: Compiled, job: Job) -> list[Place]:
 
 
 _setup_lock = threading.Lock()
-"""Lock for calls of `_pool`, `_find_toolchain` and `_find_nvvm`, so that threads do not compute a result twice."""
+"""Lock to hold during calls of `_pool`, `_find_toolchain` and `_find_nvvm`. Without it, two threads could compute the
+same result."""
 
 
 _pool = cache(Workers)
-"""Function of (timeout, memory limit, number of workers) that returns the pool with these limits, and creates it at the
-first call. No pool is closed: its workers end with this process."""
+"""`_pool(timeout, memory, count)` returns the pool of `count` worker processes with this time limit and this memory
+limit. The first call with these arguments creates the pool. No pool is closed: its workers end with this process."""
 
 
 @cache

@@ -56,7 +56,8 @@ __all__ = [
 
 
 _BUILD_TIME = re.compile(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t")
-"""Matches a line of NVRTC's cross-references that uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`."""
+"""Matches the part of a line in NVRTC's cross-references that records a use of `__DATE__`, `__TIME__` or
+`__TIMESTAMP__`."""
 
 _OPENED_LIBRARY = re.compile(
     # A namespace of a library, or one whose name is reserved for the implementation.
@@ -67,15 +68,15 @@ _OPENED_LIBRARY = re.compile(
     rb"|^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?\bnamespace\b|BEGIN_\w*NAMESPACE|NAMESPACE_BEGIN",
     re.MULTILINE,
 )
-"""Matches `namespace NAME {` for a library's namespace, or a macro that may stand for it. Group 1 is the name, empty
-for a macro. Repeats are bounded, because texts may have megabytes."""
+"""Matches code that may open a namespace of a library: `namespace cub {`, where group 1 is "cub", or a macro that may
+do so, such as `BEGIN_CUB_NAMESPACE`, where group 1 is empty. Repeats are bounded, because texts may have megabytes."""
 
 _RESERVED = re.compile(
     # A variable whose name looks like the compiler's, as written or pasted together.
     rb"__(?:device|constant|managed)__[^;(){}]{0,300}?(?<!\w)(?:__|_Z)\w*\s*[\[=;,{]|(?<!\w)(?:__|_Z)\w*\s*\#\#"
 )
-"""Matches a declaration of a variable whose name begins with "__" or "_Z" like the compiler's names, or the pasting of
-such a name (`__x ## y`)."""
+"""Matches a device variable whose name begins with "__" or "_Z", as in `__device__ int __x;`. Only the compiler's own
+variables should have such names. Also matches `__x ## y`, with which a macro pastes such a name together."""
 
 
 def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] | None = None) -> frozenset[str]:
@@ -96,8 +97,11 @@ def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] |
 
 
 def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool:
-    """Return whether texts may declare the C++ name of a variable. `opened` are the library namespaces that the texts
-    open, with "" for an unknown one; `reserves` is whether the texts declare names that begin with "__" or "_Z"."""
+    """Return whether a set of texts may declare a variable with the C++ name `name`.
+
+    `opened` are the library namespaces that the texts open; "" is among them if a macro may open any namespace.
+    `reserves` is whether the texts declare or paste together names that begin with "__" or "_Z".
+    """
     scope, colons, _ = name.partition("::")
     if colons and (scope in opened or "" in opened):
         return True
@@ -105,7 +109,8 @@ def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool
 
 
 def _named_in(texts: Collection[bytes], names: Sequence[str]) -> frozenset[str]:
-    """Return the C++ names whose unqualified name is a word of the texts, or may be formed there by token pasting."""
+    """Return those of the C++ `names` that the texts may declare. The unqualified name ("v" for "cub::v") must be a
+    word of the texts, or macros in the texts must be able to paste it together with `##`."""
     joined = [each for text in texts for each in spliced(text)]
     words = {word for text in joined for word in re.findall(rb"[\w$]+", text)}
     pasted = pasted_tokens(joined)
@@ -176,8 +181,8 @@ def declarations_in(references: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 _last: list[_Mentions] = []
-"""Cross-references of the last request: one element, or none before the first request. `uses_build_time` and
-`declared_names` read those of the same source one after the other."""
+"""Cross-references of the latest request, parsed: one item, or none before the first request. For one source,
+`uses_build_time` and `declared_names` are called one after the other. Both read this item, so NVRTC is called once."""
 
 
 def remember_references(request: NvrtcRequest, references: bytes | None) -> None:
@@ -194,7 +199,7 @@ def _mentions_of(request: NvrtcRequest) -> _Mentions:
 
 
 _ATTRIBUTES = frozenset({"device", "constant", "managed", "shared"})
-"""Arguments of `__attribute__` that mark device variables; macros such as `__device__` expand to them."""
+"""Arguments of `__attribute__` that mark a device variable. Macros such as `__device__` expand to these attributes."""
 
 _PLAIN_WORDS = (
     "static extern inline thread_local const constexpr constinit volatile mutable typename auto void bool char short "
@@ -202,17 +207,18 @@ _PLAIN_WORDS = (
     "int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t string alignas"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
-"""Words that may precede a variable's name in its declaration and are not macros."""
+"""Words that may come before a variable's name in its declaration, as in `static const int n`. Any other word may be a
+macro."""
 
 
 class HostConstants(NamedTuple):
     """Names of constants of host code, as far as a source text shows them."""
 
     names: frozenset[str]
-    """Names of constants that no definition marks with `__device__` or another memory space specifier."""
+    """Names of constants that have no definition with a memory space specifier, such as `__device__`."""
     doubtful: frozenset[str]
-    """Subset of `names`: their definitions contain an unknown word, which may be a macro for `__device__` or another
-    memory space."""
+    """Those of `names` whose definition contains an unknown word. The word may be a macro for `__device__` or for
+    another memory space specifier; then the constant is device code."""
 
 
 _MARKERS = frozenset({"__device__", "__constant__", "__managed__", "__shared__"})
@@ -245,11 +251,13 @@ class _Named(NamedTuple):
     """The words of one macro or one C++ definition."""
 
     names: frozenset[str]
-    """Name of the macro, or the names that a definition with `const` or `constexpr` declares; else empty."""
+    """The macro's name; for a C++ definition with `const` or `constexpr`, the names that it declares. Empty for any
+    other C++ definition."""
     words: frozenset[str]
-    """All identifiers and keywords in the macro's body or in the definition."""
+    """All identifiers and keywords in the macro's body or in the C++ definition."""
     first_words: frozenset[str]
-    """Words before the name in the definition of a constant; empty for other definitions."""
+    """Words before the declared name in a C++ definition with `const` or `constexpr`: {"static", "const", "int"} for
+    `static const int n = 1;`. Empty for macros and other definitions."""
     is_macro: bool
 
     @property
@@ -272,7 +280,7 @@ def _named_words(text: bytes) -> tuple[_Named, ...]:
 
 
 def _words_before(definition: CodeBlock, name: str) -> Iterator[str]:
-    """Yield the words that precede the name in a definition."""
+    """Yield the words before `name` in a definition: "const" and "int" for the name "n" in `const int n = 1;`."""
     for token in definition.heading:
         if token.text == name or token.text in ("=", "{"):
             return
@@ -281,7 +289,8 @@ def _words_before(definition: CodeBlock, name: str) -> Iterator[str]:
 
 
 DeclaredNames = Callable[[Collection[str]], "frozenset[str] | None"]
-"""Function: absolute paths of files -> the names that these files declare, as `declared_names` returns them."""
+"""Function that takes absolute paths of files, and returns the names that these files declare, or None if they are
+unknown. See the function `declared_names`."""
 
 
 def with_own_variables(
@@ -312,7 +321,8 @@ def with_own_variables(
 
 
 _FOREIGN_NAME = re.compile(rf"__|_Z|(?:{LIBRARY_NAMESPACES})::")
-"""Matches a name, as `identity` shortens it, that looks like a library's ("cub::v") or the compiler's ("__v")."""
+"""Matches the beginning of a name, shortened by `identity`, that looks like a library's ("cub::v") or like the
+compiler's ("__v")."""
 
 
 class _OwnCode:
@@ -324,7 +334,7 @@ class _OwnCode:
     ) -> None:
         self._job = job
         self._texts = dict(own_texts(job, compiled.headers or ()))
-        """Absolute path of a file of the project -> its content."""
+        """Absolute path -> content, for the source and each header that belongs to the project."""
         self._library_headers = [path for path in compiled.headers or () if path not in self._texts]
         self._declared_names = declared_names
         self._preprocessed = preprocessed
@@ -382,7 +392,8 @@ class _OwnCode:
 
 
 def _lines_of(files: Collection[str], text: bytes, folder: str) -> bytes:
-    """Return the lines of a preprocessed text that come from these files, which are absolute paths."""
+    """Return the parts of a preprocessed text that come from `files`, which are absolute paths. The text's `#line`
+    directives say which file each part comes from; their relative paths start from `folder`."""
     own = (part for part in segments(text) if os.path.normpath(os.path.join(folder, part.file)) in files)
     return b"".join(text[part.start : part.end] for part in own)
 

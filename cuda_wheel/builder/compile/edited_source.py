@@ -44,14 +44,14 @@ _EDITED_OPTIONS = (
 )
 
 LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
-"""NVRTC options for a source whose host function bodies are left out. Some warnings become errors: those about a
-function that only some of its declarations mark as device code."""
+"""NVRTC options for a source from which bodies of host functions are left out. The diagnostics 20037, 20039 and 20040
+become errors: they say that some declarations of a function mark it as device code, and others do not."""
 
 _ALL_ERRORS = ("-Xcudafe", "--error_limit=100000")
-"""NVRTC options that make one compilation report all errors."""
+"""NVRTC options with which a compilation goes on after an error, and reports all errors."""
 
 _SYNTAX_ONLY = "--fdevice-syntax-only"
-"""NVRTC option that stops after the front end, before code is generated."""
+"""NVRTC option that ends a compilation after the front end (C++ parser), before code is generated."""
 
 
 class EditedSource:
@@ -74,9 +74,9 @@ class EditedSource:
         leaves_out = job.host_code == "leave-out" or trial_of is not None
         self._options: tuple[str, ...] = LEFT_OUT_OPTIONS if leaves_out else _EDITED_OPTIONS
         self.request = request
-        """Request with the unchanged text."""
+        """NVRTC call that compiles the source with its text unchanged."""
         self._is_complete = True
-        """Whether `first` reports all errors."""
+        """Whether `first` contains all errors of the source; False if it contains only the first error."""
         if trial_of is not None:
             self._options = (*self._options, _SYNTAX_ONLY)
         else:
@@ -86,7 +86,8 @@ class EditedSource:
             self._is_complete = whole is not None
             first = whole or first
         self.first = first
-        """NVRTC's result for the unchanged text, with all errors if `_is_complete`, else with the first error only."""
+        """NVRTC's result for the unchanged text. If it is an error, `_is_complete` says whether its log has all errors
+        or only the first."""
         self._done: list[tuple[NvrtcResult, NvrtcRequest]] = [(first, request)]
         self._edits = Edits(lambda: read_project(job), _errors(job, first))
 
@@ -184,8 +185,10 @@ class EditedSource:
         return replace(failure, notes=tuple(notes))
 
     def _advice(self) -> list[str]:
-        """Return a note on whether `host-code = "leave-out"` is enough to compile the source, found by compiling it so;
-        no note if that leaves nothing out."""
+        """Return notes, at most one, on whether `host-code = "leave-out"` is enough to compile the source.
+
+        The answer is found by compiling the source in this way. The result is [] if that leaves no host code out.
+        """
         trial = EditedSource(self._job, self._calls, self.request, self.first, trial_of=self)
         result = self.first
         while result["error"] and not self._calls.is_spent:
@@ -202,7 +205,8 @@ class EditedSource:
 
 
 def _may_be_left_out(code: Sequence[LeftOutCode]) -> str:
-    """Return the note for errors in host code that `host-code = "leave-out"` would leave out."""
+    """Return the note for a source that compiles with `host-code = "leave-out"`. `code` is the host code that is left
+    out then."""
     return (
         "note: only host code does not compile, and no kernel, type or template argument depends on it: "
         f'{"; ".join(map(str, code))}. {_CURES}, or set host-code = "leave-out" for this module.'
@@ -219,15 +223,19 @@ _ONLY_FIRST = (
 
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
-    """Return the errors without those in lines with an error about a pragma macro, which rewriting removes."""
+    """Return the errors without those that rewriting removes because they are about a macro with a pragma (see
+    `PragmaMacros`). If a line has an error about such a macro, all errors in the line are left out."""
     overcome = {error.key[:2] for error in errors if PragmaMacros.is_about(error.message)}
     return [error for error in errors if error.key[:2] not in overcome]
 
 
 def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return the errors without those that only follow from an earlier one: errors after a syntax error, and
-    "identifier is undefined" for a word in an earlier line with an error, because its declaration may have failed
-    there."""
+    """Return the errors without those that an earlier error may have caused.
+
+    Two kinds are left out: those that `_until_syntax_error` leaves out, and "identifier is undefined" if the identifier
+    occurs in an earlier line with an error. The declaration in that line may have failed. `files` is path -> the
+    definitions in the file.
+    """
     found: list[LocatedError] = []
     declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
     for error in _until_syntax_error(errors, files):
@@ -243,10 +251,11 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
 
 
 def _until_syntax_error(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return the errors without those that the first syntax error causes: errors in later lines, and earlier errors in
-    other lines of the definition that contains it.
+    """Return the errors without those that the first syntax error causes.
 
-    After a syntax error, the compiler skips text up to a place of its choice.
+    After a syntax error, the compiler skips text up to a place of its choice. So later errors are left out unless they
+    are in the same line. Earlier errors are left out if they are in another line of the definition that contains the
+    syntax error. `files` is path -> the definitions in the file.
     """
     syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
     if syntax is None or not errors[syntax].places:
@@ -270,7 +279,8 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 _Key = tuple[object, ...]
-"""File, line, column and message of an error: equal for the same error in two results."""
+"""(File, line, column, message) of an error. Two results of NVRTC that contain the same error have equal keys for
+it."""
 
 
 def _key(diagnostic: Diagnostic) -> _Key:
@@ -278,12 +288,13 @@ def _key(diagnostic: Diagnostic) -> _Key:
 
 
 _CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
-"""Matches the end of a diagnostic's detail line that names the place of an instantiation: `at line 12 of "k.cu"`. Group
-1 is the line, group 2 the file, empty for the file of the error."""
+"""Matches the end of a line that says where a template was instantiated, such as `at line 12 of "k.cu"`. Such lines are
+details of an error. Group 1 is the line ("12"), and group 2 the file ("k.cu"). Group 2 is None if the line names no
+file; then it is the file of the error."""
 
 
 def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
-    """Return the errors in a result's log."""
+    """Return the errors in the log of NVRTC's result, with their places in the job's files."""
     errors = []
     for each in read_job_log(job, result["log"]).diagnostics:
         if each.severity == "error":
@@ -295,8 +306,8 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
 
 
 _REWRITTEN_LIMIT = 4 << 20
-"""Maximum total size in bytes of a job's source and headers for which library headers are rewritten too: reading takes
-0.6 s per megabyte."""
+"""Library headers are rewritten only if the job's source and headers have at most this number of bytes in total.
+Reading them takes 0.6 s per megabyte."""
 
 
 def read_project(job: Job, libraries: tuple[str, ...] = ()) -> Project:

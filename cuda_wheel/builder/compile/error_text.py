@@ -13,7 +13,8 @@ from cuda_wheel.builder.sources.header_search import missing_headers
 __all__ = ["error_text", "lines_of", "missing_headers_error", "read_job_log"]
 
 _NOT_SEARCHED = ("build", "dist", "node_modules", "site-packages", "__pycache__")
-"""Names of folders that contain no headers of the project itself."""
+"""Names of folders that are not searched for the project's headers, because they contain only generated files and other
+packages."""
 
 
 def read_job_log(job: Job, log: str, original_lines: OriginalLines = no_original_lines) -> Log:
@@ -90,8 +91,9 @@ _BUILD_FILES = ("setup.py", "CMakeLists.txt", "pyproject.toml", "meson.build", "
 
 
 def _passed_macros(name: str, root: str) -> list[tuple[str, str]]:
-    """Return (build script, value) for each place in the project's build scripts that defines a macro for the compiler,
-    such as `-DNAME=VALUE`. The value is "" if there is none."""
+    """Return (build script, value) for each place in the project's build scripts that defines the macro `name` for the
+    compiler: ("setup.py", "1") for `-DNAME=1` in setup.py. The value is "" if the place gives the macro no value.
+    `root` is the project's folder."""
     option = re.compile(rf"""-D\s*{name}(?:=\\?["']?([\w.+-]*))?(?![\w])|["']{name}["']\s*,\s*["']?([\w.+-]*)""")
     found = []
     for file in _BUILD_FILES:
@@ -101,7 +103,8 @@ def _passed_macros(name: str, root: str) -> list[tuple[str, str]]:
 
 
 def _files_named(name: str, root: str) -> list[str]:
-    """Return the project-relative paths of all files with this name, except in hidden and generated folders."""
+    """Return the project-relative paths of all files in the folder `root` whose file name is `name`. Hidden folders and
+    `_NOT_SEARCHED` are skipped."""
     found = []
     for folder, subfolders, files in os.walk(root):
         subfolders[:] = sorted(each for each in subfolders if not each.startswith(".") and each not in _NOT_SEARCHED)

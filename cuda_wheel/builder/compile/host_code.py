@@ -56,11 +56,12 @@ class _Attempts:
     def __init__(self, job: Job, calls: NvrtcCalls) -> None:
         self.calls = calls
         self.absent = optional_headers(job)
-        """Names of headers that no folder contains and that `missing-headers` lists. They are found by scanning the
-        project's texts, and in the compiler's errors if a macro or a library header includes them."""
+        """Names of missing headers, such as "Eigen/Core", that match a glob in the setting `missing-headers`. A scan of
+        the project's texts finds them at the start. Those that a macro or a library header includes are added when the
+        compiler reports them."""
         self.unsafe: set[str] = set()
-        """Names in `absent` that cannot be replaced by empty files in memory, because `__has_include` would find the
-        file, or an include would find it before another file of this name."""
+        """Names in `absent` for which the compiler must not read an empty file. The empty file would make
+        `__has_include` true, or an include would read it instead of an existing header of the same name."""
         self.restart(replace(job, absent_headers=tuple(sorted(self.absent))))
 
     def restart(self, job: Job, relaxed_constexpr: bool | None = None) -> None:
@@ -70,14 +71,14 @@ class _Attempts:
         self.request: NvrtcRequest | None = None
         self.result: NvrtcResult | None = None
         self.edited: EditedSource | None = None
-        """Source of the last request, for strategies that change its text; None until one of them needs it."""
+        """The source of the last request, for strategies that change its text; None until a strategy needs it."""
         self.with_macro: EditedSource | None = None
-        """Source that did not compile with NVRTC's macro `__CUDACC_RTC__` defined; None while the macro is not
-        hidden."""
+        """The source as compiled with NVRTC's macro `__CUDACC_RTC__`. It is set when a strategy hides this macro
+        because the source did not compile with it; None before."""
         self._failure: NvrtcOutcome | None = None
         self._reported: EditedSource | None = None
-        """Source that `_failure` was taken from (`edited` or `with_macro`); None if it is NVRTC's last result
-        itself."""
+        """The one of `edited` and `with_macro` whose errors `_failure` contains; None if `_failure` contains all errors
+        of NVRTC's last result."""
 
     @property
     def is_new(self) -> bool:
@@ -149,11 +150,11 @@ class Strategy(NamedTuple):
 
     name: str
     applies: Callable[[_Attempts], bool]
-    """Precondition: whether to try the strategy."""
+    """Function that returns whether to try the strategy."""
     request: Callable[[_Attempts], NvrtcRequest | None]
-    """Function that returns the request to try; None if the strategy would change nothing."""
+    """Function that returns the request (NVRTC call) to try; None if the strategy has nothing to change."""
     changes_text: bool = False
-    """Whether the request has a changed text of the source or of headers."""
+    """Whether the request has another text of the source or of a header than the request before."""
 
 
 def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutcome]:
@@ -179,7 +180,8 @@ def _first_request(attempts: _Attempts) -> NvrtcRequest:
 
 
 def _with_preamble(attempts: _Attempts) -> NvrtcRequest:
-    """Return the request with the whole host-code preamble."""
+    """Return the request that reads the whole host-code preamble before the source. The preamble declares what nvcc
+    declares: the CUDA runtime API and parts of the C library."""
     request = nvrtc_request(attempts.job, attempts.relaxed_constexpr)
     if PREAMBLE_OPTION in request["options"]:
         return request
@@ -210,8 +212,12 @@ def _with_permission(attempts: _Attempts) -> NvrtcRequest | None:
 
 
 def _with_empty_headers(attempts: _Attempts) -> NvrtcRequest | None:
-    """Return the request with an empty file for each missing header that `missing-headers` lists: after an error, with
-    those that the error names; after success, without those that are unsafe. None if that changes nothing."""
+    """Return the first request for the job with another set of `absent_headers` (missing headers for which the compiler
+    reads an empty file); None if the set stays the same.
+
+    After an error, headers are added that the error names and `missing-headers` lists. After success, headers are
+    removed for which an empty file is unsafe; see `_Attempts.unsafe`. If the set changes, all attempts are forgotten.
+    """
     assert attempts.result is not None
     job, headers = attempts.job, attempts.result["headers"] or ()
     if attempts.result["error"]:
@@ -283,7 +289,7 @@ STRATEGIES = (
         _with_empty_headers,
     ),
 )
-"""Strategies in the order in which they are tried."""
+"""All strategies, in the order in which they are tried."""
 
 
 def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
@@ -291,11 +297,11 @@ def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
 
 
 def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
-    """Return the request with only those parts of the host-code preamble, and of the stand-ins for PyTorch's headers,
-    that declare a name in the project's texts.
+    """Return the request with cuda-wheel's own headers made smaller: parts that declare no name in the project's texts
+    are left out. These headers are the host-code preamble and the stand-ins for headers of PyTorch and other libraries.
 
-    None if the request has no preamble, if the names in the texts are uncertain (macros may paste them together), or if
-    precompiled headers save more time.
+    Return None if the request has no preamble, if the names in the project's texts are not certain (macros may form
+    further ones with `##`), or if precompiling whole headers saves more time.
     """
     options = request["options"]
     if PREAMBLE_OPTION not in options or precompiles(request):
@@ -314,7 +320,8 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
 
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:
-    """Raise CompileError if the compiler warns about host code in the project's files."""
+    """Raise CompileError if the log of NVRTC's result has warnings about host code in the project's files. The error
+    message has all of them."""
     found = [each for each in read_job_log(job, result["log"]).diagnostics if is_about_host_code(each.message)]
     if found:
         reason = 'this is host code (host-code = "reject")'
@@ -341,17 +348,18 @@ def check_launches(job: Job, compiled: Compiled) -> None:
 
 
 _FIRST_CAPABILITY = 100
-"""Lowest compute capability, times 10, for which NVRTC may crash on capturing lambdas with `--relaxed_constexpr`."""
+"""Lowest compute capability, times 10, for which NVRTC may crash on a lambda if the option `--relaxed_constexpr` is
+on."""
 
 _MENDED = (13, 5)
-"""First NVRTC release (major, minor) without the crash."""
+"""First NVRTC release, as (major, minor), that does not crash on a lambda with `--relaxed_constexpr`."""
 
 _BROKEN = "Broken module found"
-"""NVRTC 13.0's message for some sources with calls of `constexpr` host functions from device code, such as sources that
-use GLM."""
+"""Error message of NVRTC 13.0 for some sources in which device code calls `constexpr` host functions, such as sources
+that use GLM."""
 
 _LAMBDA = re.compile(rb"\[\s*[&=]")
-"""Matches the beginning of a lambda that captures variables."""
+"""Matches the beginning of a lambda that captures variables: `[&` or `[=`."""
 
 
 def _may_crash(job: Job) -> bool:
@@ -368,10 +376,11 @@ def _may_crash(job: Job) -> bool:
 
 
 def _with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
-    """Return the result as an error if device code calls `constexpr` host functions, else unchanged.
+    """Return an error in place of the result of a compilation without `--relaxed_constexpr` if device code calls a
+    `constexpr` host function. Otherwise return the result unchanged.
 
-    Without `--relaxed_constexpr`, NVRTC 12.9 and 13.0 usually declare such functions in the PTX, with neither a
-    definition nor a message.
+    Usually NVRTC 12.9 and 13.0 report no error for such a call. They declare the function in the PTX, but do not define
+    it.
     """
     if result["error"] or not result["ptx"]:
         return result
@@ -388,6 +397,6 @@ def needs_permission(result: NvrtcResult) -> bool:
 
 
 def _is_broken(result: NvrtcResult) -> bool:
-    """Return whether NVRTC failed with "Broken module found". Leaving out host code does not help then; a compilation
-    with `--relaxed_constexpr` succeeds or reports the errors of the source."""
+    """Return whether NVRTC failed with "Broken module found". After this error, leaving out host code does not help.
+    With `--relaxed_constexpr`, the source compiles, or NVRTC reports its real errors."""
     return result["error"] != "" and _BROKEN in result["log"]

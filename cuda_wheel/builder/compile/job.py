@@ -117,7 +117,8 @@ def compile_cuda(job: Job) -> Compiled:
 
 
 def _absence(job: Job, compiled: Compiled, name: str) -> AbsentHeader:
-    """Return the record of the missing header `name`, in whose place the compiler read an empty file."""
+    """Return a record that the header `name` is missing and that the compiler read an empty file for it. The record
+    names the first line that includes the header."""
     file, line = including_line(job, compiled.headers or (), name)
     return AbsentHeader(file, line, name, is_listed(name, job.missing_headers) or "")
 
@@ -134,8 +135,12 @@ def compile_job(job: Job) -> Compiled:
 
 
 def _finished(job: Job, compiled: Compiled) -> Compiled:
-    """Return a job's result with its images. `compiled` is the front end's result: its kernels are narrowed to
-    `instances`, its PTX is assembled if the job needs a cubin, and the PTX version is lowered."""
+    """Return a job's final result. `compiled` is the result of the front end: the function in `_FRONT_ENDS` for the
+    language of the source.
+
+    Kernels that the setting `instances` excludes are removed. A cubin is assembled from the PTX if the job needs one.
+    The PTX gets the PTX ISA version that `Job.ptx_version` asks for, or is removed if the job does not need it.
+    """
     if job.instances and compiled.ptx is not None:
         compiled = _narrowed(compiled, job)
     if job.form == "lto":

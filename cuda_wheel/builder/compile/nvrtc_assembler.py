@@ -32,13 +32,15 @@ __all__ = ["assembly_request", "check_symbols", "with_machine_code"]
 _FUNCTION = "__cuda_wheel_assembly"
 
 _MODULE_DIRECTIVE = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*\n", re.MULTILINE)
-"""Matches the lines with `.version`, `.target` and `.address_size`: PTX begins with them, and has each only once."""
+"""Matches a line with the directive `.version`, `.target` or `.address_size`. PTX begins with one line of each. The
+three lines are removed from PTX that becomes inline assembly, because a PTX text must not have them twice."""
 
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("?", "\\?"))
-"""Character -> its escape in a C++ string literal, in the order of replacement."""
+"""(Character, its escape in a C++ string literal), in the order in which the characters are replaced."""
 
 _OF_THE_SOURCE = re.compile(r"-D|--?(?:define-macro|undefine-macro|pre-include|include)(?:=|$)|-U")
-"""Matches NVRTC options that prepend text to a source or define macros in it."""
+"""Matches the beginning of an NVRTC option that defines or undefines a macro, or that includes a header before the
+source. The call that assembles PTX leaves these options out."""
 
 
 def assembly_request(job: Job, ptx: str, folder: str) -> NvrtcRequest:

@@ -36,7 +36,7 @@ __all__ = ["BUDGET", "NvrtcCalls", "may_change_layouts", "remember_duration", "w
 
 
 BUDGET = 48
-"""Number of NVRTC calls for one job after which no further strategy is tried."""
+"""If a job has failed after this number of NVRTC calls, no further way to compile its source is tried."""
 
 _COMPILATION_ERROR = "NVRTC_ERROR_COMPILATION"
 
@@ -48,7 +48,7 @@ class NvrtcCalls:
         self._job = job
         self._writes_names = _writes_names(job)
         self.made = 0
-        """Number of programs that NVRTC has compiled or preprocessed for the job."""
+        """Number of NVRTC calls so far for the job, each to compile or to preprocess one text."""
 
     @property
     def is_spent(self) -> bool:
@@ -93,11 +93,11 @@ class NvrtcCalls:
 
     def _with_layouts(self, request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
         """Return the result with an error for each attribute that NVRTC ignored although it changes the layout of a
-        type.
+        type, as `packed` does. Return it unchanged if there is no such attribute.
 
-        The preprocessed text is searched for such attributes, if the project's texts or those of libraries other than
-        the toolchain may contain one. The new errors precede NVRTC's own, which may be consequences, such as a failed
-        static assertion about a size.
+        The preprocessed text is searched for these attributes, but only if a text of the project, or of a library other
+        than the toolchain, may contain one. The new errors come before NVRTC's own errors, which may be consequences of
+        the ignored attribute, such as a failed static assertion about a size.
         """
         if result["error"] not in ("", _COMPILATION_ERROR) or not may_change_layouts(self._job, request, result):
             return result
@@ -116,8 +116,13 @@ class NvrtcCalls:
         return {**result, "error": _COMPILATION_ERROR, "log": shown + result["log"]}
 
     def _lowered_alignments(self, request: NvrtcRequest, code: PreprocessedCode) -> Iterator[LayoutError]:
-        """Yield an error for each attribute that lowers an alignment, found by compiling with `alignas` in its place:
-        the compiler refuses a lower alignment there."""
+        """Yield an error for each attribute that asks for a lower alignment than the type's own. NVRTC ignores such an
+        attribute.
+
+        To find these attributes, the preprocessed `code` is compiled with `alignas` in their place: NVRTC reports an
+        error for an `alignas` that lowers the alignment. If this compilation crashes, yield an error for each attribute
+        that was replaced.
+        """
         text, places = code.with_alignas()
         if not places:
             return
@@ -134,22 +139,23 @@ class NvrtcCalls:
 
 
 _NOT_PREPROCESSED = ("--pre-include", "--define-macro", "-D", "--include-path", "-I", "--undefine-macro", "-U")
-"""Prefixes of NVRTC options that have no effect on preprocessed text."""
+"""Beginnings of NVRTC options that are left out when a preprocessed text is compiled, because they only affect
+preprocessing."""
 
 _DIAGNOSED = re.compile(r"^(.+)\((\d+)\): (?:catastrophic )?error(?: #[\w-]+)?: (.*)", re.MULTILINE)
 
 _LESS_ALIGNED = "alignment cannot be set to less than the default alignment"
-"""NVRTC's error for an `alignas` below the type's own alignment."""
+"""NVRTC's error message for an `alignas` that asks for a lower alignment than the type's own."""
 
 
 _names_at_once: dict[tuple[str, int], bool] = {}
-"""(source path, hash of the source text) -> whether the last job of this source needed the names that its files declare
-and took less than `_LONG`."""
+"""(Source path, hash of the source text) -> whether the next compilation of this source should also list the names that
+its files declare. True if the latest job of this source needed the names and took less than `_LONG`."""
 
 _LONG = 10.0
-"""Duration of a compilation, in seconds, above which declared names come from a second call (`cross_references`)
-instead of the compilation itself, because the second call instantiates no templates. Measured for flash-attention: 1.6
-s against 10 s."""
+"""Duration of a compilation in seconds. A source that takes longer gets its list of declared names from a second NVRTC
+call (`cross_references`), which instantiates no templates. For a shorter one, the compilation itself writes the list.
+Measured for flash-attention: 1.6 s for the second call, 10 s for the compilation."""
 
 
 def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
@@ -158,8 +164,12 @@ def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
 
 
 def _writes_names(job: Job) -> bool:
-    """Return whether a job's compilation should also write cross-references, because the job will probably need the
-    names that its files declare, and a second call would probably take longer. The choice affects only time."""
+    """Return whether a job's compilation should also write cross-references, NVRTC's list of the names that files
+    declare.
+
+    They are worth writing if the job will probably need the names, and if a second call to get them would probably take
+    longer. The choice affects only the time of the build.
+    """
     known = _names_at_once.get((job.source, hash(job.text)))  # for another target
     if known is not None:
         return known

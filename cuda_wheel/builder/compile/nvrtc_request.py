@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 __all__ = ["in_memory", "is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
 
 _UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
-"""Macro that limits how far CCCL unrolls operations on type lists: 10 for nvcc, and 16 for compilers unknown to CCCL,
-such as NVRTC. The time to compile <cuda/std/utility>, which most of CCCL includes, grows with 2 to this power, and is
-half of the time to compile a source that uses CUB. The images do not depend on it. Source:
-cuda/std/__type_traits/type_list.h."""
+"""Macro that limits how far CCCL unrolls operations on type lists. CCCL sets it to 10 for nvcc, and to 16 for compilers
+that it does not know, such as NVRTC. The time to compile <cuda/std/utility>, which most of CCCL includes, grows with 2
+to the power of this limit. With 16, this header takes half of the time to compile a source that uses CUB. The images do
+not depend on the limit. Source: cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
-"""Option of NVRTC's front end that lets device code call `constexpr` host functions. This package passes it as the
-argument after `-Xcudafe`; in a project's options it is `-Xcudafe=--relaxed_constexpr`."""
+"""Option of NVRTC's front end (C++ parser) that lets device code call `constexpr` host functions. cuda-wheel passes it
+as two arguments, `-Xcudafe` and this one. A project's options have the form `-Xcudafe=--relaxed_constexpr`."""
 
 
 _COMMAND_LINE = "cuda_wheel_detail/command_line.h"
-"""Name of a header in memory that is included before each source. It defines and undefines macros as nvcc's command
-line does. NVRTC's options cannot do that: NVRTC's own headers, which come after the options, define some macros
-again."""
+"""Name of a header that exists only in memory and is included before each source. It defines and undefines the macros
+that nvcc's command line defines and undefines. NVRTC's options cannot undefine all macros: NVRTC's own headers come
+after the options, and define some macros again."""
 
 
 def _command_line(job: Job, undefined: Iterable[str]) -> bytes:
-    """Return the text of the header `_COMMAND_LINE` for a job: GCC's predefined macros, the module's architectures, and
-    an `#undef` for each macro in `undefined`."""
+    """Return the content of the header `_COMMAND_LINE` for a job: definitions of GCC's predefined macros, a definition
+    of `__CUDA_ARCH_LIST__` with the module's architectures, and an `#undef` for each macro in `undefined`."""
     lines = (
         "#undef __CUDA_ARCH_LIST__",
         f"#define __CUDA_ARCH_LIST__ {job.arch_list or job.arch.rstrip('af') + '0'}",

@@ -32,15 +32,15 @@ class NvrtcOutcome:
     result: NvrtcResult
     request: NvrtcRequest
     left_out: tuple[LeftOutCode, ...] = ()
-    """Host code that is missing from the request's text, each piece reported as a warning."""
+    """Host functions whose bodies are left out of the request's text. A warning reports each of them."""
     notes: tuple[str, ...] = ()
-    """Lines to append to the error; not empty only for an error."""
+    """Lines to append to the error message; () if `result` is not an error."""
     unnamed_instances: tuple[str, ...] = ()
-    """Name expressions that the module's `instantiate` must list before the host code that uses them can be left
-    out."""
+    """Template instances that only host code names, as C++ name expressions ("k<int>"). The setting `instantiate` must
+    list them before this host code can be left out."""
     is_reported: Callable[[Diagnostic], bool] = lambda diagnostic: True
-    """Function that returns whether to report a diagnostic of an error. An error that host code causes is reported only
-    if nothing else stops the compilation."""
+    """Function that takes a diagnostic from the log of an error, and returns whether the error message contains it.
+    Errors in host code are reported only if no other error stops the compilation."""
 
 
 def read_nvrtc_result(job: Job, outcome: NvrtcOutcome) -> Compiled:
@@ -72,7 +72,7 @@ def read_nvrtc_result(job: Job, outcome: NvrtcOutcome) -> Compiled:
 
 
 def _invalid_option(job: Job, log: str) -> ConfigError:
-    """Return the error for an option that NVRTC does not know."""
+    """Return the error to raise if NVRTC rejects an option. `log` is NVRTC's log, which names the option."""
     reason = log.strip("\0\n ").removeprefix("nvrtc: error: ")
     if "--std" not in reason:
         return ConfigError(f"{job.source}: NVRTC rejects an option (from std, defines or options): {reason}.")
@@ -88,7 +88,8 @@ _ARCH_LIST = b"__CUDA_ARCH_LIST__"
 
 
 def _names_arch_list(job: Job, headers: Sequence[str]) -> bool:
-    """Return whether a job's source, options or any of these headers mention `__CUDA_ARCH_LIST__`."""
+    """Return whether a job's source, one of its options or one of the `headers` (absolute paths) contains the word
+    `__CUDA_ARCH_LIST__`."""
     if _ARCH_LIST in job.text or any(_ARCH_LIST.decode() in option for option in job.options):
         return True
     return any(_version_names_arch_list(path, (found := os.stat(path)).st_mtime_ns, found.st_size) for path in headers)

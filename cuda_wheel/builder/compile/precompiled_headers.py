@@ -58,25 +58,26 @@ __all__ = [
 T = TypeVar("T")
 
 HEAP_BYTES = 1 << 30
-"""Size in bytes of the address space for precompiled headers. All headers of CCCL that NVRTC accepts need half of
-it."""
+"""Size in bytes of the address space that a process reserves for precompiled headers. All those headers of CCCL that
+NVRTC can compile need half of it."""
 
 HEAVY_BYTES = 1 << 20
-"""Minimum size in bytes of headers that are worth precompiling for MIN_JOBS jobs."""
+"""Headers of at least this size, in bytes and together, are worth precompiling for MIN_JOBS jobs. Smaller headers need
+more jobs; see `is_worthwhile`."""
 
 MIN_JOBS = 3
-"""Minimum number of jobs for which headers are precompiled. Precompiling costs up to 1.5 times a compilation without
-it, and saves at least two thirds of each later compilation."""
+"""Minimum number of jobs with common headers for which the headers are precompiled. Precompiling takes up to 1.5 times
+as long as one compilation of a source with these headers, and saves at least two thirds of each later compilation."""
 
 
 class HeaderGroup(NamedTuple):
     """A group of jobs that can share precompiled headers, with the text of one of these jobs."""
 
     key: str
-    """Group identifier, equal for all jobs of the group."""
+    """String that identifies the group. It is equal for all jobs of the group, and different for other groups."""
     text: bytes
-    """Text of the job's source up to the last common include. In other jobs of the group, comments and white space may
-    differ."""
+    """Beginning of one job's source, up to the last include that all jobs of the group have in common. The sources of
+    the other jobs begin with the same directives, but may have other comments and white space."""
     jobs: int
     """Number of jobs in the group."""
 
@@ -86,9 +87,10 @@ class Precompilation(NamedTuple):
 
     group: HeaderGroup
     jobs: int
-    """Number of jobs of the group that this process will probably do, including this one."""
+    """Number of jobs of the group that this process will probably do, including the job of this call."""
     folder: str | None
-    """Folder for the precompiled header while it is written; None to precompile nothing."""
+    """Folder in which a new file of precompiled headers is written. None if the call must not make such a file; it may
+    still use one."""
 
 
 _current: ContextVar[Precompilation | None] = ContextVar("precompilation", default=None)
@@ -126,10 +128,12 @@ class _HeaderFile(NamedTuple):
     """An open file of precompiled headers. Its name is already deleted, so that it disappears with this process."""
 
     key: tuple[object, ...]
-    """Properties of a request that must be equal for the precompiled headers to be used."""
+    """Properties of the request for which the file was made: path of NVRTC, folder, options, headers in memory and
+    group. Only requests with equal properties use the file."""
     file: IO[bytes]
     stamps: dict[str, tuple[int, int]]
-    """Path of each precompiled header -> its modification time in nanoseconds and its size in bytes."""
+    """Absolute path of each header in the file -> (modification time in nanoseconds, size in bytes) when it was
+    precompiled."""
 
     @property
     def path(self) -> str:
@@ -167,7 +171,10 @@ class PrecompiledHeaders:
         return plain
 
     def _try(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult | None:
-        """Return NVRTC's result with precompiled headers; None if none can be used."""
+        """Return NVRTC's result, compiled with precompiled headers; None if none can be used for this request.
+
+        If anything goes wrong, this process precompiles nothing more.
+        """
         # Which parts are used differs between the sources of a group.
         if USED_PARTS_OPTION in request["options"]:
             return None
@@ -193,8 +200,8 @@ class PrecompiledHeaders:
             self._file = None
 
     def _file_for(self, request: NvrtcRequest, precompilation: Precompilation) -> _HeaderFile | None:
-        """Return the file of precompiled headers for a source. If there is none, make it if that is worthwhile, else
-        return None."""
+        """Return the file of precompiled headers for a request. If this process has no such file, make it if that is
+        allowed and worthwhile; otherwise return None."""
         group, jobs, folder = precompilation
         # The seed is the name of the source. It affects only what comes after the headers.
         options = tuple(option for option in request["options"] if not option.startswith("--frandom-seed="))
@@ -219,7 +226,8 @@ class PrecompiledHeaders:
         return self._file
 
     def _compile_with(self, request: NvrtcRequest, headers: _HeaderFile) -> NvrtcResult | None:
-        """Return NVRTC's result with precompiled headers; None if NVRTC did not use them."""
+        """Return NVRTC's result for a request that uses the precompiled `headers`. If NVRTC did not use them, return
+        None, and let this process precompile nothing more."""
         answer = nvrtc.compile_text({**request, "options": [*request["options"], f"--use-pch={headers.path}"]})
         first, _, log = answer["log"].partition("\n")
         if first != f'"{request["name"]}": using precompiled header file "{headers.path}"' or answer["headers"] is None:
@@ -232,8 +240,11 @@ _PATH = "--include-path="
 
 
 def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[object, ...]) -> _HeaderFile | None:
-    """Precompile the headers that a text includes. Return None if that fails, or if a later result with them may differ
-    from the result without."""
+    """Precompile the headers that `text`, the beginning of a source, includes. Write them to a file in `folder`.
+
+    Return None if that fails, or if a later compilation with the file could have another result than one without it,
+    such as fewer warnings. `key` becomes `_HeaderFile.key`.
+    """
     if not _reserve_memory(request["library"]):
         return None
     path = os.path.join(folder, "headers.pch")
@@ -260,7 +271,8 @@ def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[obje
 
 @cache
 def _reserve_memory(library: str) -> bool:
-    """Reserve address space for precompiled headers, above this process's memory limit; return whether it succeeded."""
+    """Reserve HEAP_BYTES of address space for precompiled headers in the NVRTC at path `library`, and raise this
+    process's memory limit by as much. Return whether that succeeded."""
     if sys.platform == "win32":
         return False
     import resource  # Windows does not have it
@@ -274,7 +286,7 @@ def _reserve_memory(library: str) -> bool:
 
 
 def _stamps(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return path -> modification time in nanoseconds and size in bytes."""
+    """Return path -> (modification time in nanoseconds, size in bytes), for each of the files."""
     found = {path: os.stat(path) for path in paths}
     return {path: (status.st_mtime_ns, status.st_size) for path, status in found.items()}
 
@@ -285,7 +297,9 @@ def _content(path: str) -> bytes:
 
 
 _LEAN = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda|cuda_runtime(?:_api)?)\.h[^\n]*", re.MULTILINE)
-"""Matches includes of headers of which NVRTC reads little, since their include guards are predefined."""
+"""Matches an `#include` line of <cuda.h>, <cuda_runtime.h> or <cuda_runtime_api.h>. NVRTC reads little of these
+headers, because their include guards are predefined. So their size must not count when it is decided whether to
+precompile."""
 
 
 def precompiles(request: NvrtcRequest) -> bool:

@@ -42,16 +42,19 @@ _SECTION = re.compile(r"^[ \t]*\.section[ \t]+(\.debug_\w+)\s*\{([^}]*)\}", re.M
 _DATA = re.compile(
     r"^((?:[ \t]*\.b8[ \t]+\d+(?:,[ \t]*\d+)*[ \t]*\n)+)|^[ \t]*\.b(8|16|32|64)[ \t]+(.+)$", re.MULTILINE
 )
-"""Matches either consecutive `.b8` lines, which are most of the data (group 1), or one other line of data: its number
-of bits (group 2) and its values (group 3)."""
+"""Matches data in a section of PTX. Group 1 is a run of lines such as `.b8 1,2,3`, which are most of the data. Any
+other line, such as `.b32 .debug_abbrev`, matches alone: group 2 is its number of bits ("32"), and group 3 its
+values."""
 
 _NUMBER = re.compile(r"-?(?:\d+|0[xX][0-9a-fA-F]+)")
 
 _HEADER_SIZE = 11
-"""Size in bytes of a unit's header: length, version, offset of the abbreviations, and size of an address."""
+"""Size in bytes of the header at the beginning of the DWARF section `.debug_info`: its length, the version of DWARF, an
+offset into `.debug_abbrev`, and the size of an address."""
 
 _FIXED_SIZES = {0x0B: 1, 0x0C: 1, 0x11: 1, 0x05: 2, 0x12: 2, 0x06: 4, 0x13: 4, 0x01: 8, 0x07: 8, 0x14: 8, 0x0E: 4}
-"""DWARF form -> size in bytes of an attribute's value, for data, flags, references and addresses."""
+"""Number of a DWARF form (encoding of an attribute's value) -> size in bytes of the value. These are the forms of fixed
+size: data, flags, references, addresses and offsets of strings."""
 
 
 @dataclass
@@ -84,7 +87,8 @@ def debug_entries(ptx: str) -> dict[int, DebugEntry] | None:
 
 
 def _content(text: str) -> bytes:
-    """Return the bytes of a section; labels, which a linker resolves, become zeros."""
+    """Return the bytes that the text of a PTX section stands for. Where the text has a label, whose value only a linker
+    knows, the bytes are zeros."""
     content = bytearray()
     for lines, bits, values in _DATA.findall(text):
         if lines:
@@ -97,7 +101,8 @@ def _content(text: str) -> bytes:
 
 
 _Abbreviation = tuple[int, bool, list[tuple[int, int]]]
-"""Layout of a kind of entry: its tag, whether it has children, and (number, form) of each attribute."""
+"""(Tag, whether the entry has children, (attribute number, form) of each attribute): the layout of all DWARF entries
+that use this abbreviation."""
 
 
 def _abbreviations(content: bytes) -> dict[int, _Abbreviation]:
@@ -175,25 +180,28 @@ _CLASS, _STRUCT, _TYPEDEF, _UNION, _INHERITANCE, _BASE = 0x02, 0x13, 0x16, 0x17,
 _CONST, _FUNCTION, _VOLATILE, _RESTRICT, _UNSPECIFIED = 0x26, 0x2E, 0x35, 0x37, 0x3B
 _STRUCTS = (_CLASS, _STRUCT, _UNION)
 _QUALIFIERS = {_CONST: "const", _VOLATILE: "volatile", _RESTRICT: "__restrict__"}
-"""Tag -> the C++ qualifier. Source: DWARF 2.0.0, figure 14."""
+"""Tag of a DWARF entry -> the C++ qualifier that the entry adds to a type. Source: DWARF 2.0.0, figure 14."""
 
 _NAME, _SIZE, _BIT_SIZE, _CONSTANT, _COUNT, _LOCATION = 0x03, 0x0B, 0x0D, 0x1C, 0x37, 0x38
 _ENCODING, _VIRTUALITY, _TYPE, _SYMBOL = 0x3E, 0x4C, 0x49, 0x2007
-"""Numbers of DWARF attributes. Source: DWARF 2.0.0, figure 15; _SYMBOL, the mangled name, is a common extension."""
+"""Numbers of DWARF attributes, like those in the line before. Source: DWARF 2.0.0, figure 15. _SYMBOL is the mangled
+name of a function, a common extension of DWARF 2."""
 
 _ENCODINGS = {2: "?", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u"}
-"""Encoding of a base type -> the kind character of a NumPy type. Source: DWARF 2.0.0, figure 23."""
+"""DWARF encoding of a base type -> kind character of a NumPy type ("f" for floating point). Source: DWARF 2.0.0, figure
+23."""
 
 _NUMBERS = frozenset({"?1", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))})
 
 _MOST_DIMENSIONS = 32
-"""Maximum number of array dimensions in NumPy."""
+"""Maximum number of dimensions of a NumPy array."""
 
 _BASE_MEMBER = "__b_"
-"""Prefix of the names that CUDA 12's debugging information gives to base classes."""
+"""Prefix of member names. In CUDA 12's debugging information, a member with this prefix stands for a base class."""
 
 _TABLE_MEMBER = "__v"
-"""Prefix of the names of members that are tables of virtual functions or bases."""
+"""Prefix of member names. The compiler adds a member with this prefix to a struct with virtual functions or virtual
+bases."""
 
 
 def declared_parameters(ptx: str) -> dict[str, tuple[Declared, ...]]:
@@ -238,8 +246,8 @@ class _Types:
     # --- C++ types ----------------------------------------------------------------------------------
 
     def _spelling(self, entry: DebugEntry) -> str:
-        """Return a parameter's C++ type as demangled symbols spell it ("const float*"); "" if that is unknown, as for a
-        reference."""
+        """Return the C++ type of the parameter that `entry` describes, in the spelling of demangled symbols ("const
+        float*"). Return "" if it is unknown, as for a reference."""
         type_ = self._unqualified(self._type_of(entry))
         stars = []
         while type_ is not None and type_.tag == _POINTER:
@@ -254,7 +262,8 @@ class _Types:
         return " ".join([*stars[-1], name]) + inner + "*" if name else "void*"
 
     def _qualifiers(self, entry: DebugEntry | None) -> tuple[list[str], DebugEntry | None]:
-        """Return a type's qualifiers in the order of mangled names, and the type without them."""
+        """Return (C++ qualifiers of a type, the type without qualifiers and typedefs). The qualifiers are in the order
+        in which mangled names have them. The type is None if the debugging information does not have it."""
         found = set()
         while entry is not None and (entry.tag == _TYPEDEF or entry.tag in _QUALIFIERS):
             found.add(_QUALIFIERS.get(entry.tag, ""))
@@ -264,8 +273,11 @@ class _Types:
     # --- structs ------------------------------------------------------------------------------------
 
     def _struct(self, entry: DebugEntry) -> Struct | None:
-        """Return the struct that an entry describes; None if it has no fields, or if NumPy fields cannot describe all
-        of it."""
+        """Return the struct that a DWARF entry describes.
+
+        Return None if the struct has no fields, two fields of one name or too many fields for a manifest, or if it has
+        a part that no NumPy field can describe.
+        """
         if id(entry) not in self._structs:
             size = entry.attributes.get(_SIZE)
             try:
@@ -280,8 +292,12 @@ class _Types:
         return self._structs[id(entry)]
 
     def _fields(self, entry: DebugEntry, start: int) -> Iterator[Field]:
-        """Yield the fields of a struct that starts at byte offset `start`, including the fields of its bases and
-        unnamed members."""
+        """Yield the fields of a struct. The fields of its base classes and unnamed members are yielded as its own
+        fields.
+
+        `entry` is the DWARF entry of the struct. `start` is added to the offsets: the byte offset of a base class or
+        unnamed member in the struct that it is part of, and 0 for any other struct.
+        """
         end = 0
         for member in entry.children:
             if member.tag not in (_MEMBER, _INHERITANCE) or _LOCATION not in member.attributes:
@@ -299,8 +315,11 @@ class _Types:
                 yield self._field(name, type_, offset)
 
     def _name_and_type(self, member: DebugEntry) -> tuple[str, DebugEntry]:
-        """Return the name and the type of a member or base. Raises _NoFieldsError for bit-fields, virtual bases, and
-        tables of virtual functions."""
+        """Return (name, type) of `member`, which is a member or a base class of a struct. The type has no qualifiers.
+
+        Raises _NoFieldsError for parts that no NumPy field can describe: bit-fields, virtual bases, and tables of
+        virtual functions.
+        """
         name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
         if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
             raise _NoFieldsError
@@ -309,7 +328,7 @@ class _Types:
         return name, type_
 
     def _size(self, type_: DebugEntry | None) -> int:
-        """Return the size of a type in bytes; 1 for an unknown size."""
+        """Return the size in bytes of a type; 1 if the size is unknown."""
         size = type_.attributes.get(_SIZE) if type_ is not None else None
         if type_ is not None and type_.tag == _ARRAY:
             return prod(map(_count, type_.children)) * self._size(self._unqualified(self._type_of(type_)))
@@ -330,7 +349,8 @@ class _Types:
         return Field(name, number or (struct.name if struct else ""), offset, tuple(shape), struct)
 
     def _is_empty(self, type_: DebugEntry) -> bool:
-        """Return whether a type is a struct without members, which takes no space in a layout."""
+        """Return whether a type is an empty struct: without members, or with no other members and base classes than
+        empty structs. An empty struct needs no field."""
         if type_.tag not in _STRUCTS:
             return False
         members = [each for each in type_.children if each.tag in (_MEMBER, _INHERITANCE)]
@@ -339,7 +359,8 @@ class _Types:
 
 
 def _count_fields(fields: tuple[Field, ...]) -> int:
-    """Return the number of fields, including the fields of nested structs; a manifest limits it."""
+    """Return the number of fields. A field that is a struct counts as the fields inside it. A manifest can have
+    PARAMETERS fields at most."""
     return sum(_count_fields(field.struct.fields) if field.struct else 1 for field in fields)
 
 
@@ -355,7 +376,8 @@ def _type_name(entry: DebugEntry) -> str:
 
 
 def _number(entry: DebugEntry) -> str:
-    """Return the NumPy type of a number, enumeration or pointer, without byte order; "" for other types."""
+    """Return the NumPy type of a number, an enumeration or a pointer, without a byte order: "f4", "i4", "u8". Return ""
+    for any other type."""
     size = entry.attributes.get(_SIZE)
     if not isinstance(size, int):
         size = 0
@@ -375,14 +397,16 @@ def _number(entry: DebugEntry) -> str:
 
 
 def _member_offset(location: int | str | bytes) -> int:
-    """Return a member's byte offset. A DWARF block encodes it as the operation "add a constant" (DW_OP_plus_uconst)."""
+    """Return a member's byte offset in its struct. `location` is the value of the attribute _LOCATION: bytes that
+    encode the operation "add the offset" (DW_OP_plus_uconst). Raises _NoFieldsError for any other value."""
     if not isinstance(location, bytes) or location[:1] != b"\x23":
         raise _NoFieldsError
     return sum((byte & 0x7F) << 7 * index for index, byte in enumerate(location[1:]))
 
 
 def _count(entry: DebugEntry) -> int:
-    """Return the number of elements in one dimension of an array."""
+    """Return the number of elements in one dimension of an array. `entry` is the DWARF entry of the dimension. Raises
+    _NoFieldsError if the number is unknown."""
     count = entry.attributes.get(_COUNT)
     if not isinstance(count, int) or count < 1:
         raise _NoFieldsError
@@ -390,20 +414,21 @@ def _count(entry: DebugEntry) -> int:
 
 
 _LARGEST = 1 << 18
-"""Maximum size in bytes of a source's PTX for which debugging information is made: for hundreds of template instances,
-writing and reading it takes many seconds."""
+"""Maximum size in bytes of a source's PTX. If the PTX is larger, as with hundreds of template instances, no debugging
+information is made: writing and reading it would take many seconds."""
 
 _NAMES_TARGET = re.compile(rb"(?<![A-Z])ARCH|(?<!\w)_?NV_|nv::target|nv/target|arch_id|arch_traits|_CG_HAS_")
-"""Matches the names of all macros and functions that make a text depend on the architecture, such as
-`__CUDA_ARCH_FEAT_SM90_ALL`, `CUB_PTX_ARCH` and `NV_IF_TARGET`. Headers of libraries are not searched: their structs are
-the same for every architecture, because nvcc's host compiler, which defines none of these macros, fills them."""
+"""Matches names of macros and functions through which a text can depend on the architecture, such as
+`__CUDA_ARCH_FEAT_SM90_ALL`, `CUB_PTX_ARCH` and `NV_IF_TARGET`. Headers of libraries are not searched for them, because
+the structs of libraries are the same for every architecture: host code fills them, and nvcc's host compiler defines
+none of these macros."""
 
 _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
     r"-arch=|--ptxas-options|-Xptxas|-G$|--device-debug$"
 )
-"""Matches NVRTC options that choose the target or the output; the compilation for debugging information replaces
-them."""
+"""Matches NVRTC options that choose the architecture or the kind of output. The compilation that makes debugging
+information has its own options in place of these."""
 
 
 def with_parameters(
@@ -431,7 +456,8 @@ def with_parameters(
 
 
 def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
-    """Return whether the project's texts may declare different structs for different architectures."""
+    """Return whether a struct that the project's texts declare may differ between architectures. Return True if the
+    project's texts are unknown."""
     if compiled.headers is None:
         return True
     texts = [*(text for _, text in own_texts(job, compiled.headers)), *map(os.fsencode, job.options)]
@@ -439,7 +465,8 @@ def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
 
 
 def _needs_fields(job: Job, compiled: Compiled) -> bool:
-    """Return whether a kernel has a parameter whose type neither the symbol nor the source text describes."""
+    """Return whether a kernel has a parameter whose type is not evident from the kernel's symbol or from the source
+    text. Then debugging information is needed."""
     text = job.text.decode(errors="surrogateescape")
     declared = cache(lambda: parameter_types(text, defined_macros(job.options)))  # few symbols need it
     if job.form == "lto":  # no symbols: the text alone decides

@@ -25,7 +25,7 @@ __all__ = [
 
 
 VERSION = __version__
-"""Version of the build side; the loader refuses a different one."""
+"""Version of cuda-wheel that this package belongs to. The loader raises CudaWheelError if its own version differs."""
 
 
 def __getattr__(name: str) -> Any:

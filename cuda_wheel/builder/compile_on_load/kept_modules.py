@@ -33,13 +33,13 @@ __all__ = ["Opened", "Work", "kept_module"]
 
 
 FORMAT = "6"
-"""Version of the layout of cache entries; part of every cache key."""
+"""Version of the layout of this file's cache entries. It is part of the key of each of them."""
 
 States = dict[str, str | None]
-"""Absolute path of a file -> identifier of its content; None for a missing file."""
+"""Absolute path of a file -> string that identifies the file's content; None for a file that does not exist."""
 
 Opened = tuple[Path, "Config", "SourceModule"]
-"""Folder with the files of a module, the settings, and the module."""
+"""(Folder with the module's files, settings of the project, the module): what is needed to compile the module."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,17 @@ class Work:
     """A module to compile, with what its cache entry depends on besides the toolchain, the GPU and the files read."""
 
     identity: str
-    """String that identifies the module, its settings and its folder or sources; part of the cache key."""
+    """String that identifies the module: it contains the settings, and the project's folder or the sources. It is part
+    of the cache key."""
     edited: tuple[str, ...]
-    """Absolute paths of folders whose files people edit. The cache identifies a file in them by its content, and any
-    other file by its size and times of change."""
+    """Absolute paths of folders with files that people edit. The cache identifies these files by their content, and all
+    other files by their size and times of change."""
     opened: Callable[[], AbstractContextManager[Opened]]
-    """Function that returns a context in which the files are available for compilation."""
+    """Function that returns a context manager. Its `with` block gets the `Opened` of the module, whose files exist
+    until the end of the block."""
     is_temporary: bool = False
-    """Whether `opened` writes the files into a temporary folder. Then `identity` must include their content, because
-    the cache entry does not depend on files in that folder."""
+    """Whether `opened` writes the module's files into a temporary folder. The cache entry does not depend on files in
+    that folder, so `identity` must include their content."""
 
 
 def kept_module(work: Work, ask_capability: Callable[[], Version | None]) -> tuple[bytes, bytes]:
@@ -101,8 +103,12 @@ def _compile(
     environment: str,
     ask_capability: Callable[[], Version | None],
 ) -> tuple[BuiltModule, list[str] | None, Version | None]:
-    """Return the compiled module, the paths of the files that it depends on (None if unknown), and the GPU's compute
-    capability (None without a GPU)."""
+    """Compile a module in a worker process. Return (built module, absolute paths of the files that it depends on,
+    compute capability of the GPU).
+
+    The paths are None if they are unknown. The capability is what `ask_capability` returns: None without a GPU.
+    `environment` is the result of `toolchain_environment`, by which the toolchain is cached.
+    """
     # Imported only when something must be compiled: this takes longer than loading a cached module.
     from cuda_wheel.builder.workers.worker import Worker
 
@@ -127,13 +133,16 @@ def _compile(
 
 
 def _machine(capability: Version | None) -> str:
-    """Return the part of a cache key that identifies the target: the GPU's compute capability, or without a GPU the
-    value of CUDAARCHS, which replaces the project's architectures."""
+    """Return the part of a cache key that identifies the target.
+
+    It contains the GPU's compute capability. Without a GPU (`capability` is None), it contains the value of the
+    environment variable CUDAARCHS, which replaces the architectures in the project's settings.
+    """
     return f"no GPU, {os.environ.get(VARIABLE)!r}" if capability is None else repr(capability)
 
 
 def _parse(entry: bytes) -> tuple[bytes, bytes]:
-    """Return the manifest and the fatbin in a cache entry. Raises ImageError if the manifest is not valid."""
+    """Return (manifest, fatbin) from the bytes of a cache entry. Raises ImageError if the manifest is not valid."""
     size = 8 + int.from_bytes(entry[:8], "big")
     manifest, fatbin = entry[8:size], entry[size:]
     all_manifests(manifest, "the cache")
@@ -141,8 +150,11 @@ def _parse(entry: bytes) -> tuple[bytes, bytes]:
 
 
 def _states(paths: Iterable[str], edited: tuple[str, ...]) -> States:
-    """Return path -> state of the file: its SHA-256 in the folders `edited`, else its size and times of change; None
-    for a missing file."""
+    """Return path -> string that identifies the file's content.
+
+    The string is the SHA-256 of a file in one of the folders `edited`. For any other file, it has the size and the
+    times of change. It is None for a file that does not exist.
+    """
     inside = tuple(f"{folder}{os.sep}" for folder in edited)
     return {path: _hash(path) if path.startswith(inside) else _size_and_times(path) for path in sorted(set(paths))}
 

@@ -63,8 +63,12 @@ def compile_for_gpu(
 def _deciding_paths(
     jobs: Sequence[Job], built: BuiltModule, toolchain: Toolchain, nvvm: Nvvm | None
 ) -> list[str] | None:
-    """Return the absolute paths of the files that a module depends on. A missing file is among them if the compiler
-    would read it. None if the files are unknown, or if the module depends on the time of the build."""
+    """Return the absolute paths of the files that a built module depends on, the compilers included. Paths where a new
+    or removed file would change what the compiler reads are included, such as those where it looked for a header
+    without finding it.
+
+    Return None if the files are unknown, or if the module depends on the time of the build.
+    """
     if built.headers is None or built.uses_build_time:
         return None
     paths = [*built.headers, *toolchain.libraries, *((nvvm.library, nvvm.libdevice) if nvvm else ())]
@@ -79,9 +83,11 @@ def _deciding_paths(
 def _compile_cubin(
     module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float
 ) -> BuiltModule | None:
-    """Compile a module with calls of NVRTC alone; return it as a single cubin without a fatbin.
+    """Compile a module that has one job, by plain calls of NVRTC in `worker`. Return the built module, with one cubin
+    in place of a fatbin. Each call may take `timeout` seconds.
 
-    None if the source may need the strategies of a build, as for host code, missing headers or ignored attributes.
+    Return None if a plain call may not be enough, as for a source with host code, missing headers, or attributes that
+    NVRTC ignores.
     """
     if job.host_code == "reject" or job.missing_headers:
         return None
@@ -133,7 +139,8 @@ def _plan(
     capability: Version | None,
     nvvm: Nvvm | None,
 ) -> Plan:
-    """Return the plan for one module and one target."""
+    """Return the plan that compiles one module for one target. The target is the GPU of compute capability
+    `capability`. With None, it is the newest target that a build of the project has."""
     gpus = [] if capability is None else [capability]
 
     def plan(architectures: Architectures) -> Plan:
@@ -149,8 +156,9 @@ def _plan(
 
 
 def _without_gpu(config: Config, module: SourceModule) -> Architectures:
-    """Return the architectures of a build of the module on a machine without a GPU: without "native", and "default" if
-    no other entry is left."""
+    """Return the architectures for which a build without a GPU would compile the module; the environment variable
+    CUDAARCHS overrides the settings. The entry "native" is removed. If no other entry is left, the result has the entry
+    "default"."""
     own, override = module.settings.architectures, os.environ.get(VARIABLE, "").strip()
     if override:
         own = override_project(own, override) if own == config.architectures else override_module(own, override)
@@ -159,10 +167,12 @@ def _without_gpu(config: Config, module: SourceModule) -> Architectures:
 
 
 def _target(named: tuple[Target, ...], toolchain: Toolchain, capability: Version) -> str:
-    """Return the target to compile for, as spelled in `architectures`.
+    """Return the target to compile for, spelled as in `architectures`. `named` are the targets in the project's
+    settings, and `capability` is the GPU's.
 
-    The first of: the most specific "a" or "f" target that the project names and the GPU supports; the GPU's own target;
-    the newest PTX, if the compiler is older than the GPU.
+    The result is the first of these that exists: the most specific "a" or "f" target in `named` that the GPU supports;
+    the GPU's own architecture; the newest architecture of the compiler whose PTX the GPU can run. Raises ConfigError if
+    there is none.
     """
     specific = [target for target in named if target.real and target.suffix and unsupported(target, capability) is None]
     if specific:

@@ -63,9 +63,11 @@ def compile_on_load(
 
 
 def _variant(module: SourceModule, macros: Mapping[str, Any]) -> SourceModule:
-    """Return the variant of a module with exactly these macros; for a module without variants, the module itself.
+    """Return the variant of a module that has exactly these macros (macro -> value). Return the module itself if it has
+    no variants and `macros` is empty.
 
-    Raises UnknownVariantError if there is no such variant and `specialize` does not allow other values.
+    If the module has no such variant, but `specialize` allows other values of the same macros, return a new variant. If
+    it does not, raise UnknownVariantError.
     """
     if not module.settings.variants and not macros:
         return module

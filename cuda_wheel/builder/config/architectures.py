@@ -17,15 +17,16 @@ _PREFIXED = re.compile(r"(?P<prefix>sm|compute)_(?P<number>\d{2,3})(?P<suffix>[a
 _DOTTED = re.compile(r"(?P<major>\d{1,2})\.(?P<minor>\d)(?P<suffix>[af]?)(?P<ptx>\+PTX)?", re.IGNORECASE)
 
 DEFAULT = "default"
-"""Value of `architectures` in a project that does not set it."""
+"""Value of the setting `architectures` for a project that does not set it."""
 
 _DEFAULT_REAL = (75, 80, 90, 100, 120)
-"""First architecture of each major generation since 7.5, compiled to machine code; without 11.0 (Jetson), which CUDA 12
-has no name for."""
+"""Architectures for which "default" has machine code, as numbers (75 is 7.5): the first of each major generation since
+7.5. 11.0 (Jetson) is left out, because CUDA 12 has no name for it."""
 
 _DEFAULT_VIRTUAL = (75, 100)
-"""Architectures compiled to PTX. compute_75 serves GPUs without machine code in the fatbin, and drivers older than the
-machine code. compute_100 gives later GPUs code with newer features; unlike compute_120, it also runs on 11.0."""
+"""Architectures for which "default" has PTX, as numbers (75 is 7.5). Drivers compile PTX for GPUs without machine code
+in the fatbin. The PTX of 75 runs on all these GPUs; it also serves drivers that are older than the machine code. The
+PTX of 100 gives later GPUs newer features. Unlike the PTX of 120, it also runs on 11.0."""
 
 _WORDS = (DEFAULT, "all", "all-major", "native")
 
@@ -84,10 +85,12 @@ def named_targets(entries: Iterable[str], where: str) -> set[Target]:
 
 
 def _expand(word: str, known: Sequence[int]) -> set[Target]:
-    """Return the targets that a word of `architectures` stands for; `known` are the architectures of this compiler.
+    """Return the targets for a word in `architectures`: "default", "all" or "all-major". `known` are the architectures
+    that the compiler supports, as numbers (75 is 7.5), in ascending order.
 
-    "default" is the same for all compilers that support its targets. "all" and "all-major" are as in nvcc and CMake:
-    machine code for every (major) compute capability and for the earliest one, and PTX for the latest major one.
+    "default" is the same for all compilers that support its targets. "all" and "all-major" are as in nvcc and CMake.
+    "all" has machine code for every architecture, and "all-major" for the earliest one and the first of each major
+    generation. Both have PTX for the first architecture of the latest generation.
     """
     if word == DEFAULT:
         return {

@@ -60,56 +60,60 @@ _TABLE = read_table(
 
 
 def _by_option(rows: str, options: str, value: str = "reason") -> dict[str, Any]:
-    """Return option -> the row's field `value`, for all options that a row of the table lists in its field
-    `options`."""
+    """Return option -> `row[value]`, for each option in the list `row[options]` of each row of the table `rows`.
+
+    For example, `rows` is "refused", `options` is "ptxas", and `value` is "reason".
+    """
     return {option: row[value] for row in _TABLE[rows] for option in row.get(options, ())}
 
 
 VALUE: tuple[str, ...] = _TABLE["value"]
-"""NVRTC options, without dashes, that may take the next argument as their value. Options that no table lists are passed
-to NVRTC unchanged."""
+"""NVRTC options, without dashes, that may have their value in the next argument. These options, and all options that no
+table lists, are passed to NVRTC unchanged."""
 
 TRANSLATED: dict[str, tuple[str, ...]] = _by_option("translated", "options", "arguments")
-"""nvcc option, without dashes -> the NVRTC arguments for it, in which "{}" stands for the option's value."""
+"""nvcc option, without dashes -> the NVRTC arguments that it is translated to. "{}" in an argument stands for the
+option's value."""
 
 IGNORED: dict[str, str] = _by_option("ignored", "options")
-"""Option without effect on the images, without dashes -> the reason why it has none."""
+"""Option that is ignored, without dashes -> the reason why it has no effect on the images."""
 
 IGNORED_PATTERNS: dict[str, str] = _by_option("ignored", "patterns")
-"""Regular expression for options without effect on the images, which matches their dashes too -> the reason."""
+"""Regular expression -> reason. An option that the expression matches completely, dashes included, is ignored. The
+reason says why it has no effect on the images."""
 
 IGNORED_WITH_VALUE: tuple[str, ...] = _TABLE["ignored with value"]
-"""Options of IGNORED that may take the next argument as their value."""
+"""Options that are ignored, without dashes, and may have their value in the next argument."""
 
 REFUSED: dict[str, str] = _by_option("refused", "options")
-"""Option, without dashes, that would change the images unnoticed or contradict what cuda-wheel sets -> the rest of the
-error message, with what to do instead."""
+"""Option that is an error, without dashes -> end of the error message, which follows the option and says what to do
+instead. Such an option would change the images unnoticed, or contradict what cuda-wheel sets."""
 
 PTXAS_IGNORED: dict[str, str] = _by_option("ignored", "ptxas")
-"""Assembler option without effect on the images -> the reason."""
+"""Option of the assembler (ptxas) that is ignored, without dashes -> the reason why it has no effect on the images."""
 
 PTXAS_REFUSED: dict[str, str] = _by_option("refused", "ptxas")
-"""Assembler option that is refused -> what to do instead."""
+"""Option of the assembler (ptxas) that is an error, without dashes -> end of the error message, with what to do
+instead."""
 
 FRONT_END: tuple[str, ...] = _TABLE["front end"]
-"""Front-end options that are allowed and take no value."""
+"""Options of NVRTC's front end (C++ parser) that are allowed, as in `-Xcudafe=OPTION`. They take no value."""
 
 GNU_STANDARD: tuple[str, ...] = _TABLE["gnu standard"]
-"""NVRTC arguments for the macros that GCC defines with -std=gnu++17 and not with -std=c++17."""
+"""NVRTC arguments that define the macros that GCC defines with -std=gnu++17 but not with -std=c++17."""
 
 HOST_MACROS: dict[str, tuple[str, ...]] = _TABLE["host macros"]
-"""Regular expression for GCC options that change device code -> NVRTC arguments with the same effect.
+"""Regular expression for a GCC option -> NVRTC arguments that define the same macros as the option.
 
-nvcc preprocesses device code with GCC, so that these options define macros there; they have no other effect on device
-code.
-"""
+nvcc preprocesses device code with GCC. The macros are the only effect of these options on device code."""
 
 HOST_REFUSED: dict[str, str] = _by_option("host refused", "patterns")
-"""Regular expression for GCC options whose effect on device code is not supported -> what to do instead."""
+"""Regular expression for a GCC option that is an error -> end of the error message, with what to do instead. Such an
+option would affect device code in a way that is not supported."""
 
 _NAMED = {row["name"]: row for row in _TABLE["ignored"] if "name" in row}
-"""Row name -> row of the ignored options: "host" for options of the host compiler, "processor" for options that select
-its processor."""
+"""Name of a row in the table "ignored" -> the row. "host" is the row for options of the host compiler, and "processor"
+the row for those that choose the host's processor."""
 
 RELOCATABLE = ("rdc", "relocatable-device-code")
 TARGETS = ("gencode", "generate-code", "arch", "gpu-architecture", "code", "gpu-code")
@@ -119,12 +123,12 @@ class CompilerOptions(NamedTuple):
     """A list of compiler options, as `read_options` reads it."""
 
     arguments: tuple[str, ...]
-    """Arguments for NVRTC."""
+    """Arguments to pass to NVRTC."""
     keys: Mapping[str, object]
-    """Settings key ("std", "lineinfo", "warnings-as-errors" or "architectures") -> the value that the options set for
+    """Key of the settings ("std", "lineinfo", "warnings-as-errors" or "architectures") -> value that the options give
     it."""
     ignored: Mapping[str, tuple[str, ...]]
-    """Reason -> the options that have no effect for that reason."""
+    """Reason -> the options that are ignored for this reason, as they are written."""
 
 
 # --- reading a list -----------------------------------------------------------------------------------
@@ -132,10 +136,11 @@ class CompilerOptions(NamedTuple):
 
 class _ReadOption(NamedTuple):
     name: str
-    """Name without dashes."""
+    """Name of the option, without dashes."""
     value: str | None
     written: tuple[str, ...]
-    """The option as it is written: one argument, or two if the value is a separate one."""
+    """The arguments that the option consists of, as they are written: ("-std=c++17",), or ("-std", "c++17") with its
+    value in the next argument."""
 
 
 def read_options(options: Sequence[str], where: str) -> CompilerOptions:
@@ -159,8 +164,8 @@ class _Reader:
         self._ignored: dict[str, tuple[str, ...]] = {}
         self._targets = _Targets()
         self._unfinished: tuple[str, ...] = ()
-        """Host-compiler option whose value is in the next `-Xcompiler`, such as ("-include",); empty if there is
-        none."""
+        """Option of the host compiler without its value, such as ("-include",). The value is in the next `-Xcompiler`.
+        () if no option waits for its value."""
 
     def result(self) -> CompilerOptions:
         for option in self._unfinished:
@@ -210,10 +215,11 @@ class _Reader:
             raise ConfigError(f"{self._where} names {self._keys[key]} and {value}: keep one of them.")
 
     def _host_compiler(self, value: str, written: Sequence[str]) -> None:
-        """Read the options that nvcc passes to the host compiler.
+        """Read the options for the host compiler in `value`, the value of an `-Xcompiler`, such as "-O2,-DX=1".
+        `written` are the arguments as written, for messages.
 
-        The host compiler also preprocesses device code, so that macros, include folders and included files have an
-        effect.
+        The host compiler also preprocesses device code. So options for macros, include folders and included files
+        become NVRTC arguments.
         """
         words = [*self._unfinished, *re.findall(r"""[^\s,"']+""", value)]
         self._unfinished = ()
@@ -235,7 +241,11 @@ class _Reader:
                 self._arguments.append(f"{name}={given}")
 
     def _host_option(self, word: str, written: Sequence[str]) -> None:
-        """Read one option of the host compiler that is not about macros or include folders."""
+        """Read the host compiler's option `word`, which is not about macros, include folders or included files.
+        `written` are the arguments that contain it, for messages.
+
+        Raises ConfigError if the option is refused.
+        """
         where = f"{self._where}: {' '.join(written)!r}"
         for pattern, reason in HOST_REFUSED.items():
             if re.fullmatch(pattern, word):
@@ -248,7 +258,8 @@ class _Reader:
             self._ignore(written, _NAMED["processor" if is_processor else "host"]["reason"])
 
     def _front_end(self, value: str, where: str) -> None:
-        """Read options for the compiler's front end, few of which are supported."""
+        """Read the options in `value`, which are for the compiler's front end (C++ parser). Raises ConfigError for an
+        option that is not supported; `where` begins its message."""
         for each in re.split(r"\s+|,(?=--)", value.replace('"', " ").replace("'", " ").strip()):
             match = re.fullmatch(r"--diag[_-](suppress|error|warning|warn)=([\w,]+)", each)
             if match is not None and re.fullmatch(r"[\d,]+", match[2]):
@@ -262,7 +273,8 @@ class _Reader:
 
 
 def _split(options: Sequence[str]) -> Iterator[_ReadOption]:
-    """Yield each option with its value, which may follow "=", a space, or be the next argument."""
+    """Yield the options in a list of arguments, each with its value. The value may be after "=", after a space in the
+    same argument, or in the next argument."""
     entries = iter([each for option in options for each in _separated(option)])
     while (entry := next(entries, None)) is not None:
         first, space, rest = entry.partition(" ")
@@ -282,7 +294,8 @@ def _split(options: Sequence[str]) -> Iterator[_ReadOption]:
 
 
 def _separated(entry: str) -> list[str]:
-    """Return the options in an argument such as "-O3 --use_fast_math", which nvcc users write as one string."""
+    """Split an argument that contains several options. For "-O3 --use_fast_math", which nvcc users write as one string,
+    return ["-O3", "--use_fast_math"]. For one option, return [entry]."""
     first = entry.split(" ", 1)[0]
     if " -" not in entry or "=" in first or takes_value(first) or re.match(r"-[DUIlL]", first):
         return [entry]
@@ -305,7 +318,7 @@ def takes_value(entry: str) -> bool:
 
 
 def _reason_to_ignore(option: _ReadOption) -> str | None:
-    """Return why an option has no effect; None if it is passed to NVRTC."""
+    """Return the reason why an option is ignored; None if it is not ignored."""
     written = option.written[0]
     if not written.startswith("-"):
         return None
@@ -317,7 +330,11 @@ def _reason_to_ignore(option: _ReadOption) -> str | None:
 
 
 def _ptxas(value: str, shown: str, ignore: Callable[[Iterable[str], str], None]) -> Iterator[str]:
-    """Yield the NVRTC options for assembler options, which nvcc separates by commas."""
+    """Yield an NVRTC option for each assembler option in `value`, such as "-O3,-v".
+
+    `ignore(options, reason)` is called for an assembler option without effect on the images. Raises ConfigError for one
+    that is refused; `shown` begins its message.
+    """
     for each in filter(None, re.split(r"[,\s]+", value)):
         name = _bare(each.partition("=")[0])
         if name in PTXAS_REFUSED:
@@ -337,9 +354,10 @@ class _Targets:
     def __init__(self) -> None:
         self._entries: dict[str, None] = {}
         self._architecture = ""
-        """Architecture of the last -arch, such as "80" for sm_80, whose images -code chooses; "" if there is none."""
+        """Architecture in the latest -arch: "80" for sm_80 and compute_80. Options -code name images of this
+        architecture. "" without an -arch, or if it is a word such as "native"."""
         self._codes: list[tuple[str, str]] = []
-        """Values of -code, each with the place in the settings where it is written."""
+        """(Value of a -code, beginning of error messages about it), for each -code in the list."""
 
     def add(self, name: str, value: str, where: str) -> None:
         words = re.sub(r"[\s'\"]", "", value)
@@ -371,8 +389,11 @@ class _Targets:
 
 
 def _codes(architecture: str, codes: str, where: str) -> Iterator[str]:
-    """Yield the `architectures` entries for a virtual architecture such as "80" and its code such as
-    "[sm_80,compute_80]"."""
+    """Yield the entries for `architectures` that stand for the images in `codes`, the value of nvcc's -code.
+
+    "80" with "[sm_80,compute_80]" gives "80-real" and "80-virtual". Raises ConfigError for code that is not of the
+    virtual `architecture`; `where` begins its message.
+    """
     for code in filter(None, codes.strip("[]").split(",")):
         match = re.fullmatch(r"(sm|compute|lto)_(\d+[af]?)", code)
         if match is None:
@@ -392,9 +413,9 @@ class MacroOption(NamedTuple):
     """An option that defines a macro, or undefines it."""
 
     arguments: tuple[str, ...]
-    """Arguments of the option: one, or two if the value is a separate argument."""
+    """The arguments that the option consists of: one, or two if the macro is in an argument of its own."""
     text: str
-    """Macro that the option defines ("NAME", "NAME=VALUE" or "NAME(X)=VALUE") or undefines ("NAME")."""
+    """What the option defines ("NAME", "NAME=VALUE" or "NAME(X)=VALUE"), or the macro that it undefines ("NAME")."""
     is_definition: bool
 
     @property
@@ -438,7 +459,8 @@ def split_undefinitions(arguments: Sequence[str]) -> tuple[list[str], list[str]]
 
 
 def _options(arguments: Sequence[str]) -> Iterator[str | MacroOption]:
-    """Yield the arguments in order. The one or two arguments that define or undefine a macro become one MacroOption."""
+    """Yield NVRTC's arguments in their order. A MacroOption replaces the one or two arguments that define or undefine a
+    macro."""
     remaining = iter(arguments)
     for first in remaining:
         match = _MACRO.fullmatch(first)

@@ -74,7 +74,8 @@ _PLACES = _ARGUMENTS | {"architectures": "ARCHITECTURES (or CMAKE_CUDA_ARCHITECT
 _KEY = "(" + "|".join(sorted(_KEYS, key=len, reverse=True)) + r")\b"
 
 _DIAGNOSTIC = re.compile(r"  |.*: (?:error|warning): ")
-"""Matches output lines of the compiler: diagnostics and source lines."""
+"""Matches the beginning of a line of compiler output: the two spaces before a shown source line, or a diagnostic such
+as "k.cu:1: error: "."""
 
 
 class CMakeCall(NamedTuple):
@@ -134,7 +135,8 @@ class CMakeCall(NamedTuple):
 
 
 def _assigned(match: re.Match[str]) -> str:
-    """Return a `key = value` in TOML as the CMake argument with its values."""
+    """Return the argument of a CMake call for a setting in TOML: `DEFINES A=1 B` for `defines = ["A=1", "B"]`. Group 1
+    of `match` is the key, and group 2 the value."""
     values = re.findall(r'"([^"]*)"', match[2])
     quoted = (f'"{value}"' if re.search(r"[\s;<>()]", value) else value for value in values)
     return " ".join([_ARGUMENTS[match[1]], *quoted])
