@@ -43,7 +43,8 @@ __all__ = ["PlanRunner"]
 R = TypeVar("R")
 
 NewStep = Callable[[How, Times], Step]
-"""Function `(how, times)` that returns the `Step` to report for a certain job, link or bundle."""
+"""Function `(how, times)` that returns the `Step` to report for one job, link or bundle. `how` is "compiled", "linked"
+and so on; `times` is when the work was done."""
 
 
 def _job_step(module: ModulePlan, job: Job) -> NewStep:
@@ -59,7 +60,8 @@ def _bundle_step(module: ModulePlan) -> NewStep:
 
 
 def _cached(step: NewStep, began: float) -> Step:
-    """Return the `Step` for a result that was read from the cache; the read started at `began` (seconds since 1970)."""
+    """Return the `Step` for a result that was read from the cache. `step` makes the `Step`; `began` is the time at
+    which the reading began, in seconds since 1970."""
     return step("from the cache", Times("", began, now(), (), None))
 
 
@@ -68,9 +70,12 @@ LINK_JOB: WorkerFunction[Compiled] = WorkerFunction("cuda_wheel.builder.link:lin
 BUNDLE: WorkerFunction[Fatbin] = WorkerFunction("cuda_wheel.builder.images.bundling:bundle")
 
 PACKED_IN_WORKERS = 50
-"""Minimum number of modules to build for which workers also write the manifests. In a smaller build, the build's own
-process writes them while the workers compile, so that no worker has to import the code for it. In a larger build, with
-a hundred short jobs per second, the build's own process would be the bottleneck."""
+"""Smallest number of modules to build for which the worker processes write the manifests.
+
+In a build of fewer modules, the build's own process writes the manifests while the workers compile. The workers then
+need not import the code that writes manifests. In a larger build, with a hundred short jobs per second, the build's own
+process would be the bottleneck.
+"""
 
 TIME_LEFT_INTERVAL = 0.1
 """Minimum number of seconds between two estimates of the time left. Each estimate examines every pending call."""
@@ -107,14 +112,14 @@ class PlanRunner:
         self._built: deque[BuiltModule] = deque()
         """Built modules that `run` has not yielded yet."""
         self._kernels: set[Names] = set()
-        """(C++ name, symbol) of each kernel in the modules built or reused so far."""
+        """(C++ name, symbol) of each kernel in the modules that are linked or reused so far."""
         self._failures: dict[str, Failure] = {}
         """Full module name -> the reason why the module cannot be built. Modules without an error are not included."""
         self._common_errors = CommonErrors()
         self._ended_early = ""
         """Error message if the build ended before all modules were compiled; else ""."""
         self._lacking: list[LackingKernelsError] = []
-        """One error for each module whose images do not all have the same kernels."""
+        """One error for each module in which an image lacks kernels that another image has."""
         self._next_report = 0.0
         """Earliest time of the next estimate of the time left, in seconds since 1970."""
 
@@ -179,7 +184,8 @@ class PlanRunner:
     # --- stage 1: reuse -----------------------------------------------------------------------------
 
     def _reuse_modules(self) -> Iterator[BuiltModule]:
-        """Yield the modules that are in the cache, then call `_set_missing` with the others."""
+        """Yield each module that is in the cache, and call `_set_missing` with the modules that are not in the cache.
+        Then report each job of a cached module as done, unless a module that is not in the cache needs the job too."""
         steps: dict[Job, Step] = {}
         missing = []
         for module in self._plan.modules:
@@ -207,7 +213,7 @@ class PlanRunner:
                 self._reporter.step_finished(step)
 
     def _set_missing(self, missing: Sequence[ModulePlan]) -> None:
-        """Initialise the state of the build for the modules that are not in the cache."""
+        """Initialise this object's fields for `missing`, the modules that are not in the cache and have to be built."""
         plan = self._plan
         self._states = {
             module.module.full_name: ModuleBuild(module, plan.toolchain, plan.compression(module), len(module.jobs))
@@ -226,9 +232,10 @@ class PlanRunner:
         return self._cache.find_job(job) if self._cache else None
 
     def _check_headers(self, jobs: Sequence[Job]) -> None:
-        """Mark modules that include a missing header as failed, before anything is compiled.
+        """Mark each module that includes a missing header as failed, before anything is compiled. `jobs` are the jobs
+        to compile.
 
-        A compiler reports the missing header only when it reaches the include, which may take long.
+        A compiler would report the missing header only when it reaches the `#include`, which may take long.
         """
         errors: dict[tuple[object, ...], str] = {}
         for job in jobs:
@@ -242,10 +249,11 @@ class PlanRunner:
             self._ended_early = f"{not_compiled(left)}: a header is missing."
 
     def _longest_first(self, jobs: Sequence[Job]) -> list[tuple[Job, float, float]]:
-        """Return each job with its expected seconds and those of the longest link that needs it, by falling sum.
+        """Return (job, expected seconds of the job, expected seconds of the longest link that needs the job) for each
+        job. The job with the largest sum of both durations comes first.
 
-        An idle worker takes a job as soon as one is submitted, so the longest job is submitted first. Also compute the
-        expected link time of each module and find the jobs that can share precompiled headers.
+        The caller submits the jobs in this order, because an idle worker takes a job as soon as one is submitted. Also
+        set the expected link time of each module, and find the jobs that can share precompiled headers.
         """
         waiting = {module.module.full_name: module for job in jobs for module in self._modules[job]}
         for name, module in waiting.items():
@@ -256,7 +264,8 @@ class PlanRunner:
         return [(job, *seconds) for job, seconds in sorted(expected.items(), key=lambda item: -sum(item[1]))]
 
     def _expected(self, job: Job) -> tuple[float, float]:
-        """Return the expected seconds of a job, and of the longest link that needs its result (0.0 without a link)."""
+        """Return (expected seconds of a job, expected seconds of the longest link that needs the job). The latter is
+        0.0 if no link needs the job."""
         modules = self._modules[job]
         seconds, _ = self._durations.expected(modules[0].module.name, job)
         links = (self._durations.expected(module.module.name, link)[0] for module in modules for link in module.links)
@@ -265,7 +274,8 @@ class PlanRunner:
     def _compile(self, job: Job, seconds: float, following: float) -> None:
         """Submit a job to a worker.
 
-        `seconds` is the expected duration of the job, `following` that of the longest link that needs its result.
+        `seconds` is the job's expected duration; `following` is the expected duration of the longest link that needs
+        the job.
         """
         options, group = shared_options(job.options, job.lineinfo), self._groups.get(job)
         future = self._workers.enqueue(Call(COMPILE_JOB, job, options, seconds + following, group, timed=True))
@@ -273,7 +283,8 @@ class PlanRunner:
         self._compiling[job] = self._tasks.add(future, partial(self._handle_compiled, job), seconds, guessed)
 
     def _reuse_job(self, job: Job, key: str) -> None:
-        """Use a job's cached result; compile the job if the entry is damaged or has been removed."""
+        """Use the result that the cache has for a job under `key`. If the cache entry is damaged or has been removed,
+        compile the job."""
         began = now()
         result = self._cache.read_job(key, job) if self._cache else None
         if result is None:
@@ -313,7 +324,8 @@ class PlanRunner:
                 self._link(module)
 
     def _fail_job(self, job: Job, error: CompileError) -> None:
-        """Mark all modules that need a job as failed, and cancel their other jobs unless another module needs these."""
+        """Mark all modules that need `job` as failed with `error`, and decide whether the build ends early. Cancel the
+        other jobs of these modules, except jobs that a module without failure needs."""
         modules = self._modules[job]
         self._fail_modules(job, error)
         self._common_errors.job_failed(str(error), job.source)
@@ -326,7 +338,7 @@ class PlanRunner:
             self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
 
     def _cancel_needless_jobs(self, failed: Sequence[ModulePlan]) -> None:
-        """Cancel each job of the failed modules whose result no other module needs."""
+        """Cancel each job of the failed modules that no module without failure needs."""
         for other in dict.fromkeys(other for module in failed for other in module.jobs):
             if other in self._compiling and not self._users_left[other]:
                 self._workers.stop(self._compiling.pop(other))
@@ -370,8 +382,8 @@ class PlanRunner:
     # --- stage 4: bundle ----------------------------------------------------------------------------
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
-        """Once all links of a module are done, merge and check its results; bundle its images if no module has
-        failed."""
+        """If all links of a module are done, merge the results of its jobs and links, and check the merged result.
+        Unless any module of the build has failed, also submit the call that bundles the images."""
         build = self._states[module.module.full_name]
         if len(build.linked) < len(module.links):
             return
@@ -405,7 +417,8 @@ class PlanRunner:
         self._tasks.add(future, handler, BUNDLING_SECONDS[compress])
 
     def _accepts(self, build: ModuleBuild, error: CompileError | None) -> bool:
-        """Report the warnings of a module and its error, if it has one; return True if `error` is None."""
+        """Report the warnings of a module. If `error` is not None, mark the module as failed with this error. Return
+        whether `error` is None."""
         for text in build.warnings:
             self._reporter.warning(text)
         if isinstance(error, LackingKernelsError):
@@ -445,7 +458,8 @@ class PlanRunner:
         self._finish(build, built)
 
     def _bundling_result(self, module: ModulePlan, future: Future[Timed[R]]) -> Timed[R] | None:
-        """Return the result of bundling a module. If bundling failed, mark the module as failed and return None."""
+        """Return the result of a finished call that bundled a module. If the call failed, mark the module as failed and
+        return None."""
         try:
             return self._result(future, _bundle_step(module))
         except CompileError as error:
@@ -461,7 +475,8 @@ class PlanRunner:
     # --- all stages ---------------------------------------------------------------------------------
 
     def _result(self, future: Future[Timed[Any]], step: NewStep) -> Timed[Any]:
-        """Return the result of a finished call. If the call failed, report its times and raise a CudaWheelError."""
+        """Return the result of a finished call. If the call failed, report a failed step, and raise the call's error as
+        a CudaWheelError. `step` makes the `Step` to report."""
         try:
             return future.result()
         except TimedError as failed:
@@ -483,9 +498,9 @@ class PlanRunner:
         self._release_results(module)
 
     def _release_results(self, module: ModulePlan) -> None:
-        """Mark a module as ended, and discard the results of its jobs that no unfinished module needs.
+        """Mark a module as ended, and discard each result of its jobs that no unfinished module needs.
 
-        A second call for the same module does nothing.
+        Does nothing if the module is already marked.
         """
         state = self._states[module.module.full_name]
         if state.is_ended:

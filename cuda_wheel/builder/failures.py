@@ -34,11 +34,12 @@ __all__ = [
 
 
 _ENOUGH = 3
-"""Number of sources that must fail with the same error in a header for the build to end early. It does not end early
-once a job has compiled."""
+"""If this many sources fail with the same error in a header, the build ends early. It does not end early if a job has
+compiled."""
 
 _SHOWN = 4
-"""Maximum number of module names above a diagnostic that several modules have in common."""
+"""Maximum number of module names in the line above a diagnostic that several modules have. "..." stands for further
+names."""
 
 _ERROR = re.compile(r"(\S.*?)(?::\d+)?(?::\d+)?: error: ")
 
@@ -77,7 +78,8 @@ def merged(failures: Mapping[str, Failure]) -> list[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the parts of a failure's text in order: each diagnostic, and each "note: " or "help: " line after it."""
+    """Split the error message of a failure into parts, in order. Each diagnostic is a part; each line after it that
+    starts with "note: " or "help: " is a part of its own."""
     parts: list[str] = []
     for block in filter(None, text.split("\n\n")):
         lines = block.split("\n")
@@ -111,7 +113,7 @@ class CommonErrors:
 
     def __init__(self) -> None:
         self._sources: dict[str, set[str]] = {}
-        """Text of an error in a header -> project-relative paths of the sources that fail with it."""
+        """Error message about a header -> project-relative paths of the sources that fail with this message."""
         self._has_compiled = False
 
     def job_compiled(self) -> None:
@@ -151,12 +153,13 @@ def compile_failure(job: Job, toolchain: Toolchain, error: CompileError, module:
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _TYPES = frozenset("void bool char short int long float double unsigned signed const true false".split())  # noqa: SIM905
-"""C++ keywords that name expressions in `instantiate` may contain, and that no source declares."""
+"""C++ keywords that a name expression in the setting `instantiate` may contain. A source uses them without declaring
+them."""
 
 
 def _with_suspects(job: Job, text: str) -> str:
-    """Return an error's text. If the compiler crashed, add a hint with the names in `instantiate` that may be the
-    cause."""
+    """Return an error message. If it says that the compiler crashed, add a hint with the names in the setting
+    `instantiate` that may have caused the crash."""
     if "the compiler process died" not in text or not job.instantiate:
         return text
     declared = {*_WORD.findall(job.text.decode(errors="replace")), *_TYPES}
@@ -172,7 +175,8 @@ def _with_suspects(job: Job, text: str) -> str:
 _SYMBOL = re.compile(r"'([A-Za-z_$][\w$]*)'")
 
 _OTHER_GPU = "is machine code for"
-"""Part of the message that `builder.link` raises, before nvJitLink is called, for a cubin of another GPU."""
+"""Part of an error message of `builder.link`, for an input that is a cubin of another GPU. `builder.link` raises the
+error before it calls nvJitLink."""
 
 _LINK_HELP = {
     Cause.UNDEFINED: (
@@ -195,7 +199,8 @@ _LINK_HELP = {
         "LTO-IR links with an nvJitLink of the same major version that is not older than the compiler of the LTO-IR"
     ),
 }
-"""Cause of a link error -> hint. For a log with several causes, only the hint that is first in this order is shown."""
+"""Cause of a link error -> hint. If a log has several causes, only one hint is shown: the first in the order of this
+mapping."""
 
 
 def link_failure(module: SourceModule, target: Target, nvjitlink: str, error: Exception) -> str:

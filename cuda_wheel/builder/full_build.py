@@ -81,14 +81,15 @@ class Task:
     sources: tuple[str, ...]
     target: str
     form: str
-    """"whole" for a job that compiles to loadable images; "ptx" or "lto" for relocatable code to compile or to link."""
+    """"whole" for a job that makes loadable images. For a job whose result is to be linked, and for the link itself:
+    "ptx" or "lto", the kind of code that is linked."""
     cached: bool | None
-    """Whether the result is in the cache; None for a link whose sources are not all cached: only compiling them shows
-    whether their code, and so the link, is the same as before."""
+    """Whether the cache has the result. None for a link if the cache lacks the result of a job that the link needs:
+    whether the link is cached then depends on the code that the job produces."""
     seconds: float
     """Expected duration in seconds if the result is not cached."""
     known: bool
-    """True if `seconds` is the measured duration of the latest run, False if it is an estimate."""
+    """True if `seconds` was measured when this task last ran, False if it is an estimate."""
 
 
 @dataclass(frozen=True)
@@ -258,14 +259,16 @@ class _Assembly:
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
         self._materials = Materials(root, config, plan.toolchain, plan.nvvm)
         self._variants: dict[str, list[BuiltModule]] = {}
-        """Module name -> the variants built so far, for modules of which other variants are not built yet."""
+        """Module name -> the built variants of the module. Only modules are included of which some variants are built
+        and others are not yet."""
         self._manifests: dict[str, list[Manifest]] = {}
-        """Module name -> for each variant, the part of its manifest that decides which GPUs and drivers it supports."""
+        """Module name -> manifest of each variant, reduced to what decides which GPUs and drivers the variant supports.
+        Only complete modules are included."""
         self._outside: dict[str, str] = {}
-        """Module name -> absolute path of a header outside the project, which no sdist would contain. Modules without
-        such a header are not included."""
+        """Module name -> absolute path of a header that the module reads from outside the project, and that no sdist
+        would contain. A module without such a header has no entry."""
         self._absent: set[str] = set()
-        """Names of missing headers in place of which the compiler read an empty file."""
+        """Names of headers that are missing, and in place of which the compiler read an empty file."""
         unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
         for line in [
             *ignored_options(module.settings for module in modules),
@@ -366,10 +369,10 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
 def _chosen_executor(
     config: Config, local: Executor, plan: Plan, warn: Callable[[str], None]
 ) -> AbstractContextManager[Executor]:
-    """Return the executor for a build's jobs: `local`, unless the environment chooses a Dask cluster.
+    """Return the executor for a build's jobs: `local`, unless an environment variable chooses a Dask cluster.
 
-    `warn` may be called from any thread. Raises ConfigError if an environment variable is invalid or the package
-    `distributed` is missing.
+    `warn` is called with each warning, from any thread. Raises ConfigError if an environment variable is invalid or the
+    package `distributed` is missing.
     """
     requested, fallback = os.environ.get(EXECUTOR), os.environ.get(FALLBACK)
     if not requested:
@@ -393,10 +396,11 @@ def _chosen_executor(
 def _outside_header_finder(
     root: Path, toolchains: tuple[str, ...]
 ) -> Callable[[Iterable[str], Iterable[str]], str | None]:
-    """Return a function of a module's headers and `system-include-dirs` (absolute paths) that finds a foreign header.
+    """Return a function that finds a header from an undeclared place outside the project.
 
-    It returns the first header that is neither in the project nor in a CUDA toolkit, in the folders `toolchains` or in
-    the module's `system-include-dirs`; None without such a header.
+    The function takes the absolute paths of a module's headers and of its `system-include-dirs`. It returns the first
+    header that is in none of these: the project's folder `root`, a CUDA toolkit, the folders `toolchains`, the module's
+    `system-include-dirs`. It returns None if there is no such header.
     """
 
     @cache

@@ -31,8 +31,8 @@ Content = tuple[Kind, str, bytes]
 """Kind, architecture and bytes of an image: `("cubin", "90a", b"...")`."""
 
 ImageContent = tuple[Target, str | None, Content]
-"""Target of an image; project-relative path of its source if the image is relocatable code for linking at run time,
-else None; and the image's `Content`."""
+"""(target, source, content) of an image. The source is None for a loadable image. For relocatable code, to be linked at
+run time, it is the project-relative path of the source that was compiled. The content is a `Content`."""
 
 Form = Literal["whole", "ptx", "lto"]
 """Output of a job: "whole" for loadable images, "ptx" for relocatable PTX, "lto" for LTO-IR."""
@@ -46,23 +46,25 @@ class Job:
     """
 
     library: str
-    """Path of NVRTC, or of libNVVM for NVVM IR. It does not affect the result."""
+    """Path of the library that compiles the source: NVRTC, or libNVVM for NVVM IR. The path does not affect the
+    result."""
     root: str
-    """Absolute path of the project's folder. Relative include folders are relative to it. It does not affect the
-    images."""
+    """Absolute path of the project's folder, to which relative include folders are relative. The path affects only
+    images that contain it; `failures.job_warnings` warns of these."""
     source: str
-    """Project-relative path of the source with "/", as in `__FILE__` and diagnostics."""
+    """Project-relative path of the source, with "/" on every platform. `__FILE__` and diagnostics show this path."""
     text: bytes
     arch: str
     cubin: bool
     ptx: bool
     options: tuple[str, ...]
     include_dirs: tuple[str, ...]
-    """Include folders in search order: the project's as project-relative paths, all others as absolute paths."""
+    """Include folders in search order. Folders in the project are project-relative paths, all others absolute paths."""
     instantiate: tuple[str, ...]
     lineinfo: bool
     ptx_version: str
-    """Wanted PTX ISA version: MAJOR.MINOR, "as-compiled", or "auto" for the lowest one that is proven equal."""
+    """Wanted PTX ISA version: a version such as "8.0"; "as-compiled" for the compiler's own; or "auto" for the lowest
+    that gives the same machine code, as a proof by the assembler shows."""
     host_code: str = "whole"
     """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host
     functions that do not compile, "reject" makes host code an error."""
@@ -70,28 +72,31 @@ class Job:
     """Language of the source: "cuda", "nvvm" or "ptx"."""
     form: Form = "whole"
     instances: tuple[str, ...] = ()
-    """Globs for the names of template instances to keep; empty to keep all."""
+    """Globs for the names of the template instances to keep; () to keep all instances."""
     libdevice: str = ""
-    """Path of libdevice, which NVVM IR may need; "" for a source in CUDA C++. It does not affect the result."""
+    """Path of libdevice, a library of device functions that NVVM IR may call; "" for a source in CUDA C++. The path
+    does not affect the result."""
     nvvm: str = ""
-    """Exact release of libNVVM if it compiles the source; "" for other sources. (NVRTC's release is in `Toolchain`.)"""
+    """Exact release of libNVVM for a source in NVVM IR; "" for a source that libNVVM does not compile. (NVRTC's release
+    is in `Toolchain`.)"""
     nvvm_build: str = ""
-    """Identifier of the exact builds of libNVVM and libdevice; "" for sources that libNVVM does not compile."""
+    """Identifier of the exact builds of libNVVM and libdevice, for a source in NVVM IR; "" for a source that libNVVM
+    does not compile."""
     system_dirs: tuple[str, ...] = ()
-    """Absolute paths of the folders that the setting `system-include-dirs` names. `include_dirs` contains them too. The
-paths do not affect the result."""
+    """Absolute paths of the folders in the setting `system-include-dirs`. `include_dirs` contains these folders too.
+    The result does not depend on where the folders are, unless it is LTO-IR."""
     missing_headers: tuple[str, ...] = ()
-    """Globs for names in `#include` directives: the compiler reads an empty file for a missing header that matches
-    one."""
+    """Globs for names of headers as an `#include` writes them, such as "Eigen/*". If a header is missing and a glob
+    matches its name, the compiler reads an empty file instead."""
     absent_headers: tuple[str, ...] = ()
-    """Names of headers that are known to be missing. The compiler reads an empty file for each."""
+    """Names of headers that are known to be missing. The compiler reads an empty file in place of each."""
     describes: bool = True
-    """True if the job is for the module's first architecture. The fields of struct parameters are determined for that
-    one only, unless they may depend on the architecture; see `compile.struct_layouts`."""
+    """True if the job is for the module's first architecture. Only such a job determines the fields of struct
+    parameters. If the fields may depend on the architecture, all jobs do; see `compile.struct_layouts`."""
 
     arch_list: str = ""
-    """Value of the macro `__CUDA_ARCH_LIST__`: "750,800" for a module with the architectures 7.5 and 8.0. With "", the
-    macro has the job's own architecture only."""
+    """Value of the macro `__CUDA_ARCH_LIST__`: "750,800" for a module with the architectures 7.5 and 8.0. If it is "",
+    the macro lists only the architecture of the job."""
 
     @property
     def target_name(self) -> str:
@@ -115,12 +120,12 @@ class LeftOutCode(NamedTuple):
     """A host function whose body was left out of a source because the body does not compile."""
 
     file: str
-    """Project-relative path of the file."""
+    """Project-relative path of the file that contains the function."""
     line: int
     last_line: int
     name: str
     reason: str
-    """The compiler's error message for the body."""
+    """The compiler's error message for the body that was left out."""
 
     def __str__(self) -> str:
         """Return the place and the function's name: "k.cu:12-40: body of main"."""
@@ -129,19 +134,19 @@ class LeftOutCode(NamedTuple):
 
 
 ABSENT = "missing header"
-"""Words before the name of a missing header in a manifest's entry "k.cu:1: missing header Eigen/Core"."""
+"""Text before the name of a missing header in a manifest's entry, such as "k.cu:1: missing header Eigen/Core"."""
 
 
 class AbsentHeader(NamedTuple):
     """A missing header in place of which the compiler read an empty file."""
 
     file: str
-    """First file that includes the header: a project-relative path or, for a file of a library, its name in
-    `#include`."""
+    """File with the first `#include` of the header: a project-relative path or, for a file of a library, the file's
+    path in the library's include folder."""
     line: int
     name: str
     pattern: str
-    """Glob in the setting `missing-headers` that matches the name; "" if none does."""
+    """Glob in the setting `missing-headers` that matches the header's name; "" if no glob does."""
 
     def __str__(self) -> str:
         """Return the place and the name: "k.cu:1: missing header Eigen/Core"."""
@@ -155,10 +160,10 @@ class Compiled:
     cubin: bytes | None
     ptx: bytes | None
     ptx_version_compiled: Version | None
-    """PTX ISA version as compiled, before `images.lowering` replaced it by a lower one; None if the code was never
-    PTX."""
+    """PTX ISA version that the compiler wrote, before `images.lowering` replaced it by a lower one; None if the code
+    was never PTX."""
     kernels: dict[str, tuple[Any, ...]]
-    """Kernel symbol -> the kernel's parameters."""
+    """Kernel symbol -> the kernel's parameters, as the PTX or machine code declares them."""
     bounds: dict[str, dict[str, int]]
     """Kernel symbol -> launch bound -> value: `{"k": {"max_threads": 256, "min_blocks": 2}}`. Kernels without bounds
     are not included."""
@@ -166,25 +171,26 @@ class Compiled:
     """Kernel symbol -> resource -> amount that the assembler reports: `{"k": {"registers": 32}}`."""
     variables: tuple[GlobalInfo, ...]
     names: dict[str, str]
-    """Name expression -> symbol."""
+    """Name expression in `Job.instantiate` -> symbol of the kernel or variable that the expression names."""
     headers: tuple[str, ...] | None
-    """Absolute paths of all files that the compiler read besides the source; None if it cannot list them."""
+    """Absolute paths of all files that the compiler read, without the source; None if the compiler cannot list them."""
     log: str
     """Warnings of the compiler or linker; "" if there are none."""
     left_out: tuple[LeftOutCode, ...] = ()
     absent_headers: tuple[AbsentHeader, ...] = ()
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
-    """Names declared in the project's own files that look like names of a library or of the compiler, as
-    `images.variables.identity` writes them. Variables with these names are kept; others that look so are removed."""
+    """Names that the project's own files declare although they look like names of a library or of the compiler:
+    "cub::v", as `images.variables.identity` writes them. Variables with these names count as the project's. Other
+    variables that look so count as a library's, and are not in `variables`."""
     uses_build_time: bool = False
     """Whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`, so that every compilation may differ."""
     names_arch_list: bool = False
-    """Whether a file that the compiler read contains `__CUDA_ARCH_LIST__`, so that the module's other targets affect
-    the result."""
+    """Whether the source, an option, or a header that the compiler read contains `__CUDA_ARCH_LIST__`. If so, the other
+    targets of the module affect the result."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
-    """Kernel symbol -> the parameters as the source declares them; () for a kernel that the compiler does not describe.
-    Empty if no kernel needs such a description; see `compile.struct_layouts`."""
+    """Kernel symbol -> the kernel's parameters as the source declares them; () for a kernel that the compiler does not
+    describe. The mapping is empty if the job's kernels need no description; see `compile.struct_layouts`."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
@@ -214,24 +220,24 @@ class LinkJob:
     lto: bool
     inputs: tuple[LinkInput, ...]
     options: tuple[str, ...]
-    """NVRTC options that the sources are compiled with. Those about floating-point arithmetic and ptxas also apply to
-    the link."""
+    """NVRTC options with which the sources are compiled. Those options that are about floating-point arithmetic, and
+    those for the assembler ptxas, apply to the link too."""
     lineinfo: bool
     ptx_version: str
     include_dirs: tuple[str, ...]
-    """Absolute paths of the toolchain's header folders. They are replaced by "cuda/" in line information, and do not
-    affect the result."""
+    """Absolute paths of the toolchain's header folders. Line information contains "cuda/" instead of these paths. So
+    the paths do not affect the result."""
     system_dirs: tuple[str, ...] = ()
-    """Absolute paths of the folders that the setting `system-include-dirs` names. They are replaced by "system/" in
-    line information."""
+    """Absolute paths of the folders in the setting `system-include-dirs`. Line information contains "system/" instead
+    of these paths."""
     device_runtime: str = ""
-    """SHA-256 of CUDA's device runtime library, which is linked if kernels launch kernels; "" if it is not
-    installed."""
+    """SHA-256 of CUDA's device runtime library; "" if the library is not installed. The library is linked only if
+    kernels launch kernels."""
 
 
 BundleRequest = tuple[str, Sequence[tuple[Content, str]], str]
-"""What goes into one fatbin: the module's name; the images, each with the file name that tools such as cuobjdump show
-for it; and the compression."""
+"""What goes into one fatbin, in this order: the module's name; the images, each with the file name that tools such as
+cuobjdump show for it; and the value of the setting `compress`."""
 
 
 class Fatbin(NamedTuple):
@@ -239,7 +245,8 @@ class Fatbin(NamedTuple):
 
     content: bytes
     offsets: tuple[int | None, ...]
-    """Byte offset of each image in the order of the request; None for an image that is compressed."""
+    """Byte offset of each image in `content`, in the order of the images in the `BundleRequest`; None for a compressed
+    image."""
     compression: Compression = "none"
     """Compression that the fatbin uses."""
 

@@ -52,8 +52,8 @@ _FUNCTIONS = "__cudaCDP2"
 """Prefix of the functions that device code calls to launch kernels. Source: cuda_device_runtime_api.h."""
 
 _OWN_KERNELS = "_cuda_device_runtime_cu_"
-"""Text that the symbols of the device runtime library's own kernels contain. Host code must not launch these
-kernels."""
+"""Text in the symbol of every kernel that CUDA's device runtime library itself contains. Host code must not launch
+these kernels."""
 
 
 def with_device_runtime(job: LinkJob, text: str) -> LinkJob:
@@ -131,10 +131,11 @@ def _linked(job: LinkJob) -> Compiled:
 
 
 def _check_inputs(job: LinkJob) -> None:
-    """Raise CompileError, worded like nvJitLink's errors, for errors that nvJitLink does not report clearly.
+    """Raise CompileError for errors in a link's inputs that nvJitLink does not report clearly. The error message is
+    worded like those of nvJitLink.
 
-    nvJitLink reports machine code for another GPU as "bad input" only, may crash if two inputs define a symbol, and
-    accepts a call whose parameters differ from those of the called function.
+    For machine code of another GPU, nvJitLink reports only "bad input". If two inputs define one symbol, it may crash.
+    If a call does not fit the parameters of the called function, it reports nothing.
     """
     capability = Target.parse(f"sm_{job.arch}").capability
     texts: dict[str, str] = {}
@@ -162,29 +163,31 @@ def _check_inputs(job: LinkJob) -> None:
 
 
 def _check_variables(text: str) -> None:
-    """Raise CompileError if a module's PTX has undefined variables: nvJitLink would define them, without an error."""
+    """Raise CompileError if a PTX text declares variables that it does not define. nvJitLink would define these
+    variables itself, without an error. `text` is the PTX of a whole module."""
     missing = ptx_text.undefined(text)
     if not all(declaration.startswith(".func") for declaration in missing.values()):  # the assembler reports functions
         raise CompileError("\n".join(map(undefined_message, missing)))
 
 
 _RENAMED = re.compile(r"(.+)\$\d+")
-"""Matches "name$1": the new name that nvJitLink gives a `static` function or variable of LTO-IR if another source has
-one of the same name."""
+"""Matches a name such as "table$1"; group 1 is "table". nvJitLink gives this name to a `static` function or variable
+`table` of LTO-IR if another source has a `static` function or variable with the same name."""
 
 
 def _shared_name(symbol: str) -> str | None:
-    """Return the source's name of a `static` symbol that nvJitLink renamed: "table$1" -> "table"; None for other
-    symbols.
+    """Return the name in the source of a `static` symbol that nvJitLink renamed: "table$1" -> "table"; None for any
+    other symbol.
 
-    nvJitLink renames a `static` symbol if two sources have one of the same name.
+    nvJitLink renames a `static` symbol if another source has a `static` symbol with the same name.
     """
     match = _RENAMED.fullmatch(symbol)
     return None if match is None else match[1]
 
 
 def _check_kernels(job: LinkJob, known: Compiled) -> None:
-    """Raise CompileError if two sources have `static` kernels of the same name: no name could select one of them."""
+    """Raise CompileError if two sources have `static` kernels with the same name: a program could not choose between
+    them by name. `known` is what the code to link contains."""
     for name in filter(None, map(_shared_name, known.kernels)):
         if name in known.kernels:
             sources = [input_.source for input_ in job.inputs if input_.kind == "ltoir"]
@@ -194,9 +197,10 @@ def _check_kernels(job: LinkJob, known: Compiled) -> None:
 
 
 def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
-    """Return `known` without `static` variables whose name exists in several sources, and with a note in its log.
+    """Return `known`, what the code to link contains, without `static` variables whose name several sources use; the
+    log gets a note about these variables.
 
-    A program looks variables up by name, and this name could not select one of them.
+    A program looks variables up by name, and such a name would not tell which variable is meant.
     """
     ambiguous = set(filter(None, (_shared_name(variable.symbol) for variable in known.variables)))
     texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
@@ -218,9 +222,9 @@ def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
-    """Return the linked image of LTO-IR inputs without unused code.
+    """Return the linked image of LTO-IR inputs, from which nvJitLink has removed unused code.
 
-    If that would remove a kernel or variable of `known`, return the image with unused code.
+    If nvJitLink also removed a kernel or variable of `known`, link again and return the image with its unused code.
     """
     symbols = [variable.symbol for variable in known.variables]
     content, log = _cubin(job, "", keeping(symbols))
@@ -233,7 +237,8 @@ def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
 def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[bytes, str]:
     """Return the linked cubin and nvJitLink's log.
 
-    `text` is the PTX of all LTO-IR inputs, or ""; line information needs it. `extra_options` are nvJitLink's.
+    `text` is the PTX of all LTO-IR inputs, or "". With line information, the cubin is linked from this PTX if possible,
+    because PTX has paths that do not depend on this machine. `extra_options` are further options for nvJitLink.
     """
     options = ["-Xptxas=-v", *ptxas_options(job.options), *extra_options]
     if job.lineinfo and text:
@@ -251,9 +256,9 @@ def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[
 
 
 def _lto_text(job: LinkJob) -> str:
-    """Link the LTO-IR inputs of a job alone, and return the PTX; "" if there are none.
+    """Link only the LTO-IR inputs of a job, and return the result as PTX; "" if the job has no LTO-IR inputs.
 
-    Symbols that only other inputs define stay undefined in it.
+    A symbol that only an input of another kind defines is undefined in the PTX.
     """
     inputs = tuple(input_ for input_ in job.inputs if input_.kind == "ltoir")
     if not inputs:
@@ -265,9 +270,10 @@ def _lto_text(job: LinkJob) -> str:
 
 
 def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[bytes, str]:
-    """Return nvJitLink's output (PTX if `ptx`, else a cubin) and its log.
+    """Return (output, log) of nvJitLink. The output is PTX if `ptx` is True, else a cubin.
 
-    Raises CompileError, also for an error that nvJitLink only prints while its call succeeds.
+    `options` are nvJitLink's. Raises CompileError if nvJitLink fails, and if it prints an error although its call
+    succeeds.
     """
     inputs = [(input_.kind.upper(), input_.source, input_.content) for input_ in job.inputs]
     before = _stderr_position()
@@ -283,7 +289,8 @@ def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[byte
 
 
 def _stderr_position() -> int | None:
-    """Return the current position of standard error in bytes; None if it is not a file. In workers it is a file."""
+    """Return the current position in standard error, in bytes; None if standard error is not a file. In a worker it is
+    a file."""
     try:
         return os.lseek(2, 0, os.SEEK_CUR)
     except OSError:
@@ -303,10 +310,11 @@ def _lto_options(job: LinkJob) -> list[str]:
 
 
 def _merged(parts: Mapping[str, Compiled]) -> Compiled:
-    """Return the kernels, launch bounds and variables of all PTX texts together. `parts` is source -> description.
+    """Return a result with the kernels, launch bounds and variables of several PTX texts. `parts` is source -> what its
+    PTX text contains.
 
-    Raises CompileError if two texts have a kernel of the same symbol: nvJitLink accepts that if neither has linkage,
-    but the driver could not distinguish the kernels.
+    Raises CompileError if two texts have a kernel with the same symbol. nvJitLink accepts two such kernels if neither
+    is visible outside its text, but the driver could not distinguish them.
     """
     first: dict[str, str] = {}
     for source, part in parts.items():
@@ -323,10 +331,11 @@ def _merged(parts: Mapping[str, Compiled]) -> Compiled:
 
 
 def _with_cubin(known: Compiled, content: bytes, log: str, cubin: Cubin | None = None) -> Compiled:
-    """Return `known` with the linked cubin `content`, all kernels of the cubin, and the resources of each.
+    """Return `known` with the linked cubin, the kernels of the cubin, and the resources of each kernel. Kernels of
+    CUDA's device runtime library are left out.
 
-    Kernels of inputs without PTX are known only from the cubin. A kernel's registers include those of all functions
-    that it calls. `log` is nvJitLink's; `cubin` is `content` parsed, or None.
+    A kernel from an input without PTX is known only from the cubin. A kernel's registers include those of all functions
+    that it calls. `content` is the cubin; `log` is nvJitLink's log; `cubin` is `content` already parsed, or None.
     """
     cubin = cubin or read_cubin(content)
     reported = kernel_resources(log, cubin)

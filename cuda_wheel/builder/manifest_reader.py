@@ -31,8 +31,8 @@ from cuda_wheel.runtime.parts.variants import read_macros
 __all__ = ["all_manifests", "manifest_of"]
 
 MOST_FIELDS = PARAMETERS
-"""Maximum number of fields of a struct, including the fields of nested structs: as many as a kernel's parameters have
-bytes."""
+"""Maximum number of fields of a struct, including the fields of nested structs. It is the maximum size of a kernel's
+parameters in bytes: a field takes at least one byte."""
 
 
 def manifest_of(text: str | bytes, where: str, check: bool = True) -> Manifest:
@@ -70,8 +70,11 @@ def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:
 
 
 def _check_file(file: ManifestFile, content: bytes) -> None:
-    """Raise ValueError or ImageError if the head of a manifest file is wrong, or if anything but the lines ("blocks")
-    that the head lists follows it."""
+    """Raise ValueError or ImageError if a manifest file is malformed. After its head, the file must contain exactly the
+    blocks (parts of the kernel table) that the head lists.
+
+    `content` is the content of the whole file.
+    """
     _name(file.name)
     if not file.variants or len(file.variants) < len(file.head["variants"]):
         raise ValueError("a variant appears twice, or there is none")
@@ -125,7 +128,8 @@ def _check(manifest: Manifest) -> None:
 
 
 def _check_variants(manifests: Sequence[Manifest]) -> None:
-    """Raise ValueError if the manifests are not the variants of one module."""
+    """Raise ValueError if the manifests cannot be those of all variants of one module, whose fatbins follow each other
+    in one file."""
     end = 0
     for manifest in manifests:
         if not manifest.variant and len(manifests) > 1:
@@ -163,7 +167,8 @@ def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
 
 
 def _check_structs(structs: Mapping[str, Any]) -> None:
-    """Raise ValueError, LookupError or TypeError if a struct is impossible. `structs` is key -> JSON object."""
+    """Raise ValueError, LookupError or TypeError if a struct is impossible, such as one that contains itself. `structs`
+    is key of a struct -> its JSON object. A field whose type is a struct has the key of that struct."""
     waiting, sizes, totals = dict(structs), dict[str, int](), dict[str, int]()
 
     def check(key: str) -> int:
@@ -188,9 +193,10 @@ def _check_structs(structs: Mapping[str, Any]) -> None:
 
 
 def _check_field(field: Mapping[str, Any], struct: int | None, size: int) -> None:
-    """Raise ValueError if a field is impossible in a struct of `size` bytes.
+    """Raise ValueError if a field cannot be in a struct of `size` bytes. `field` is the field's JSON object.
 
-    `struct` is the size in bytes of the field's type if that is a struct; None if it is a number.
+    `struct` is None for a field that is a number or an array of numbers. For a field that is a struct or an array of
+    structs, it is the size in bytes of one such struct.
     """
     if struct is None:
         if field["type"] not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):
@@ -216,7 +222,8 @@ _SYMBOL_CHARACTERS = str.maketrans("$%.", "___")
 
 
 def _check_symbol(value: object) -> None:
-    """Raise ValueError if a value is not a symbol. Source: PTX ISA, "Identifiers"; other compilers also write dots."""
+    """Raise ValueError if a value cannot be the symbol of a kernel or variable. Dots are allowed, because compilers
+    other than NVRTC write them. Source: PTX ISA, "Identifiers"."""
     text = _name(value)
     if not text.isascii() or not text.translate(_SYMBOL_CHARACTERS).isidentifier():
         raise ValueError(f"{value!r} is not a symbol")
@@ -228,7 +235,8 @@ def _check_sha256(value: object) -> None:
 
 
 def _check_images(manifest: Manifest) -> None:
-    """Raise ValueError if the images cannot be in one fatbin: duplicates, overlaps, or an impossible compression."""
+    """Raise ValueError if the images of a manifest cannot be in one fatbin: two images have the same kind, target and
+    source; images overlap; or the compression contradicts the images' offsets."""
     images = manifest.images
     _check_unique("image", [(image.kind, image.target, image.source) for image in images])
     places = {(image.offset, image.size, image.sha256) for image in images if image.offset is not None}

@@ -96,7 +96,7 @@ def override_module(own: Architectures, value: str) -> Architectures:
 
 
 _listed = ";".join
-"""Function that joins a list of architectures as CMake does."""
+"""Function that joins architectures with semicolons, as CMake writes a list: ["80", "90a"] -> "80;90a"."""
 
 
 def _replaced(entries: Iterable[str], plain: Iterable[str], where: str) -> str:
@@ -104,10 +104,12 @@ def _replaced(entries: Iterable[str], plain: Iterable[str], where: str) -> str:
 
 
 MOST_VARIANTS = 10_000
-"""Maximum number of variants of a module. Each needs a compile job per architecture."""
+"""Maximum number of variants of a module. Each variant needs its own compile jobs, at least one for each
+architecture."""
 
 _KEYS = ("exclude", "rows")
-"""Keys of a variants table that are not macro names."""
+"""Keys of a module's table `variants` that are not names of macros. "exclude" lists combinations of values to leave
+out; "rows" lists the variants one by one."""
 
 _VALUE: dict[str, Any] = {"type": ["string", "number", "boolean"]}
 
@@ -126,7 +128,10 @@ _SCHEMA: dict[str, Any] = {
 
 
 def _variants(value: Any, where: str) -> tuple[Variant, ...]:
-    """Return the variants that a table describes, in the table's order. Raises ConfigError."""
+    """Return the variants that `value`, the table `variants` of a module, describes, in the table's order.
+
+    `where` names the table in error messages. Raises ConfigError if the table is invalid.
+    """
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of macros and lists of their values, not {value!r}.")
     lists = {name: _values(name, found, where) for name, found in value.items() if name not in _KEYS}
@@ -162,7 +167,11 @@ def _values(name: str, values: Any, where: str) -> list[MacroValue]:
 
 
 def _tables(value: Any, where: str) -> list[Variant]:
-    """Return (macro, value) pairs for each table in a list, such as `[{ NUM_MODES = 4 }]`. Raises ConfigError."""
+    """Return the (macro name, value) pairs of each table in a list: [{"NUM_MODES": 4}] -> [(("NUM_MODES", 4),)].
+
+    `value` is the list as TOML gives it; `where` names the list in error messages. Raises ConfigError if the list is
+    invalid.
+    """
     if not isinstance(value, list) or not all(isinstance(each, dict) and each for each in value):
         raise ConfigError(f"{where} must be a list of tables such as [{{ NUM_MODES = 4 }}], not {value!r}.")
     for name, each in (pair for table in value for pair in table.items()):
@@ -188,9 +197,11 @@ def _check_value(value: Any, where: str) -> None:
 def _without(
     variants: Sequence[Variant], excluded: Sequence[Variant], lists: Mapping[str, object], where: str
 ) -> list[Variant]:
-    """Return the variants without those that have all macros of an entry of `excluded`, with the same values.
+    """Return `variants` without the excluded ones: a variant is excluded if it has all macros, with the same values, of
+    at least one element of `excluded`.
 
-    `lists` has the names of all macros. Raises ConfigError for an entry that excludes nothing, or if no variant is
+    The keys of `lists` are the names of all macros; `where` names the table `variants` in error messages. Raises
+    ConfigError if an element of `excluded` names an unknown macro or excludes no further variant, or if no variant is
     left.
     """
     kept = list(variants)
@@ -227,10 +238,10 @@ TABLE = "tool.cuda-wheel"
 
 
 def _key(kind: Kind[T], default: T, doc: str, shown: str | None = None) -> T:
-    """Return a dataclass field for a key of the settings table.
+    """Return a dataclass field for one key of `[tool.cuda-wheel]`.
 
-    The field's metadata are the parser, the JSON schema, the description, and the default as TOML: `shown`, or else
-    `default`.
+    `kind` has the key's parser and JSON schema; `doc` is its description. The field's metadata contain all of these,
+    and the key's default as TOML text. This text is `shown`, or made from `default` if `shown` is None.
     """
     metadata = {
         "parse": kind.parse,
@@ -427,9 +438,11 @@ class Config(Settings):
 
 
 def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> None:
-    """Raise ConfigError if compiler options change a macro that `variants` or `defines` sets.
+    """Raise ConfigError if the setting `options` of a module changes a macro that the module's `variants` or `defines`
+    set.
 
-    `own` is the module's own table, called `where`; keys not in it come from the table of all modules.
+    `own` is the table that sets the module's keys, and `where` the table's name in error messages. A key that is not in
+    `own` is set by `[tool.cuda-wheel]`.
     """
     defines = dict(module.defines)
     in_variants = {name for variant in module.variants for name, _ in variant}
@@ -445,7 +458,8 @@ def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> N
 
 
 def _with_override(config: Config, value: str) -> Config:
-    """Return the settings after applying the value of CUDAARCHS."""
+    """Return `config` with the architectures of the project and of its modules overridden by `value`, the value of
+    CUDAARCHS (CMake's environment variable for architectures)."""
     shared = config.architectures
     replaced = override_project(shared, value)
     owns = (module.architectures for module in config.module)
@@ -455,7 +469,11 @@ def _with_override(config: Config, value: str) -> Config:
 
 
 def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return field name -> value of a table. Raises ConfigError for an unknown key or an invalid value."""
+    """Return field name -> parsed value of each key in `table`, a TOML table with the keys of `cls`. Fields that the
+    key `options` sets are included: "-std=c++20" sets `std`.
+
+    `where` names the table in error messages. Raises ConfigError for an unknown key or an invalid value.
+    """
     known = {item.name.replace("_", "-"): item for item in fields(cls)}
     parsed = {}
     for key, value in table.items():
@@ -469,9 +487,10 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
 
 
 def _keys_in_options(parsed: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return field name -> value that a table's `options` set: "-std=c++20" sets `std`.
+    """Return field name -> value of each field that the compiler options of a table set: "-std=c++20" sets `std`.
 
-    Raises ConfigError if the table itself sets the field to another value.
+    `parsed` is field name -> value of the table's own keys, with the compiler options in `options`. `where` names the
+    table in error messages. Raises ConfigError if the table also has a key for such a field, with another value.
     """
     where_options, found = f"{where}.options", {}
     for key, value in read_options(parsed.get("options", ()), where_options).keys.items():
@@ -498,7 +517,8 @@ def ignored_options(tables: Iterable[Settings]) -> list[str]:
 
 
 def _suggestion(key: str, known: Mapping[str, Any]) -> str:
-    """Return what to write instead of an unknown key: the most similar known key, or the list of known keys."""
+    """Return the end of the error message for an unknown key: that the key is one of a module's table, the most similar
+    known key, or the list of known keys. The known keys are the keys of `known`."""
     if key in {item.name.replace("_", "-") for item in fields(ModuleConfig)}:
         return f"it is a key of modules: put it into a [[{TABLE}.module]]."
     from difflib import get_close_matches  # start-up time: 1 ms, only for an error

@@ -50,8 +50,9 @@ _TOKEN = re.compile(
     """,
     re.ASCII | re.DOTALL | re.VERBOSE,
 )
-"""Matches one token. Group "raw" is the start of a raw string, which may end on another line; "literal" is a number, a
-string or a character; "other" is anything else."""
+"""Matches one C++ token. The name of the group that matched is the token's kind: "raw", the start of a raw string,
+which may end on another line; "literal", a number, string or character literal; "other", a word or any other single
+character."""
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
@@ -84,7 +85,8 @@ def check_macro_value(text: str, where: str) -> None:
 
 
 def _reason_against(text: str) -> str | None:
-    """Return which part of a text could affect more than its own line, such as "a comment"; None if no part does."""
+    """Return why a C++ text could change the meaning of lines after it, as an unclosed comment does; None if it could
+    not. The reason completes an error message: "TEXT has a comment"."""
     if not text.isprintable():
         return "a line break or another character that is not printable"
     if "??" in text:
@@ -100,7 +102,7 @@ def _reason_against(text: str) -> str | None:
 
 
 def _without_literals(text: str) -> str:
-    """Return a text with each number, string and character replaced by 0."""
+    """Return a C++ text with "0" in place of each number, string and character literal: `f("a", 12)` -> `f(0, 0)`."""
     return "".join(token["other"] or "0" for token in _TOKEN.finditer(text))
 
 
@@ -195,7 +197,7 @@ def _listed(choices: tuple[str, ...]) -> str:
 
 
 STANDARDS = ("c++03", "c++11", "c++14", "c++17", "c++20", "c++23", "c++26")
-"""C++ standards that releases of NVRTC compile or may compile; each release compiles some of them."""
+"""C++ standards that the setting `std` may name. A release of NVRTC compiles only some of them."""
 
 STANDARD = one_of(*STANDARDS)
 
@@ -275,7 +277,8 @@ class Architectures:
     entries: tuple[str, ...]
     where: str
     note: str = ""
-    """Message that says which architectures CUDAARCHS replaces and which it keeps; "" if it has no effect."""
+    """Message that says which architectures CUDAARCHS, an environment variable, replaces and which it keeps; "" if
+    CUDAARCHS is not set or names the same architectures."""
 
 
 def _architectures(value: Any, where: str) -> Architectures:
@@ -296,4 +299,5 @@ def _tables(value: Any, where: str) -> Any:
 
 
 TABLES: Kind[Any] = Kind(_tables, {"type": "array", "items": {"type": "object"}})
-"""Parser of an array of tables; `Config.from_table` parses each table."""
+"""Parser and JSON schema of an array of tables. The parser only checks that the value is an array of tables:
+`Config.from_table` reads each table."""

@@ -16,8 +16,8 @@ __all__ = ["Signature", "Writer", "signature"]
 
 
 _MAX_WORK = 20_000
-"""Maximum number of nodes to write, and of characters in a node: with substitutions, a short symbol encodes a long
-text."""
+"""Maximum number of nodes that a `Writer` writes, and of characters in the text of one node. A short symbol with
+substitutions may stand for a huge text, which this limit prevents."""
 
 
 class Writer:
@@ -53,7 +53,8 @@ class Writer:
                 yield self.text(node, element)
 
     def _packs(self, node: Node) -> Iterator[Node]:
-        """Yield the parameter packs that an expansion of `node` expands."""
+        """Yield each parameter pack in `node`, the pattern of a pack expansion. Packs inside a nested expansion are
+        left out."""
         self._count_work()
         if node.kind == "pack":
             yield node
@@ -69,7 +70,8 @@ class Writer:
             raise DemanglingError
 
     def _resolved(self, node: Node, element: int | None) -> Node:
-        """Return the current element of a pack that is being expanded; any other node unchanged."""
+        """Return the node to write for `node`: the element at the index `element` if `node` is a parameter pack and
+        `element` is not None; else `node` itself."""
         if node.kind != "pack" or element is None:
             return node
         if element >= len(node.parts):
@@ -79,7 +81,8 @@ class Writer:
     # --- types and names --------------------------------------------------------------------------------
 
     def _halves(self, node: Node, element: int | None) -> tuple[str, str]:
-        """Return the parts of a declaration's type before and after the declared name."""
+        """Return the text of a node in two parts, to be written before and after a declared name: ("int (*", ")[4]")
+        for a pointer to an array. Most nodes have "" as the second part: ("int", "")."""
         self._count_work()
         self._depth += 1
         if node.kind == "pointer":
@@ -101,7 +104,8 @@ class Writer:
         return halves
 
     def _pointer(self, sign: str, target: Node, element: int | None) -> tuple[str, str]:
-        """Return the parts of a pointer or reference type before and after the declared name."""
+        """Return the text of a pointer or reference type in two parts, before and after the declared name: ("int (*",
+        ")[4]"). `sign` is "*", "&" or "&&"; `target` is the type that is pointed or referred to."""
         target = self._resolved(target, element)
         unqualified = self._resolved(target.parts[0], element) if target.kind == "qualified" else target
         if unqualified.kind == "pointer" and "&" in unqualified.text and "&" in sign:  # reference collapsing
@@ -115,7 +119,8 @@ class Writer:
         return left + sign, right
 
     def _qualified(self, qualifiers: str, type_: Node, element: int | None) -> tuple[str, str]:
-        """Return the parts of a qualified type before and after the declared name."""
+        """Return the text of a qualified type in two parts, before and after the declared name: ("const int", "").
+        `qualifiers` are C++ keywords such as " const volatile"; `type_` is the type without them."""
         type_ = self._resolved(type_, element)
         while type_.kind == "qualified":  # const twice, once from a template argument
             qualifiers = "".join(f" {word}" for word in dict.fromkeys((qualifiers + type_.text).split()))
@@ -168,7 +173,8 @@ class Writer:
         raise DemanglingError
 
     def _pack(self, node: Node, element: int | None) -> str:
-        """Return the text of a pack, of an expansion, or of the number of elements in a pack."""
+        """Return the text of a parameter pack or a pack expansion, its elements separated by commas; or, for
+        `sizeof...(pack)`, the number of elements."""
         if node.kind == "expansion":
             return ", ".join(self.list((node,), element))
         if node.kind == "count":
@@ -181,7 +187,8 @@ class Writer:
 
 
 _BRACKETS = {"template": ("<", ">"), "call": ("(", ")"), "braces": ("{", "}")}
-"""Node kind -> opening and closing bracket of the list after the node's name or type, as in "gemm<float, 16>"."""
+"""Kind of a node that ends with a list -> brackets around the list: "gemm<float, 16>" is a "template", "f(1)" a "call",
+"T{1}" has "braces"."""
 
 
 class Signature(NamedTuple):

@@ -28,25 +28,26 @@ class ScannedKernel(NamedTuple):
     """The definition of a kernel in a text."""
 
     name: str
-    """Name without scope."""
+    """Name of the kernel without namespaces: "gemm" for `ns::gemm`."""
     line: int
-    """1-based line of `__global__`."""
+    """1-based number of the line that contains the kernel's `__global__`."""
     template: bool
-    """Whether the kernel is a template, which has to be instantiated."""
+    """Whether the kernel is a template. NVRTC compiles a template only where it is instantiated."""
     parameters: tuple[str, ...] | None
-    """Tokens between the parentheses of its parameter list; None if macros of the text or a directive may change
-    them."""
+    """Tokens between the parentheses of the kernel's parameter list. None if the preprocessor may change them: the list
+    contains a macro that the text defines, or a directive is between `__global__` and the body."""
 
 
 _NOT_PARAMETER_LISTS = frozenset(
     {"__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__", "__declspec"}
     | {"__align__", "alignas", "decltype", "noexcept", "explicit", "requires"}
 )
-"""Words whose parentheses, in a kernel's heading, are not its parameter list."""
+"""Words that may be followed by parentheses in a kernel's heading without being the kernel's name, such as
+`__launch_bounds__`. These parentheses do not contain the kernel's parameters."""
 
 _MAX_HEAD_TOKENS = 400
-"""Maximum number of tokens in the heading of a declaration. Longer ones are ignored, so that the scan takes linear
-time."""
+"""Maximum number of tokens to search before `__global__` for `template`, and after it for the body. A kernel with more
+tokens between `__global__` and the body is not found. The limit keeps the time of a scan linear."""
 
 
 def kernels_in(text: str) -> list[ScannedKernel]:
@@ -75,7 +76,8 @@ def _cached_kernels_in(text: str) -> tuple[ScannedKernel, ...]:
 
 
 def _definitions(tokens: Sequence[Token], directives: Sequence[Directive]) -> Iterator[tuple[int, ScannedKernel]]:
-    """Yield the offset of each kernel definition and the kernel, whose line is not set yet."""
+    """Yield (byte offset of `__global__`, kernel) for each definition of a kernel. The kernel's `line` is 0: the caller
+    replaces it."""
     macros = {_macro_name(directive) for directive in directives if directive.word == "define"}
     directive_offsets = [directive.start for directive in directives]
     for index, token in enumerate(tokens):
@@ -106,8 +108,8 @@ class _Head(NamedTuple):
 
 
 def _head(tokens: Sequence[Token], index: int) -> _Head | None:
-    """Return the heading of the kernel whose `__global__` is before `index`; None if the function has no body, or if a
-    macro produces its name."""
+    """Return the heading of the kernel whose `__global__` is the token before `index`. Return None if no body follows,
+    or if a macro produces the kernel's name, as in `NAME(x)(int n) {`."""
     end = min(index + _MAX_HEAD_TOKENS, len(tokens))
     name = ""
     while index < end:
@@ -137,7 +139,8 @@ def _head(tokens: Sequence[Token], index: int) -> _Head | None:
 
 
 def _after_angles(tokens: Sequence[Token], index: int, end: int) -> int:
-    """Return the index after the angle bracket that closes the one at `index`."""
+    """Return the index of the token after the ">" that closes the "<" at `index`. If none does, return the index after
+    the next ";" or "{", at most `end`."""
     depth = 0
     while index < end:
         text = tokens[index].text
@@ -149,7 +152,8 @@ def _after_angles(tokens: Sequence[Token], index: int, end: int) -> int:
 
 
 def _is_template(tokens: Sequence[Token], index: int) -> bool | None:
-    """Return whether the declaration around `index` is a template; None if it is an explicit instantiation."""
+    """Return whether the kernel whose `__global__` is at `index` is a template. Return False for an explicit
+    specialization (`template <>`), None for an explicit instantiation (`template` without "<")."""
     first = max(index - _MAX_HEAD_TOKENS, 0)
     start = index
     while start > first and tokens[start - 1].text not in (";", "{", "}"):
@@ -202,12 +206,12 @@ class FunctionDefinition(NamedTuple):
     """The definition of a function in a text."""
 
     head: str
-    """Text between the end of the previous statement and the name, such as "static int "."""
+    """Text before the function's name, from the end of the previous statement on, such as "static int "."""
     name: str
     line: int
-    """1-based line of the name."""
+    """1-based number of the line that contains the function's name."""
     body: int
-    """Offset in the text of the first character after the body's opening brace."""
+    """Offset of the first character after the body's opening brace, in the text as `masked` returns it."""
 
 
 def masked(text: str) -> str:
@@ -228,8 +232,8 @@ def function_definitions(plain: str) -> Iterator[FunctionDefinition]:
 
 
 def _declarator(part: str) -> tuple[str, str, int] | None:
-    """Return the text before a function's name, the name, and the name's offset, from the text before a function body;
-    None if it declares no function."""
+    """Return (text before the name, name, offset of the name) of the function whose heading is in `part`; None if
+    `part` has no such heading. `part` is the text between the end of a statement and the next "{"."""
     at = 0
     while match := _NAME.search(part, at):
         if match[1] not in _OTHERS and _closes(part, match.end()):
@@ -239,8 +243,8 @@ def _declarator(part: str) -> tuple[str, str, int] | None:
 
 
 def _closes(text: str, start: int) -> bool:
-    """Return whether the parenthesis that opens before `start` is closed in the text. In the text `f(Pair` before a
-    brace it is not, so that `f` is called and not defined."""
+    """Return whether a parenthesis that opens just before `start` is closed in `text`, the text before a "{". It is
+    closed in the heading `void f(int n)`. It is not closed in `f(Pair`, a call with the argument `Pair{1, 2}`."""
     return text[start:].count(")") > text[start:].count("(")
 
 

@@ -35,7 +35,8 @@ __all__ = [
 
 
 MAX_DEPTH = 80
-"""Maximum nesting depth of types and expressions. Real symbols stay below 30; Python's recursion limit is far above."""
+"""Maximum nesting depth of types and expressions. Real symbols stay below a depth of 30. Python's recursion limit is
+reached only far above 80."""
 
 
 class DemanglingError(Exception):
@@ -75,11 +76,12 @@ def scoped(scope: Node | None, name: Node) -> Node:
 
 
 _COMPILER_NAME = re.compile(r"_GLOBAL_[._$]N|_INTERNAL_[0-9a-f]{8}_")
-"""Matches the prefixes of names that compilers give to unnamed namespaces and to everything that is private to a
-file."""
+"""Matches the start of a name that a compiler makes up: for an unnamed namespace ("_GLOBAL__N_1"), or for everything
+that is private to a file ("_INTERNAL_0a1b2c3d_")."""
 
 _INLINE_NAMESPACE = re.compile(r"__v?\d+|__cxx11|(?:CUB|THRUST)_\d+_\w+|_V_\d+_\w+|__(?:\d+_)?ABI\w*")
-"""Matches names of inline namespaces of libcu++, CUB, Thrust, cooperative groups and the C++ standard libraries."""
+"""Matches the name of an inline namespace of libcu++, CUB, Thrust, cooperative groups or a C++ standard library, such
+as "CUB_200802_SM_800"."""
 
 
 def source_name(identifier: str) -> Node:
@@ -91,7 +93,8 @@ def source_name(identifier: str) -> Node:
 
 
 _QUALIFIERS = {"K": "const", "V": "volatile", "r": "__restrict__"}
-"""Letter of <CV-qualifiers> -> C++ keyword, in the order in which people write the keywords."""
+"""Letter of the ABI's <CV-qualifiers> -> C++ keyword. The items are in the order in which C++ text has the keywords:
+"const volatile __restrict__"."""
 
 
 class Cursor(ABC):
@@ -107,11 +110,13 @@ class Cursor(ABC):
         self._position = 2  # after "_Z"
         self._depth = 0
         self.substitutions: list[Node] = []
-        """Nodes that <substitution> refers to by index."""
+        """Nodes read so far to which a later <substitution> may refer, by the node's index in this list."""
         self.template_arguments: tuple[Node, ...] | None = None
-        """Template arguments that <template-param> refers to by index; None outside of a template."""
+        """Arguments of the function template whose symbol is read. A <template-param> refers to an argument by its
+        index. None before the arguments are read, and for a symbol without template arguments."""
         self.in_lambda = False
-        """Whether <template-param> means an `auto` parameter of a lambda."""
+        """True while the parameter types of a lambda are read. There, <template-param> stands for an `auto`
+        parameter."""
 
     @abstractmethod
     def type(self) -> Node:
@@ -244,10 +249,10 @@ _CASTS: dict[str, str] = _TABLE["casts"]
 _LITERAL_SUFFIXES: dict[str, str] = _TABLE["literal suffixes"]
 
 _STANDARD_ABBREVIATIONS: dict[str, str] = _TABLE["standard abbreviations"]
-"""Letter after "S" -> the name in namespace std that this substitution stands for in every symbol."""
+"""Letter after "S" in a symbol -> C++ name that "S" and the letter stand for: "a" -> "std::allocator"."""
 
 _BUILTIN_TYPES: dict[str, str] = _TABLE["builtin types"]
-"""<builtin-type> code -> C++ type."""
+"""Code of a <builtin-type> -> C++ type: "i" -> "int"."""
 
 
 class NameReader(Cursor):
@@ -307,7 +312,8 @@ class NameReader(Cursor):
         return Node("member", qualifiers, (name,)) if qualifiers else name
 
     def _first_prefix(self) -> tuple[Node, bool]:
-        """Read the first part of a <prefix>; return it, and whether it can be referred to by <substitution>."""
+        """Read the first part of a <prefix>. Return its node, and whether a later <substitution> may refer to this
+        node."""
         two = self.peek(2)
         if two == "St" and not self.peek(3)[2:].isdigit():
             self.skip(2)
@@ -343,7 +349,7 @@ class NameReader(Cursor):
         return scoped(function, name)
 
     def _discriminator(self) -> None:
-        """Skip [<discriminator>]."""
+        """Skip a <discriminator>, the number that tells local names with the same text apart, if one comes next."""
         self.match(r"(?:__[0-9]+_|_[0-9])?")
 
     def unqualified_name(self, scope: Node | None = None) -> Node:
@@ -368,7 +374,7 @@ class NameReader(Cursor):
         return scoped(name_node("std"), name) if in_std else name
 
     def _unnamed_type(self) -> Node:
-        """Read <unnamed-type-name> or <closure-type-name>."""
+        """Read <unnamed-type-name> (an unnamed struct, union or enum) or <closure-type-name> (a lambda)."""
         if self.take("Ut"):
             return name_node(f"{{unnamed type#{self.index() + 1}}}")
         self.expect("Ul")
@@ -421,7 +427,7 @@ class NameReader(Cursor):
         return tuple(arguments)
 
     def _template_arg(self) -> Node:
-        """Read <template-arg>."""
+        """Read <template-arg>: a type, a value, or a pack of arguments."""
         self.enter()
         if self.peek() == "L":
             node = self.expr_primary()
@@ -503,20 +509,20 @@ class TypeReader(NameReader):
         return self.remember(Node("expansion", "", (self.type(),)))
 
     def _vector_type(self) -> Node:
-        """Read <vector-type>."""
+        """Read <vector-type>, such as `float __vector(4)`."""
         self.skip(2)
         size = self.expression() if self.take("_") else name_node(str(self.number()))
         self.expect("_")
         return self.remember(join(self.type(), " __vector(", size, ")"))
 
     def _noexcept_function(self) -> Node:
-        """Read <exception-spec> and the <function-type> that it belongs to."""
+        """Read the type of a `noexcept` function: <exception-spec> and <function-type>."""
         self.skip(2)
         function = self._function_type()
         return self.remember(function._replace(text=function.text + " noexcept"))
 
     def _qualified_type(self) -> Node:
-        """Read <qualified-type> with <CV-qualifiers>."""
+        """Read <qualified-type> with <CV-qualifiers>, such as `const int`."""
         qualifiers = self.cv_qualifiers()
         if self.peek() == "F":
             function = self._function_type()
@@ -524,7 +530,8 @@ class TypeReader(NameReader):
         return Node("qualified", qualifiers, (self.type(),))
 
     def _vendor_qualified_type(self) -> Node:
-        """Read <qualified-type> with an <extended-qualifier>; its template arguments are not written."""
+        """Read <qualified-type> with an <extended-qualifier>, a compiler's own qualifier. The qualifier's template
+        arguments are left out of the node."""
         self.expect("U")
         qualifier = self.identifier()
         if self.peek() == "I":
@@ -537,8 +544,8 @@ class TypeReader(NameReader):
         return Node("pointer", sign, (self.type(),))
 
     def _function_type(self) -> Node:
-        """Read <function-type>. The node's parts are the result type and the parameter types; its text is the
-        qualifiers."""
+        """Read <function-type>. The `parts` of the node are the result type and then the parameter types. Its `text` is
+        what follows the parameter list, such as " &"."""
         self.expect("F")
         self.take("Y")  # extern "C"
         result = self.type()
@@ -548,7 +555,7 @@ class TypeReader(NameReader):
         return Node("function", qualifiers, (result, *types))
 
     def _array_type(self) -> Node:
-        """Read <array-type>."""
+        """Read <array-type>, such as `float [3]`."""
         self.expect("A")
         if self.peek().isdigit():
             size = name_node(self.match(r"[0-9]+"))
@@ -558,7 +565,7 @@ class TypeReader(NameReader):
         return Node("array", "", (self.type(), size))
 
     def _pointer_to_member_type(self) -> Node:
-        """Read <pointer-to-member-type>."""
+        """Read <pointer-to-member-type>, such as `int Class::*`."""
         self.expect("M")
         return Node("member pointer", "", (self.type(), self.type()))
 
@@ -571,7 +578,7 @@ _RULES: dict[str, Callable[[TypeReader], Node]] = {
     "A": TypeReader._array_type,
     "M": TypeReader._pointer_to_member_type,
 }
-"""First character of a type's code -> the method that reads it."""
+"""First character of a type in a symbol -> method that reads the type, this character included."""
 
 _EXTENDED_RULES: dict[str, Callable[[TypeReader], Node]] = {
     "DF": TypeReader._sized_float,
@@ -581,7 +588,7 @@ _EXTENDED_RULES: dict[str, Callable[[TypeReader], Node]] = {
     "Dv": TypeReader._vector_type,
     "Do": TypeReader._noexcept_function,
 }
-"""First two characters of a type's code -> the method that reads it."""
+"""First two characters of a type in a symbol -> method that reads the type, these characters included."""
 
 
 class SymbolReader(TypeReader):
@@ -620,7 +627,7 @@ class SymbolReader(TypeReader):
         return node
 
     def _expressions(self) -> tuple[Node, ...]:
-        """Read <expression>* E and return the expressions."""
+        """Read expressions up to and including the "E" that ends their list, and return their nodes."""
         expressions = []
         while not self.take("E"):
             expressions.append(self.expression())
@@ -629,7 +636,8 @@ class SymbolReader(TypeReader):
     # --- rules by code: each is called with its code, after that was read -------------------------------
 
     def _function_param(self, code: str) -> Node:
-        """Read the rest of <function-param>."""
+        """Read <function-param> (a function's parameter in an expression) after its first two characters, `code`, which
+        the caller has read."""
         self.match(r"[rVK]*" if code == "fp" else r"[0-9]+p[rVK]*")
         return name_node(f"{{parm#{self.index() + 1}}}")
 
@@ -694,7 +702,8 @@ class SymbolReader(TypeReader):
     # --- names whose meaning depends on template parameters ---------------------------------------------
 
     def _unresolved_name(self) -> Node:
-        """Read <unresolved-name>. EDG, and so NVRTC, writes any <type> where the grammar has <unresolved-type>."""
+        """Read <unresolved-name>. Where the grammar allows <unresolved-type>, any <type> is read: EDG, the C++ parser
+        in NVRTC, writes any."""
         self.take("gs")
         if self.take("srN"):
             return scoped(self._qualifier_levels(self.type()), self._simple_id())
@@ -704,7 +713,7 @@ class SymbolReader(TypeReader):
         return self._simple_id()
 
     def _qualifier_levels(self, scope: Node) -> Node:
-        """Read <unresolved-qualifier-level>* E, within `scope`."""
+        """Read <unresolved-qualifier-level>* E, the inner scopes of a name. Return `scope` extended by these scopes."""
         while not self.take("E"):
             scope = scoped(scope, self._simple_id())
         return scope
@@ -743,7 +752,8 @@ _RULES_BY_CODE: dict[str, Callable[[SymbolReader, str], Node]] = {
 
 
 def _literal(type_: Node, digits: str) -> Node:
-    """Return a literal of a type; `digits` are its digits in the symbol, where "n" is the minus sign."""
+    """Return the node of a literal of type `type_`. `digits` is the value as the symbol has it: "n12" for -12, and the
+    hexadecimal bytes of a floating-point number."""
     type_name = type_.text if type_.kind == "name" else ""
     if type_name in ("float", "double"):
         return name_node(_floating(digits, type_name))
@@ -760,7 +770,8 @@ def _literal(type_: Node, digits: str) -> Node:
 
 
 def _floating(digits: str, type_: str) -> str:
-    """Return a floating-point literal from the hexadecimal bytes of an IEEE number."""
+    """Return a floating-point literal: "3fc00000" and "float" -> "(float)1.5". `digits` are the hexadecimal bytes of
+    the IEEE number; `type_` is "float" or "double"."""
     try:
         (value,) = struct.unpack({"float": ">f", "double": ">d"}[type_], bytes.fromhex(digits))
     except (ValueError, struct.error):

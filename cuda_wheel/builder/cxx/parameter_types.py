@@ -34,7 +34,8 @@ __all__ = [
 
 
 LONG_SIZE = struct.calcsize("l")
-"""Size of `long` in bytes, which NVRTC takes from the machine that it runs on: 8, but 4 on Windows."""
+"""Size of `long` in bytes on this machine: 4 on Windows, else 8. In device code, `long` has its size on the machine
+where NVRTC runs."""
 
 _INTEGER_SIZES = {"char": 1, "short": 2, "int": 4, "long": LONG_SIZE, "long long": 8}
 
@@ -42,7 +43,7 @@ NUMBER_SIZES = {
     **{"bool": 1, "signed char": 1, "float": 4, "double": 8},
     **{sign + name: size for name, size in _INTEGER_SIZES.items() for sign in ("", "unsigned ")},
 }
-"""C++ type that is a number in PTX too -> its size in bytes."""
+"""C++ type that PTX declares as a number -> size of the type in bytes: "float" -> 4."""
 
 _VECTOR_SIZES = {
     f"{name}{count}": NUMBER_SIZES[element] * count
@@ -61,7 +62,7 @@ ARRAY_SIZES = {
     **{f"{scope}::complex<float>": 8 for scope in ("std", "cuda::std")},
     **{f"{scope}::complex<double>": 16 for scope in ("std", "cuda::std")},
 }
-"""C++ type that is an array of bytes in PTX -> its size in bytes."""
+"""C++ type that PTX declares as an array of bytes -> size of the type in bytes: "float4" -> 16."""
 
 SPELLINGS = {
     **{
@@ -76,10 +77,10 @@ SPELLINGS = {
     **{name: name for name in ("bool", "char", "float", "double", "void")},
     **{"char signed": "signed char", "char unsigned": "unsigned char"},
 }
-"""Words of a fundamental type, in alphabetical order ("int long") -> the type's usual spelling."""
+"""Words of a fundamental type, in alphabetical order -> usual name of the type: "int long" -> "long"."""
 
 FUNDAMENTAL_WORDS = frozenset(word for spelling in SPELLINGS for word in spelling.split())
-"""Words that occur in names of fundamental types."""
+"""All words in names of fundamental types, such as "unsigned" and "int"."""
 
 _LONG_64 = "long" if LONG_SIZE == 8 else "long long"
 
@@ -89,8 +90,8 @@ STANDARD_TYPES = {
     **{"uint8_t": "unsigned char", "uint16_t": "unsigned short", "uint32_t": "unsigned int"},
     **dict.fromkeys(("uint64_t", "uintptr_t", "size_t"), f"unsigned {_LONG_64}"),
 }
-"""Integer type of the standard library -> fundamental type that it stands for ("uint8_t" -> "unsigned char"). For
-NVRTC, cuda-wheel's stand-in headers define these types as nvcc does."""
+"""Integer type of the standard library -> fundamental type that it is another name for: "uint8_t" -> "unsigned char".
+cuda-wheel's stand-in headers define these types for NVRTC as nvcc's headers do."""
 
 KNOWN_TYPES = {
     **{name: name for name in (*SPELLINGS.values(), *ARRAY_SIZES)},
@@ -99,12 +100,12 @@ KNOWN_TYPES = {
     **STANDARD_TYPES,
     **{f"{scope}::{name}": type_ for scope in ("std", "cuda::std") for name, type_ in STANDARD_TYPES.items()},
 }
-"""Name or alias of a known type -> the name of the type: "half" -> "__half"."""
+"""Name or alias of a known type -> name of the type: "half" -> "__half", "float" -> "float"."""
 
 
 _HALF_HEADER = re.compile(r"""[<"](?:cuda_fp16|cuda_bf16|mma)\.h[>"]""")
-"""Matches the headers that define CUDA's `half`. Without them, `half` may be a type of the project's headers, which are
-not read."""
+"""Matches the name of a header that defines CUDA's `half` and `half2`, with its brackets or quotes: "<cuda_fp16.h>". In
+a text that does not include such a header, `half` may be a type from the project's headers, which are not read."""
 
 _RESTRICT = ("__restrict__", "__restrict", "restrict")
 
@@ -148,8 +149,8 @@ def parameter_names(text: str, macros: Collection[str] = ()) -> dict[str, tuple[
 
 
 def _parameter_name(words: Sequence[str]) -> str:
-    """Return the parameter's name from the tokens of its declaration; "" if it has no name or is not a simple
-    declaration."""
+    """Return the name of a parameter from `words`, the tokens of its declaration. Return "" if the parameter has no
+    name, or if the declaration is not simple, such as one of a pointer to a function."""
     words = words[: words.index("=")] if "=" in words else words
     while list(words[:2]) == ["[", "["] and "]" in words:  # an attribute
         words = words[words.index("]") + 2 :]
@@ -186,13 +187,18 @@ def _agrees(type_: str, parameter: Parameter) -> bool:
 
 
 def _types(words: Sequence[str], ambiguous: Collection[str]) -> tuple[str, ...] | None:
-    """Return the types of a parameter list; None if the number of parameters is uncertain."""
+    """Return the type of each parameter in a parameter list, "" for an uncertain type. Return None if the number of
+    parameters is uncertain.
+
+    `words` are the tokens between the parentheses. `ambiguous` are names of known types that the text may redefine.
+    """
     parameters = _split(words)
     return None if parameters is None else tuple(parameter_type(parameter, ambiguous) for parameter in parameters)
 
 
 def _split(words: Sequence[str]) -> list[list[str]] | None:
-    """Return the tokens of each parameter in a list; None if the number of parameters is uncertain."""
+    """Return the tokens of each parameter in a parameter list. Return None if the number of parameters is uncertain.
+    `words` are the tokens between the parentheses."""
     if list(words) in ([], ["void"]):
         return []
     parameters: list[list[str]] = [[]]
@@ -237,8 +243,8 @@ class _Declaration(NamedTuple):
 
 
 def _declaration(words: Sequence[str]) -> _Declaration | None:
-    """Return the type and name that tokens declare, without a default argument; None if they may declare anything
-    else."""
+    """Return the parts of a parameter's type from `words`, the tokens of its declaration without default argument. An
+    array becomes a pointer, as in C++. Return None if the declaration is not simple."""
     is_array = "[" in words
     if is_array:
         if words.count("[") > 1 or words[-1] != "]":
@@ -255,9 +261,10 @@ def _declaration(words: Sequence[str]) -> _Declaration | None:
 
 
 def _type_name(words: list[str]) -> tuple[str, list[str]]:
-    """Return the type name at the start of tokens ("" if there is none), and the tokens after it.
+    """Return (name of the type at the start of `words`, tokens after it). The name is "" if `words` do not start with a
+    type that is understood.
 
-    A fundamental type has one name, whatever the order of its words.
+    A fundamental type has one name, whatever the order of its words: "long", "unsigned" -> "unsigned long".
     """
     if words and words[0] in FUNDAMENTAL_WORDS:
         count = next((index for index, word in enumerate(words) if word not in FUNDAMENTAL_WORDS), len(words))
@@ -281,7 +288,8 @@ def _type_name(words: list[str]) -> tuple[str, list[str]]:
 
 
 def _pointers(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return each "*" at the start of tokens with its qualifiers, and the tokens after them."""
+    """Return (each "*" at the start of `words` with its qualifiers, tokens after them): "*", "const", "*", "p" -> (["*
+    const", "*"], ["p"])."""
     pointers: list[str] = []
     index = 0
     while index < len(words) and words[index] == "*":
@@ -301,8 +309,8 @@ def _is_name(word: str) -> bool:
 # --- known names with another meaning ---------------------------------------------------------------
 
 _MAX_ALIAS_TOKENS = 8
-"""Maximum number of tokens between `typedef` and the name in a definition that is recognised as equal to the known
-type, such as `typedef unsigned int uint32_t;`."""
+"""Maximum distance in tokens from `typedef` or `using` to the defined name: 3 in `typedef unsigned int uint32_t;`. A
+longer definition counts as one that gives the name another meaning."""
 
 
 def redeclared(tokens: Sequence[Token]) -> frozenset[str]:
@@ -326,8 +334,8 @@ def redeclared(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def _is_redeclared(texts: Sequence[str], index: int, alias: int | None) -> bool:
-    """Return whether the name at `index` may be redefined; `alias` is the index of an unfinished `typedef` or
-    `using`."""
+    """Return whether `texts` (tokens) may redefine the known type name at `index`. `alias` is the index of the last
+    `typedef` or `using` if its statement has not ended before `index`; else None."""
     before, after = texts[index - 1], texts[index + 1]
     if before in _CLASS_KEYS or (before in (")", "]") and after in ("{", ":", ";")):  # struct __align__(4) half {
         return True
@@ -337,8 +345,8 @@ def _is_redeclared(texts: Sequence[str], index: int, alias: int | None) -> bool:
 
 
 def _is_same_alias(words: Sequence[str]) -> bool:
-    """Return whether a `typedef` or `using`, given up to the token after its name, defines the name as its known
-    type."""
+    """Return whether a `typedef` or `using` gives a known type name its usual meaning, as `typedef unsigned int
+    uint32_t;` does. `words` are the tokens from `typedef` or `using` to the token after the name."""
     name = words[-2]
     if words[0] == "using":
         return words[-4:-2] == ["std", "::"] and words[-1] == ";" and name in STANDARD_TYPES

@@ -40,7 +40,8 @@ DECORATION = MARKERS | {
     *("__align__", "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__block_size__", "__attribute__"),
     *("__declspec", "__tile__", "__nv_pure__"),
 }
-"""Words, some with arguments, that do not change what a definition declares."""
+"""Words that do not change which function or variable a declaration declares: `__device__`, `__forceinline__`,
+`__launch_bounds__` and so on. Some of the words take arguments in parentheses."""
 
 # An unclosed string or comment ends with its line or the text, so that each character is read once.
 _TOKEN = re.compile(
@@ -129,7 +130,7 @@ def end_of_argument(tokens: Sequence[Token], index: int) -> int:
 
 
 ANGLES = {"<": 1, ">": -1, "<<<": 3, ">>>": -3}
-"""Token -> change of the nesting depth of template arguments after it."""
+"""Angle bracket as a token -> change of the nesting depth of template arguments: "<" -> 1, ">>>" -> -3."""
 
 
 def template_arguments_end(tokens: Sequence[Token], index: int) -> int | None:
@@ -184,7 +185,8 @@ def macro_of(directive: Directive) -> Macro | None:
 
 
 _COMPILERS = re.compile(r"__(?!HIP)\w+|(?:CUDA|CUDART|CUB|THRUST|CCCL)_\w*VERSION")
-"""Matches macros that the compiler or CUDA's headers may define."""
+"""Matches the name of a macro that the compiler or CUDA's headers may define. Whether such a macro is defined cannot be
+known from a text without its `#define`."""
 
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 
@@ -219,7 +221,8 @@ class FalseBranches:
         return any(line in lines for lines in self._lines)
 
     def _condition(self, directive: Directive) -> bool | None:
-        """Return whether a directive's condition is true; None if the text does not decide it."""
+        """Return whether the condition of an `#if`, `#ifdef`, `#ifndef` or `#elif` is true. Return None if the
+        condition depends on the value of a macro, or on a macro that the compiler may define."""
         if directive.word in ("ifdef", "ifndef"):
             is_defined = self._is_defined(directive.rest.split()[0]) if directive.rest.split() else None
             return is_defined if directive.word == "ifdef" or is_defined is None else not is_defined

@@ -20,8 +20,8 @@ _OPTIONS = {
     "balance": ["-compress-mode=balance", "-compress-all"],
     "size": ["-compress-mode=size"],
 }
-"""Value of `compress` -> options for nvFatbin. Without -compress-all, "speed" and "balance" compress only PTX.
-nvFatbin's mode "default" is not used: it means "speed" in nvFatbin 12.9, and "balance" in 13.5."""
+"""Value of the setting `compress` -> options for nvFatbin. Without -compress-all, the modes "speed" and "balance"
+compress only PTX. nvFatbin's mode "default" is not used: it means "speed" in nvFatbin 12.9, and "balance" in 13.5."""
 
 
 @phase("bundling")
@@ -86,9 +86,10 @@ def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -
 
 
 def _compression(request: BundleRequest, fatbin: bytes) -> Compression:
-    """Return the compression that nvFatbin used in a fatbin; it decides which drivers can read the fatbin.
+    """Return the compression that nvFatbin used in `fatbin`. The compression decides which drivers can read the fatbin.
 
-    Raises ToolchainError if the fatbin cannot be read, or if it is compressed and `compress` is "none", or the reverse.
+    Raises ToolchainError if the fatbin cannot be read; if it is compressed although `request` asks for "none"; or if it
+    has images and is not compressed although `request` asks for compression.
     """
     name, images, compress = request
     try:

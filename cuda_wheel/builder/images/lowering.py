@@ -31,26 +31,26 @@ __all__ = ["FIRST_PTX_ISA", "in_short", "lower", "proof_text"]
 
 
 _REGISTER = re.compile(r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+")
-"""Matches a numbered register of the compiler, except a predicate."""
+"""Matches a numbered register in the compiler's PTX, such as "%rd7", except a predicate register ("%p1")."""
 
 _ANY_REGISTER = "%r0"
-"""Text that replaces every register in a line before the line's form is computed: most lines then equal an earlier one,
-whose form is cached."""
+"""Text that replaces each register in a line, except predicates, before the form of the line is computed. Most lines
+are then equal to an earlier line, whose form is cached."""
 
 _VALUE = re.compile(
     _REGISTER.pattern + r"|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
     r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|(?<=(?<![\w$])_Z)(?!_param_)[\w$]+|\$str(?:\$\d+)?"
 )
-"""Matches the parts of a token that do not belong to a line's form: a register that is not a predicate; a number; a
-compiler's label or string literal; a mangled name after "_Z"; the number of a predicate, of local memory, of a
-parameter or of an unnamed variable."""
+"""Matches each part of a token in which lines of the same form may differ: a register that is not a predicate; a
+number; a label or string literal of the compiler; a mangled name after its "_Z"; the number of a predicate, of local
+memory, of a parameter or of an unnamed variable."""
 
 _TOKEN = re.compile(r"-?[\w$%.]+|[^\w$%.-]+|-")
-"""Matches a word with its sign, or the text between two words."""
+"""Matches a token of a PTX line: a word with its minus sign ("-1", "%r5", ".reg"), or the text between two words."""
 
 _PARAMETER = re.compile(r"^\.param [^\n]*", re.MULTILINE)
-"""Matches a line that declares a kernel parameter. The whole line is a form, because the total size of all parameters
-may need a newer PTX ISA version."""
+"""Matches a line that declares a kernel parameter. Such a line is its own form, numbers included, because the total
+size of all parameters may need a newer PTX ISA version."""
 
 
 def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[str]]:
@@ -92,8 +92,8 @@ _JUMP = re.compile(r"(?:@\S+ )?(?:br[ax]|ret|exit|trap)\b")
 _FIRST_OPERAND = re.compile(r"(?:@\S+ )?\S+ ((?:\{[^{}]*\}|[^,{}])*)")
 
 _ANY = "__cuda_wheel_any"
-"""Name of the variable in global memory that a shortened kernel loads all its registers from and stores its results
-to."""
+"""Name of a variable in global memory that is added to a shortened text. The shortened kernels load the values of their
+registers from this variable, and store their results to it."""
 
 
 def in_short(ptx: str, proven: Collection[str] = ()) -> str:
@@ -118,8 +118,8 @@ def in_short(ptx: str, proven: Collection[str] = ()) -> str:
 
 
 def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
-    """Return a kernel's text reduced to the statements with a form of line that is not in `known`, and add their forms
-    to `known`."""
+    """Return a kernel's text reduced to its declarations and to the statements with a new form of line. A form is new
+    if it is not in `known`. Add the new forms to `known`."""
     head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
     kept: list[str] = []
     declared: list[str] = []
@@ -143,7 +143,8 @@ def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
 
 
 _SIZES = {"pred": ""} | {kind + size: "b" + size for kind in "bsuf" for size in ("16", "32", "64")}
-"""Type of a register -> the type by which it is loaded and stored; "" for a predicate, which has no memory type."""
+"""Register type in PTX -> type with which the register is loaded and stored: "f32" -> "b32". The value is "" for a
+predicate, which PTX cannot load or store."""
 
 _OWN_REGISTERS = (".reg .b32 %cuda_wheel_value;", ".reg .pred %cuda_wheel_condition;")
 
@@ -153,9 +154,11 @@ _STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_A
 
 
 def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
-    """Yield PTX statements: loads of all the statement's registers, the statement, and stores of its result registers.
+    """Yield PTX statements: loads of all registers in `statement`, then `statement`, then stores of its result
+    registers.
 
-    `sizes` is register name prefix -> type to load and store; `label` is placed after a jump.
+    `sizes` is prefix of register names -> type to load and store: "%r" -> "b32". A jump is made conditional, because
+    the assembler would drop statements that cannot be reached; `label` is a new label, which is placed after the jump.
     """
     first = _FIRST_OPERAND.match(statement)
     results = _registers(statement if first is None or statement.startswith("{") else first[1], sizes)
@@ -171,13 +174,15 @@ def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterat
 
 
 def _registers(text: str, sizes: Mapping[str, str]) -> dict[str, str]:
-    """Return register name -> the type by which it is loaded and stored, for each numbered register in a text."""
+    """Return register name -> type with which the register is loaded and stored, for each numbered register in a text.
+    `sizes` is prefix of register names -> this type: "%r" -> "b32"."""
     names = dict.fromkeys(_WORD.findall(text))
     return {name: sizes[start] for name in names if (start := name.rstrip("0123456789")) in sizes and start != name}
 
 
 def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
-    """Yield each statement, label or block of a kernel's body, with the forms of its lines."""
+    """Yield (text, forms of its lines) for each statement, label or block in braces of a kernel's body. The kernel's
+    name is removed from the forms, so that kernels have forms in common."""
     lines: list[str] = []
     forms: set[str] = set()
     depth = 0
@@ -194,8 +199,8 @@ def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
 
 
 def _without_name(text: str, kernel: Item) -> str:
-    """Return a text without the kernel's name. Of a mangled name, "_Z" is kept, because names of things inside the
-    kernel contain only the part after it."""
+    """Return a text without the kernel's name. Of a mangled name, "_Z" is left in the text, and only the part after
+    "_Z" is removed: names of things inside the kernel contain that part alone."""
     return text.replace(kernel.name.removeprefix("_Z"), "")
 
 
@@ -206,17 +211,17 @@ def _forms_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 18)
 def _form(line: str) -> str:
-    """Return the form of a line: the line with each register, number, label and mangled name in it replaced by "0".
+    """Return the form of a line: the line with "0" in place of each register, number, label and mangled name.
 
-    It is cached: once register numbers are replaced, most lines of a text repeat an earlier one.
+    Results are cached. The caller replaces registers by one register first, so most lines repeat an earlier line.
     """
     return "".join(map(_general, _TOKEN.findall(line)))
 
 
 @lru_cache(maxsize=1 << 18)
 def _general(token: str) -> str:
-    """Return a token with each register, number, label and mangled name in it replaced by "0". It is cached: lines use
-    few tokens."""
+    """Return a token with "0" in place of each register, number, label and mangled name. Results are cached, because
+    all lines together use few different tokens."""
     return _VALUE.sub("0", token)
 
 
@@ -225,8 +230,10 @@ def _forms(ptx: str, kernel: Item) -> frozenset[str]:
 
 
 def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
-    """Return kernels that together contain all forms of lines, chosen greedily by the number of new forms per
-    character."""
+    """Return kernels that together contain all forms of lines. `forms` is kernel -> forms of its lines.
+
+    Of the kernels that are left, the one with the most new forms per character is always chosen next.
+    """
     chosen: set[Item] = set()
     missing = {item: set(each) for item, each in forms.items() if each}
     while missing:
@@ -238,7 +245,7 @@ def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
 
 
 Assemble = Callable[[str, str], bytes]
-"""Function of a PTX text and an architecture that returns the machine code; raises CompileError with the assembler's
+"""Function `(PTX text, architecture)` that returns the machine code. It raises CompileError with the assembler's
 log."""
 
 _REQUIRED = re.compile(r"requires PTX ISA \.version (\d+)\.(\d+)")
@@ -251,13 +258,13 @@ FIRST_PTX_ISA: dict[str, Version] = {
     "120f": (8, 8), "121f": (8, 8), "88": (9, 0), "110": (9, 0), "110a": (9, 0), "110f": (9, 0),
     "107": (9, 4), "107a": (9, 4), "107f": (9, 4),
 }  # fmt: skip
-"""Architecture of a target -> the PTX ISA version that introduced it, at least OLDEST. Source: PTX ISA, "Release
-Notes"."""
+"""Architecture -> first PTX ISA version that has this architecture as a target: "90a" -> (8, 0). OLDEST stands for all
+earlier versions. Source: PTX ISA, "Release Notes"."""
 
 
 _PROVEN: dict[tuple[Assemble, str, Version, Version], set[str]] = {}
-"""(assembler, architecture, compiler's version, lowered version) -> forms of lines that are already proven in this
-process. Files of one project share most forms."""
+"""(assembler, architecture, PTX ISA version of the compiler, lower PTX ISA version) -> forms of lines for which this
+process has proven that the machine code is the same with both versions. The files of one project share most forms."""
 
 
 class _Proof:
@@ -281,7 +288,8 @@ class _Proof:
         return True
 
     def _in_short(self, text: str, proven: Collection[str]) -> str:
-        """Return the text shortened by `in_short`, or `text` if the assembler rejects the shortened one."""
+        """Return `text` as `in_short` shortens it, or `text` itself if the assembler rejects the shortened text. Forms
+        of lines in `proven` may be left out."""
         short = in_short(text, proven)
         try:
             self._reference(short)
@@ -340,7 +348,8 @@ def _with_version(text: str, version: Version, proof: _Proof, arch: str, source:
 
 
 def _too_low(version: Version, arch: str, needed: PtxNeeds) -> str:
-    """Return the reason why a version lower than the compiler's cannot be used; "" if it can be."""
+    """Return why `version`, which is lower than the PTX ISA version of the compiler, cannot be used; "" if it can be
+    used. `needed` is what the PTX text needs."""
     first = FIRST_PTX_ISA.get(arch)
     if first is None:
         return f'cuda-wheel does not know which version compute_{arch} needs; "as-compiled" keeps the compiler\'s.'

@@ -47,19 +47,20 @@ class PtxNeeds(NamedTuple):
     """The PTX ISA version that a PTX text needs, and the words that decide it."""
 
     version: Version
-    """Lowest PTX ISA version that supports all known words."""
+    """Lowest PTX ISA version that supports all words of the text that the table `ptx_forms` contains."""
     word: str
-    """A word or feature of the text that needs `version`; "" if `version` is OLDEST."""
+    """Word or feature of the text that needs `version`; "" if `version` is OLDEST."""
     unknown: str
-    """A word of the text that the table does not contain; "" if it contains all. With an unknown word, the text may
-    need a newer version than `version`."""
+    """Word of the text that the table `ptx_forms` does not contain; "" if the table contains all words. A text with an
+    unknown word may need a newer version than `version`."""
 
 
 class _Form(NamedTuple):
     pattern: re.Pattern[str]
     version: Version
     newer: Mapping[str, Version]
-    """Modifier -> the PTX ISA version that added it to the form; modifiers as old as the form are absent."""
+    """Modifier -> PTX ISA version that added the modifier to this form of an instruction. A modifier that is as old as
+    the form is not included."""
 
 
 _COMMENT = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
@@ -74,31 +75,36 @@ _UNTERMINATED = re.compile(
     r"|file\s+\d+(?:\s*,\s*\d+\s*,\s*\d+)?|version\s+\d+\.\d+|address_size\s+\d+"
     r"|target\s+sm_\w+(?:\s*,\s*(?:debug|texmode_\w+|map_f64_to_f32))*|section\s+\.debug_\w+\s*\{(?P<section>[^{}]*)\})"
 )
-"""Matches a directive that ends without a semicolon, in a text whose strings are replaced by spaces."""
+"""Matches a directive that ends without a semicolon, such as ".loc 1 2 3". Strings in the searched text must have been
+replaced by spaces. Group "inlined" is the part of `.loc` about inlined code; group "section" is the content of a
+debugging section."""
 
 _BRACES = re.compile(r"\{([^;{}]*)\}")
-"""Matches the elements of a vector or of an initialiser. A block differs in that it contains a semicolon."""
+"""Matches a pair of braces whose content (group 1) has no braces and no semicolon: the elements of a vector or of an
+initialiser, or nothing. A block of statements does not match, because it contains a semicolon."""
 
 _MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
-"""Matches a use of the operator mask() in an initialiser; group 1 is the first digit of its operand if that is a
-number. Source: PTX ISA, "Initializers"."""
+"""Matches a use of the operator mask() in an initialiser. Group 1 is the first digit of the operand; None if the
+operand is not a number. Source: PTX ISA, "Initializers"."""
 
 _NUMBERED = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
-"""(regular expression of one kind of numbered register, its replacement without the number): "%rd7" becomes "%rd". The
-kinds are those that the table's operand rules distinguish."""
+"""(regular expression, replacement) for each kind of numbered register. The replacement is the same for all registers
+of a kind: "%rd7" -> "%rd". Two registers differ in kind if an operand rule of the table distinguishes them."""
 
 _STATEMENT = re.compile(
     r"\s*(?:[\w$%]+\s*:(?!:)\s*)*(?:@\s*!?\s*[\w$%]+\s*)?(?P<opcode>[A-Za-z_]\w*)?(?P<modifiers>(?:\s*\.\w+(?:::\w+)*)*)"
 )
-"""Matches the start of a statement: its labels, its predicate, its opcode and its modifiers. A directive has no opcode,
-and its words match as modifiers."""
+"""Matches the start of a statement: its labels, its predicate ("@%p1"), its opcode (group "opcode") and its modifiers
+(group "modifiers"). In a directive such as ".reg .b32 %r<9>", the opcode is None, and ".reg .b32" matches as
+modifiers."""
 
 _WORD = re.compile(r"\.[A-Za-z_][\w:]*")
 
 _REGISTER = re.compile(r"%[A-Za-z_$][\w$]*")
 
 _SMALL_PARAMETERS = 4352
-"""Maximum total size in bytes of a kernel's parameters before PTX ISA 8.1. Source: PTX ISA, ".entry"."""
+"""Largest total size of a kernel's parameters, in bytes, that PTX ISA versions before 8.1 allow. Source: PTX ISA,
+".entry"."""
 
 
 class _OperandRule(NamedTuple):
@@ -110,7 +116,8 @@ class _OperandRule(NamedTuple):
 
 @cache
 def _operand_rules() -> Mapping[str, Sequence[_OperandRule]]:
-    """Return opcode -> rules for the PTX ISA version that operands of that instruction need."""
+    """Return opcode -> rules about operands of instructions with this opcode. A rule gives the PTX ISA version that
+    certain operands need."""
     rules: dict[str, list[_OperandRule]] = {}
     for row in ptx_table()["operands"]:
         rule = _OperandRule(re.compile(row["instruction"]), re.compile(row["operands"]), row["version"], row["what"])
@@ -132,7 +139,8 @@ def requirement(text: str, arch: str) -> PtxNeeds:
 
 
 def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield (feature, PTX ISA version that it needs) for each feature in a text; None if the version is unknown."""
+    """Yield (feature, PTX ISA version that it needs) for each feature that a PTX text uses; the version is None if it
+    is unknown. `arch` is the text's target ("90a")."""
     if "//" in text or "/*" in text:  # normalised text has no comments, and the search takes long
         text = _COMMENT.sub(lambda match: match[1] or " ", text)
     pragmas = _PRAGMA.findall(text)
@@ -152,10 +160,10 @@ def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
 
 
 def _distinct(text: str) -> str:
-    """Return a text with one of all the statements that are equal apart from register numbers.
+    """Return a text without repeated statements: of statements that differ only in their register numbers, one is kept.
+    In a large text, most statements repeat another.
 
-    In a large text, most statements are equal in this way. The text between two semicolons is kept or dropped as a
-    whole; declarations of registers are kept.
+    What is between two semicolons is kept or left out as a whole. Declarations of registers are all kept.
     """
     general = text
     for register, kind in _NUMBERED:
@@ -165,8 +173,8 @@ def _distinct(text: str) -> str:
 
 
 def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
-    """Yield (feature, PTX ISA version that it needs) for what a match of `_UNTERMINATED` uses of newer debugging
-    directives. Source: PTX ISA, ".loc" and ".section"."""
+    """Yield (feature, PTX ISA version that it needs) for each use of a newer debugging feature in a directive. `match`
+    is the directive's match of `_UNTERMINATED`. Source: PTX ISA, ".loc" and ".section"."""
     if match["inlined"]:
         yield ".loc with inlined_at", (7, 2)
     if ":" in (match["section"] or ""):
@@ -176,9 +184,10 @@ def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
 
 
 def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield (feature, PTX ISA version that it needs) for the statements of a text; None if the version is unknown.
+    """Yield (feature, PTX ISA version that it needs) for the statements of a text; the version is None if it is
+    unknown.
 
-    The text has no strings and no directives that end without a semicolon.
+    The text must have no strings, and no directives that end without a semicolon. `arch` is its target ("90a").
     """
     shorter = _BRACES.sub(_without_elements, text)
     while shorter != text:
@@ -212,7 +221,7 @@ def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
 
 
 def _without_elements(match: re.Match[str]) -> str:
-    """Return the replacement for braces and their content: " 0 " for elements, ";" for an empty block."""
+    """Return what replaces a match of `_BRACES`: " 0 " for braces with elements, ";" for empty braces."""
     return " 0 " if match[1].strip() else ";"
 
 
@@ -224,8 +233,8 @@ def _operand_needs(opcode: str, modifiers: str, operands: str) -> Iterator[tuple
 
 
 def _registers(text: str, directives: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield (special register, PTX ISA version that it needs) for the registers in a text that `directives` do not
-    declare; None if the version is unknown."""
+    """Yield (register, PTX ISA version that it needs) for each special register in a text, i.e. each that the text does
+    not declare; the version is None if the table lacks the register. `directives` are the text's directives."""
     declared = set(_REGISTER.findall(directives))
     numbered = {name.rstrip("0123456789") for name in set(_REGISTER.findall(text)) - declared}
     if numbered <= declared:
@@ -277,7 +286,8 @@ def ptx_table() -> Mapping[str, Any]:
 
 @cache
 def _table_forms() -> dict[str, list[str]]:
-    """Return opcode -> the forms of that instruction, as strings in the table's notation."""
+    """Return opcode -> forms of the instructions with this opcode, as the table `ptx_forms` writes them: "6.3
+    popc,clz,brev .b32|.b64"."""
     forms: dict[str, list[str]] = {}
     for form in ptx_table()["forms"]:
         for opcode in form.split(" ", 2)[1].split(","):
@@ -287,8 +297,8 @@ def _table_forms() -> dict[str, list[str]]:
 
 @cache
 def _forms(opcode: str) -> list[_Form]:
-    """Return the forms of an instruction in the table, with their regular expressions. Only this instruction's are
-    compiled: all would take half a second."""
+    """Return the forms of the instructions with one opcode, from the table `ptx_forms`. The regular expressions of
+    other opcodes are not compiled, because compiling all of them takes half a second."""
     forms = []
     for text in _table_forms().get(opcode, ()):
         version, _, *slots = text.split()
@@ -316,6 +326,6 @@ def _slot_pattern(slot: str) -> str:
 
 @cache
 def _words_of(part: str) -> dict[str, Version]:
-    """Return word -> PTX ISA version, from the key `part` of the table ("directives", "special registers"), which lists
-    words by version."""
+    """Return word -> PTX ISA version that introduced it. `part` is a key of the table `ptx_forms` whose value is
+    version -> words, such as "directives" or "special registers"."""
     return {word: parse_version(version) for version, words in ptx_table()[part].items() for word in words}

@@ -40,8 +40,8 @@ SYSTEM_CALLS = frozenset({"vprintf", "malloc", "free", "__assertfail"})
 _RELEASE = re.compile(r"^// Cuda compilation tools, release [\d.]+, V([\d.]+)", re.MULTILINE)
 
 _STRING_OR_NOISE = re.compile(r'("(?:\\[^\n]|[^"\\\n])*"?)|(?:/\*.*?(?:\*/|\Z)|//[^\n]*|[ \t\r])+', re.DOTALL)
-"""Matches a string (group 1), or a run of white space and comments. A string without a closing quote ends at the end of
-its line, and such a comment at the end of the text, so that each character is read once."""
+"""Matches a string (group 1), or a run of white space and comments. An unclosed string ends at the end of its line, and
+an unclosed comment at the end of the text: so each character is read once."""
 
 _LINE_COMMENT = re.compile(r"//[^\n]*")
 
@@ -51,11 +51,11 @@ _UNUSUAL = re.compile(r"[^\t\n\r -~]")
 """Matches a character that compilers do not write in PTX; some of these are white space."""
 
 _NOISE_IN_STRINGS = ("\t", "\r", "  ", "//", "\\")
-"""Parts of strings for which the quick way to normalise is wrong: text that is removed outside strings, and the
-backslash, which may precede a quote that does not close the string."""
+"""Substrings that make `_quickly_normalised` wrong if a string literal contains one of them. All but the backslash are
+removed or shortened outside strings; after a backslash, a quote may not end the string."""
 
 _NOISE = ("\t", "\r", "  ", "//", "/*", "\n\n", "\n ", " \n")
-"""Substrings that do not occur in normalised PTX, except in its strings."""
+"""Substrings that normalised PTX does not contain outside its string literals."""
 
 _BOUND = re.compile(
     r"\.(maxntid|reqntid|minnctapersm|maxclusterrank|reqnctapercluster)\s+(\d{1,9}(?:\s*,\s*\d{1,9}){0,2})",
@@ -69,8 +69,8 @@ _BOUND_NAMES = {
     "maxclusterrank": "cluster_blocks",
     "reqnctapercluster": "cluster_blocks",
 }
-"""PTX directive without its dot -> name of a launch bound in manifests. Source: PTX ISA, "Performance-Tuning
-Directives" and "Cluster Dimension Directives"."""
+"""PTX directive without its dot -> name in manifests of the launch bound that the directive sets: "maxntid" ->
+"max_threads". Source: PTX ISA, "Performance-Tuning Directives" and "Cluster Dimension Directives"."""
 
 _FILE = re.compile(r'^([ \t]*\.file\s+\d+\s+")([^"\n]*)(")', re.MULTILINE)
 
@@ -125,8 +125,8 @@ def normalise(ptx: str) -> str:
 
 
 def _is_plain(ptx: str) -> bool:
-    """Return whether `_quickly_normalised` is right for a text: it has no block comments or unusual characters, no
-    quotes in comments, and no strings that contain any of `_NOISE_IN_STRINGS`."""
+    """Return whether `_quickly_normalised` may be used for a text: the text has no block comments or unusual
+    characters, no quotes in comments, and no strings that contain any of `_NOISE_IN_STRINGS`."""
     if "/*" in ptx or _UNUSUAL.search(ptx) or any('"' in comment for comment in _LINE_COMMENT.findall(ptx)):
         return False
     return not any(each in string for string in _STRING.findall(ptx) for each in _NOISE_IN_STRINGS)
@@ -194,12 +194,13 @@ class Item(NamedTuple):
 
 
 _MARK = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*|[;{}]', re.DOTALL)
-"""Matches a string, a comment, or a character that may end an item: a semicolon or a brace."""
+"""Matches what may decide where a declaration or definition ends: a semicolon or a brace. Also matches each string and
+comment as a whole, because semicolons and braces inside do not count."""
 
 _SPACE = re.compile(r"(?:\s|/\*.*?(?:\*/|\Z)|//[^\n]*)*", re.DOTALL)
 
 _LINE = re.compile(r"\.(?:version|target|address_size|file)\b[^\n]*")
-"""Matches a directive that ends at the end of its line."""
+"""Matches a directive that ends at the end of its line, without a semicolon, such as ".version 8.0"."""
 
 _FUNCTION = re.compile(
     r"(?:\.(?:visible|extern|weak)\s+)?\.(?:entry|func)\s*(?:\.noreturn\s*)?(?:\([^()]*\)\s*)?(?:\.noreturn\s*)?([\w$%]+)"
@@ -224,8 +225,9 @@ def items(ptx: str) -> Iterator[Item]:
 
 
 def _end(ptx: str, start: int, ends_with_brace: bool) -> int:
-    """Return the offset behind the item that begins at `start`: behind its semicolon or, if `ends_with_brace`, behind
-    the brace that closes its body, whichever is first."""
+    """Return the offset after the item (declaration, definition or directive) that begins at `start`. The item ends
+    with the first semicolon outside braces. If `ends_with_brace`, it may end earlier, with the brace that closes its
+    body."""
     depth = 0
     for mark in _MARK.finditer(ptx, start):
         if mark[0] == "{":
@@ -296,7 +298,7 @@ def without_kernels(ptx: str, removed: Collection[str], kept_variables: Collecti
 
 
 def _reached(starts: Collection[str], uses: dict[str, set[str]]) -> set[str]:
-    """Return the names that `starts` use, directly or indirectly, and `starts` itself; `uses` is name -> names that it
+    """Return the names `starts` and all names that they use, directly or indirectly. `uses` is name -> names that it
     uses.
 
     Names that are not keys of `uses` are left out.

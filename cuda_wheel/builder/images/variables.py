@@ -27,13 +27,14 @@ __all__ = [
 ]
 
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
-"""Matches the start of a symbol that the compiler adds: a string literal, virtual function table or guard."""
+"""Matches the start of a symbol that the compiler itself adds, such as that of a string literal, of a virtual function
+table or of the guard of a static variable."""
 
 LIBRARY_NAMESPACES = (
     "cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|c10|at|torch|pybind11|nanobind|fmt|spdlog"
 )
-"""Regular expression of the outermost namespaces of library headers: the CUDA toolkit's, CCCL's, and those of the
-libraries that cuda-wheel has stand-in headers for, such as PyTorch and pybind11."""
+"""Regular expression that matches the outermost namespace of a name from a library's headers. The libraries are the
+CUDA toolkit, CCCL, and those for which cuda-wheel has stand-in headers, such as PyTorch and pybind11."""
 
 _LIBRARIES = re.compile(rf"(?:{LIBRARY_NAMESPACES})::")
 
