@@ -33,9 +33,10 @@ class Link:
     target: Target
     lto: bool
     inputs: tuple[Job | Source, ...]
-    """For each source, the job that compiles it; or the source itself, if it is linked as it is."""
+    """Inputs of the link, one for each source of the module: the job that compiles the source, or the source itself if
+    it needs no compilation, such as PTX."""
     options: tuple[str, ...]
-    """NVRTC options that the sources are compiled with."""
+    """NVRTC options with which the sources are compiled, without include folders and target."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +45,19 @@ class ModulePlan:
 
     module: SourceModule
     targets: tuple[Target, ...]
-    """Targets of the loadable images; () for a module that is only linked at run time."""
+    """Targets of the images that can be loaded as they are; () for a module that has only code to link at run time."""
     options: tuple[str, ...]
-    """Compiler options as the manifest shows them: with project-relative paths, and without the target."""
+    """Compiler options as they are written to the manifest: with project-relative paths, and without the target."""
     jobs: tuple[Job, ...]
-    """All jobs that compile something for the module."""
+    """All jobs of the module: for loadable images, for its links, and for linking at run time. Each job compiles one
+    source for one architecture."""
     system_dirs: tuple[str, ...] = ()
     """Absolute paths of the folders that the setting `system-include-dirs` names."""
     links: tuple[Link, ...] = ()
-    """Links that make the loadable images; () for a module with `link = "none"`, whose jobs make them."""
+    """Links that make the loadable images, one for each target. () for a module with `link = "none"`, whose jobs make
+    the images, and for a module that is only linked at run time."""
     relocatable: tuple[Job, ...] = ()
-    """Jobs whose results go into the wheel for linking at run time, in the order of their images."""
+    """Jobs whose results are images in the wheel for linking at run time, in the order of these images."""
 
     @property
     def all_targets(self) -> tuple[Target, ...]:
@@ -139,7 +142,8 @@ class _ModulePlanner:
         )
 
     def _whole_jobs(self) -> list[Job]:
-        """Return the jobs of a module with one source: one per architecture, for machine code, PTX or both."""
+        """Return the jobs of a module that is not linked, one for each architecture. The module has one source. A job
+        makes machine code, PTX or both, as the targets for its architecture require."""
         (source,) = self.module.sources
         kinds: dict[str, set[bool]] = {}
         for target in self.targets:
@@ -159,7 +163,8 @@ class _ModulePlanner:
         return Link(target, form == "lto", tuple(inputs), self._options)
 
     def _relocatable_jobs(self) -> list[Job]:
-        """Return the jobs whose results go into the wheel for linking at run time."""
+        """Return the jobs whose results go into the wheel for linking at run time: for each architecture, LTO-IR of
+        each source and PTX of each source."""
         archs = dict.fromkeys(target.arch for target in self.targets)
         forms: tuple[Form, ...] = ("lto", "ptx")
         return [
@@ -170,9 +175,11 @@ class _ModulePlanner:
         ]
 
     def _relocatable_job(self, source: Source, arch: str, form: Form) -> Job:
-        """Return the job that compiles a source to relocatable code, for a link in this build, for the wheel, or both.
+        """Return the job that compiles a source to relocatable code, i.e. PTX or LTO-IR to be linked: in this build, at
+        run time, or both.
 
-        Only PTX that goes into the wheel is lowered to an earlier PTX ISA version.
+        PTX that goes into the wheel may be lowered, i.e. given an older PTX ISA version. PTX for links in this build
+        only is not.
         """
         is_shipped = form == "ptx" and self.module.relocatable
         ptx_version = self.config.ptx_version if is_shipped else "as-compiled"
@@ -224,14 +231,15 @@ class _ModulePlanner:
 
     @cached_property
     def _arch_list(self) -> str:
-        """Return nvcc's `__CUDA_ARCH_LIST__` for the targets: each architecture without letters once, in ascending
-        order."""
+        """Return the value of nvcc's macro `__CUDA_ARCH_LIST__` for the targets: "750,900" for sm_75 and sm_90a. It has
+        each architecture once, without its letter, in ascending order."""
         numbers = {int(target.arch.rstrip("af")) for target in self.targets}
         return ",".join(f"{number}0" for number in sorted(numbers))
 
     @cached_property
     def _options(self) -> tuple[str, ...]:
-        """Return the compiler options without include folders and target."""
+        """Return the compiler options from the settings `std`, `defines` and `options`: all but the include folders and
+        the target."""
         settings = self.module.settings
         defines = (f"--define-macro={name}={value}" for name, value in settings.defines)
         return (f"--std={settings.std}", *defines, *read_options(settings.options, "options").arguments)
@@ -252,10 +260,10 @@ def cuda_sources(module: SourceModule) -> list[Source]:
 
 
 def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
-    """Return the name expressions to instantiate in one source of a module.
+    """Return the name expressions that are instantiated in one source of a module.
 
-    These are the ones whose template the source mentions. An expression that no source mentions goes to the first
-    source, because a header may define its template.
+    A name expression of the setting `instantiate` is instantiated in each source whose text contains the template's
+    name. If no source contains the name, a header may define the template, and the first source is used.
     """
 
     if not module.settings.instantiate:
@@ -274,7 +282,8 @@ def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
 
 
 def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
-    """Raise ConfigError if a virtual target is requested although a source cannot become LTO-IR."""
+    """Raise ConfigError if a target is virtual (PTX) and a source of the module cannot become LTO-IR: nvJitLink makes
+    PTX from LTO-IR only."""
     virtual = next((target for target in targets if not target.real), None)
     linked = (*module.sources, *module.defaults)
     other = next((each for each in linked if each.kind not in (*COMPILED, "ltoir")), None)

@@ -24,7 +24,8 @@ from cuda_wheel.builder.timing import Timed
 __all__ = ["Handler", "JobResults", "TaskQueue"]
 
 Handler = Callable[["Future[Timed[Any]]"], None]
-"""Function of the future of a finished call; it handles the result or the exception."""
+"""Function of the future of a finished call (a call that ran in a worker). It uses the result of the call or handles
+the exception."""
 
 
 class _Pending(NamedTuple):
@@ -32,9 +33,10 @@ class _Pending(NamedTuple):
 
     handler: Handler
     seconds: float
-    """Expected duration in seconds."""
+    """Expected duration of the call in seconds."""
     guessed: str
-    """Identifier of the sources from whose sizes `seconds` was estimated; "" if an earlier build measured `seconds`."""
+    """Identifier of the call's sources if `seconds` was estimated from their sizes; "" if `seconds` was measured in an
+    earlier build."""
 
 
 class TaskQueue:
@@ -103,10 +105,11 @@ class _EstimateErrors:
 
     def __init__(self) -> None:
         self._sources: dict[str, tuple[float, float]] = {}
-        """Source -> (sum of estimated seconds, sum of actual seconds) of its finished calls."""
+        """Identifier of a source -> (sum of estimated seconds, sum of actual seconds) of the finished calls for this
+        source."""
         self._all = (0.0, 0.0)
-        """(Estimated seconds, actual seconds) of all finished calls: a running total, as there may be thousands of
-        calls."""
+        """(Sum of estimated seconds, sum of actual seconds) of all finished calls. Kept as a running total, because
+        there may be thousands of calls."""
 
     def call_done(self, source: str, estimated: float, taken: float) -> None:
         """Record the estimated and the actual seconds of a call. `source` identifies the call's source or sources."""
@@ -162,7 +165,7 @@ class JobResults(Mapping[Job, Compiled]):
             self._size -= _size(stored)
 
     def _write(self, result: Compiled) -> Path | None:
-        """Write a result to a file and return its path; None if it cannot be written."""
+        """Write a result to a new file in a scratch folder, and return its path; None if the file cannot be written."""
         try:
             self._folder = self._folder or self._stack.enter_context(scratch())
             self._files_written += 1

@@ -65,10 +65,11 @@ def build_files(
 
 
 def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str, Path] | None:
-    """Return path in the wheel -> file, for the outputs of an earlier build; None if one is no longer in the cache.
+    """Return path in the wheel -> file, for the outputs `kept` of an earlier build; None if a file is no longer in the
+    cache.
 
-    Files in the cache folder `in_place` are used where they are; all others, and the SBOM, are copied below `folder`.
-    With None all are copied.
+    `in_place` is the cache's folder: a file in it is used where it is, and any other is copied below `folder`. If
+    `in_place` is None, all files are copied. The SBOM is copied in any case, and is not in the result.
     """
     used = {
         path: name

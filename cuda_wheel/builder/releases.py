@@ -20,7 +20,8 @@ _TABLE = read_table(
 )
 
 AS_OF: str = _TABLE["as of"]
-"""Date up to which the table is complete: "2026-11-22". Each edit of the table has to update the date."""
+"""Date up to which the table `cuda_releases` is complete: "2026-11-22". Whoever edits the table updates the date
+too."""
 
 
 class Release(NamedTuple):
@@ -30,11 +31,12 @@ class Release(NamedTuple):
     ptx_isa: Version
     """Newest PTX ISA version that the release accepts."""
     branch: int | None
-    """Branch of the driver that came with the release, such as 580; None if it is not published yet."""
+    """Branch of the driver that NVIDIA published with the release, such as 580; None if the driver is not published
+    yet."""
 
 
 RELEASES = tuple(Release(each["cuda"], each["ptx"], each.get("driver")) for each in _TABLE["releases"])
-"""Releases in ascending order."""
+"""All CUDA releases in the table `cuda_releases`, in ascending order."""
 
 
 class Gpu(NamedTuple):
@@ -46,7 +48,7 @@ class Gpu(NamedTuple):
     first: Version
     """CUDA release of the first driver that supports the GPU."""
     last: Version | None = None
-    """CUDA release of the last driver that supports the GPU; None if the newest one does."""
+    """CUDA release of the last driver that supports the GPU; None if the newest driver supports it."""
 
     @property
     def is_tegra(self) -> bool:
@@ -65,7 +67,7 @@ class Gpu(NamedTuple):
 GPUS = tuple(
     Gpu(each["name"], each["examples"], each["capability"], each["first"], each.get("last")) for each in _TABLE["gpus"]
 )
-"""GPUs in ascending order of compute capability."""
+"""All generations of GPUs in the table `cuda_releases`, in ascending order of compute capability."""
 
 
 def first_reading(ptx_version: Version, compiler: Version) -> Version:

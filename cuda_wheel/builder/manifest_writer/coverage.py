@@ -42,12 +42,12 @@ __all__ = [
 
 
 Cell = Literal["native", "jit", "link", "unproven", "none", "unknown"]
-"""How a module loads on a GPU with a driver: "native" from machine code; "jit" from PTX by the driver; "link" from PTX
-by nvJitLink, if that is installed; "none" not at all; "unproven" if it is not known whether it loads (see
-`Resolution.doubt`); "unknown" if the driver does not support the GPU."""
+"""How a module loads on a GPU with a driver. "native": as machine code; "jit": as PTX that the driver compiles; "link":
+as PTX that only nvJitLink compiles, if it is installed; "unproven": not known to load (see `Resolution.doubt`); "none":
+not at all; "unknown": the driver does not support the GPU."""
 
 DRIVERS: tuple[Version, ...] = tuple(release.cuda for release in RELEASES if release.cuda >= OLDEST_DRIVER)
-"""CUDA releases of all drivers that can load a module, in ascending order."""
+"""CUDA releases of all drivers that cuda-wheel's loader supports, in ascending order: ((12, 0), (12, 1), ...)."""
 
 GPU_OF: dict[Version, Gpu] = {gpu.capability: gpu for gpu in GPUS}
 
@@ -62,7 +62,8 @@ class Coverage(NamedTuple):
 
     names: tuple[str, ...]
     manifest: Manifest
-    """Manifest of the first module, with its PTX as loadable images if the module can only be linked."""
+    """Manifest of the first module in `names`. If that module can only be linked, its PTX is listed as loadable images
+    (see `once_linked`)."""
     cells: Mapping[Key, Cell]
 
 
@@ -85,11 +86,11 @@ def cover(manifests: Iterable[Manifest]) -> list[Coverage]:
 
 
 Cells = tuple[Cell, ...]
-"""How a module loads on each entry of KEYS, in the same order."""
+"""How a module loads on each (GPU, driver) pair in KEYS: one `Cell` for each pair, in the order of KEYS."""
 
 KnownCells = dict[tuple[Any, ...], Cells]
-"""Cache: the properties of a module's images that decide its coverage -> its cells. A project may have thousands of
-modules, but few sets of targets."""
+"""Cache: the properties of a module's images that decide how it loads -> the module's cells. A project may have
+thousands of modules with the same targets; they share one item."""
 
 
 def distinct(manifests: Iterable[Manifest]) -> Iterable[Manifest]:
@@ -147,7 +148,7 @@ class Requirement(NamedTuple):
 
 
 LEVELS: tuple[Cell, ...] = ("none", "unproven", "link", "jit", "native")
-"""Ways of loading on a GPU that the driver supports, worst first."""
+"""Ways of loading from worst to best. "unknown" is not among them: it is for drivers that do not support the GPU."""
 
 
 def missing(coverage: Coverage, requirement: Requirement) -> list[Key]:
@@ -197,7 +198,8 @@ COMMON: tuple[Version, ...] = ((12, 2), (12, 8), (13, 0))
 Data Center Drivers, "Supported Drivers and CUDA Toolkit Versions"."""
 
 TOOLCHAINS: dict[int, Version] = {12: (12, 9), 13: (13, 0)}
-"""CUDA's major version -> CUDA release of the oldest compiler that the extra "cu12" or "cu13" installs."""
+"""CUDA's major version -> CUDA release of the oldest compiler that "cuda-wheel[cu12]" or "cuda-wheel[cu13]"
+installs."""
 
 
 class _Plan(NamedTuple):
@@ -229,15 +231,18 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
 
 
 def _improve(plan: _Plan, least: Cell) -> _Plan:
-    """Return a plan with changes to settings added: the one that leaves the fewest pairs uncovered and, of several, has
-    the fewest lines."""
+    """Return a plan with changes to the settings `compress`, `ptx-version` and `architectures` added.
+
+    Of all combinations, it has the changes that leave the fewest (GPU, driver) pairs uncovered and, of several such,
+    the one with the fewest lines of advice. A pair is uncovered if the module loads on it worse than `least`.
+    """
     plans = [_architecture_plan(variant, least) for variant in _variants(plan, least)]
     return min(plans, key=lambda each: (len(each.left), len(each.lines)))
 
 
 def _variants(plan: _Plan, least: Cell) -> Iterable[_Plan]:
-    """Yield the plan with each combination of no or one change to `compress` and no or one change to `ptx-version`
-    added."""
+    """Yield `plan` with each change to the setting `compress`, with a change to `ptx-version`, with both kinds of
+    change, and `plan` itself. `least` is the worst way of loading that is accepted."""
     for stored in (plan, *(_changed(plan, *change, least) for change in _compression_changes(plan.manifest))):
         yield from (_changed(stored, *change, least) for change in _lowering_changes(stored.manifest))
         yield stored
@@ -267,14 +272,17 @@ def _compression_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
 
 
 def _first_driver(image: Image, cuda: Version) -> Version:
-    """Return the CUDA release of the first driver that reads an image, if the fatbin is uncompressed; `cuda` is the
-    compiler's release."""
+    """Return the CUDA release of the first driver that can load an image; the compression of the fatbin is ignored.
+    `cuda` is the release of the compiler that made the image."""
     return (cuda[0], 0) if image.ptx_version is None else first_reading(image.ptx_version, cuda)
 
 
 def _lowering_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
-    """Yield (advice to lower PTX, manifest in which each PTX has the oldest version of its target); nothing if all PTX
-    is lowered."""
+    """Yield (advice to lower PTX, i.e. to give it an older PTX ISA version; the manifest with lowered PTX).
+
+    PTX that is not lowered yet gets the oldest version that its target and OLDEST_DRIVER allow. Yields nothing if that
+    changes no image.
+    """
     lowered = [_lowered(image) for image in manifest.images]
     if lowered != list(manifest.images):
         yield (
@@ -295,7 +303,13 @@ def _ptx_isa(release: Version) -> Version:
 
 
 def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
-    """Return the plan with targets to add: for machine code or for PTX if one of them is enough, else for both."""
+    """Return the plan with advice to add machine code, PTX or both to the setting `architectures`.
+
+    If PTX for one target covers all (GPU, driver) pairs that machine code covers, PTX is advised alone, or as an
+    alternative if both cover the same pairs. Else machine code is advised, with PTX for pairs that are still uncovered.
+    If neither covers a further pair, the plan is returned unchanged. A pair is covered if the module loads on it at
+    least as well as `least`.
+    """
     real = plan
     names: list[str] = []
     for gpu in sorted({gpu for gpu, _ in plan.left}):
@@ -315,7 +329,8 @@ def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
 
 
 def _both(real: _Plan, least: Cell) -> _Plan:
-    """Return a plan that adds machine code, with PTX added for the pairs that it leaves uncovered."""
+    """Return `real`, a plan that adds machine code, with PTX for one target added. If no PTX covers a further (GPU,
+    driver) pair, return `real` unchanged. `least` is the worst way of loading that is accepted."""
     virtual, name = _best_virtual(real, least)
     if name is None:
         return real
@@ -324,18 +339,19 @@ def _both(real: _Plan, least: Cell) -> _Plan:
 
 
 def _best_real(gpu: Version, manifest: Manifest) -> Target | None:
-    """Return the highest target for machine code that the manifest's compiler supports and that surely runs on a GPU;
-    None if there is none."""
+    """Return the highest target for machine code that the manifest's compiler supports and that is known to run on a
+    GPU of compute capability `gpu`; None if there is none."""
     targets = [Target(*capability, "", True) for capability in _compilable(manifest)]
     suitable = [each for each in targets if each.major == gpu[0] and each.capability <= gpu and not doubt(each, gpu)]
     return max(suitable, default=None)
 
 
 def _best_virtual(plan: _Plan, least: Cell) -> tuple[_Plan, str | None]:
-    """Return the plan with one PTX target added, and that target as in `architectures` ("80-virtual", in quotes).
+    """Return (the plan with one PTX target added, that target in quotes as in the setting `architectures`:
+    '"80-virtual"').
 
-    It is the target that covers the most pairs and, of several, the highest, which gives the best code. If none covers
-    more, returns the plan unchanged, and None.
+    Chosen is the target with which the fewest (GPU, driver) pairs load worse than `least` and, of several, the highest:
+    it gives the best code. If no target improves a further pair, return (`plan`, None).
     """
     best, name = plan, None
     for capability in _compilable(plan.manifest):
@@ -353,10 +369,10 @@ def _compilable(manifest: Manifest) -> list[Version]:
 
 
 def _with_target(manifest: Manifest, target: Target) -> Manifest:
-    """Return a manifest with an image for a target added.
+    """Return a manifest with an image for `target` added; it replaces an image for the same target.
 
-    PTX gets the oldest PTX ISA version that its target allows, or the compiler's version if other PTX of the module is
-    not lowered.
+    A PTX image gets the oldest PTX ISA version that its target allows. If some PTX in the manifest has a newer version
+    than it needs, the image gets the newest version that the compiler writes.
     """
     driver, version = (manifest.cuda[0], 0), None
     if not target.real:
@@ -370,8 +386,8 @@ def _with_target(manifest: Manifest, target: Target) -> Manifest:
 
 
 def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
-    """Return a plan whose first change is to build with the other toolchain (cu12 or cu13); None if the manifest's
-    compiler is of neither."""
+    """Return a plan whose first change is to build with the other toolchain: cu13 in place of cu12, or cu12 in place of
+    cu13. None if the manifest's compiler belongs to neither."""
     manifest = plan.manifest
     other = next((major for major in TOOLCHAINS if major != manifest.cuda[0]), None)
     if manifest.cuda[0] not in TOOLCHAINS or other is None:
@@ -387,7 +403,8 @@ def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
 
 
 def _compiled_by(image: Image, cuda: Version) -> Image:
-    """Return an image as the compiler of another CUDA release would make it."""
+    """Return an image with the PTX ISA version and the oldest driver that it would have if the compiler of CUDA release
+    `cuda` made it."""
     if image.ptx_version is None:
         return image._replace(driver=(cuda[0], 0))
     version = min(image.ptx_version, _ptx_isa(cuda))
@@ -395,7 +412,8 @@ def _compiled_by(image: Image, cuda: Version) -> Image:
 
 
 def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
-    """Yield a line for each reason why no change covers the (GPU, driver) pairs `left`."""
+    """Yield a line of advice for each reason why no change covers the pairs in `left`: drivers that are too old for any
+    module, and pairs that no setting covers. Each item of `left` is an uncovered (GPU, driver) pair."""
     too_old = [key for key in left if key[1] < OLDEST_DRIVER]
     if too_old:
         first = dotted(OLDEST_DRIVER)

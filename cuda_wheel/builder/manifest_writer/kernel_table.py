@@ -34,11 +34,12 @@ Names = tuple[str, ...]
 """All names of one kernel, such as its C++ name and its symbol. A glob matches the kernel if it matches any of them."""
 
 _EXACT_NAMES, _EXACT_GLOBS, _EXACT_CANDIDATES = 100, 3, 40
-"""Limits of the exhaustive search for the smallest set of globs: number of names, of globs in the set, and of candidate
-globs. Beyond them, a greedy search is used."""
+"""Limits of the exhaustive search for the fewest globs: the number of names to match, the number of globs tried
+together, and the number of candidate globs. If there are more names, or no such set of globs matches all, a greedy
+search follows."""
 
 _MOST_PAIRS = 2_000
-"""Maximum number of (prefix, suffix) pairs that are tried as globs."""
+"""Maximum number of (beginning, end) pairs that are tried as globs "BEGINNING*END"."""
 
 
 def matches(name: str, pattern: str) -> bool:
@@ -94,7 +95,8 @@ class _Glob(NamedTuple):
 
 
 def _candidates(names: Sequence[str]) -> list[_Glob]:
-    """Return globs that may match several of the names, which must be sorted."""
+    """Return globs, each of which may match several of `names`; `names` must be sorted. The globs are built from the
+    beginnings, ends and inner words of the names."""
     starts = _common_starts(names)
     ends = [text[::-1] for text in _common_starts(sorted(name[::-1] for name in names))]
     inner = dict.fromkeys(text for name in names for text in _inner_words(name))
@@ -108,7 +110,11 @@ def _candidates(names: Sequence[str]) -> list[_Glob]:
 
 
 def _common_starts(names: Sequence[str]) -> list[str]:
-    """Return the common prefixes of neighbours in a sorted list, cut at the ends of words; for few names also uncut."""
+    """Return the beginnings that each two neighbours in a sorted list of names have in common.
+
+    Each is cut where its last word starts: "scale_" for "scale_f32" and "scale_f64". If there are at most _EXACT_NAMES
+    names, the uncut beginning "scale_f" is returned too.
+    """
     found: dict[str, None] = {}
     for first, second in pairwise(names):
         length = next((index for index, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), len(first))
@@ -119,8 +125,8 @@ def _common_starts(names: Sequence[str]) -> list[str]:
 
 
 def _inner_words(name: str) -> Iterator[str]:
-    """Yield each run of one to four words inside a name, with the separators before and after it: "<float," of
-    "k<float, 16>"."""
+    """Yield each run of one to four words inside a name, with the separators around the run: "<float,", "<float,16>"
+    and ",16>" for "k<float,16>"."""
     ends = [match.start() for match in re.finditer(r"[^A-Za-z0-9]", name)]
     for index, start in enumerate(ends):
         for end in ends[index + 1 : index + 5]:
@@ -130,9 +136,10 @@ def _inner_words(name: str) -> Iterator[str]:
 def _useful(
     candidates: Sequence[_Glob], names: Collection[str], forbidden: Collection[str]
 ) -> dict[_Glob, frozenset[str]]:
-    """Return glob -> matching names, for the candidates that match several names and none of `forbidden`.
+    """Return glob -> the names that it matches, for each glob in `candidates` that matches at least two of `names` and
+    none of `forbidden`.
 
-    Of globs that match the same names, only the one with the highest rank is returned.
+    If several globs match the same names, only the one with the highest `rank` is returned.
     """
     lines = "\n".join(["", *forbidden, ""])  # one search in this text replaces one in each name
     best: dict[frozenset[str], _Glob] = {}
@@ -147,7 +154,8 @@ def _useful(
 
 
 def _fewest(covered: Mapping[_Glob, frozenset[str]], names: set[str]) -> tuple[list[_Glob], set[str]]:
-    """Return few globs that together match most of the names, and the names that none of these globs matches."""
+    """Choose few globs of `covered` (glob -> the names that it matches) that together match most or all of `names`.
+    Return (these globs, the names that none of them matches)."""
     if len(names) <= _EXACT_NAMES:
         widest = [glob for glob in covered if not any(covered[glob] < other for other in covered.values())]
         widest = sorted(widest, key=lambda glob: (len(covered[glob]), glob.rank), reverse=True)[:_EXACT_CANDIDATES]
@@ -209,7 +217,8 @@ def kernel_table(module: ModulePlan, results: Mapping[str, Compiled]) -> tuple[K
 
 
 def _check_instances(module: ModulePlan, symbols: Sequence[str]) -> None:
-    """Raise ConfigError if a glob in the module's setting `instances` matches none of the kernels' symbols."""
+    """Raise ConfigError if a glob in the module's setting `instances` matches none of `symbols`, the symbols of the
+    module's kernels. A glob that begins with "!" is not checked."""
     for pattern in module.module.settings.instances:
         if not pattern.startswith("!") and not any(matches_instance(symbol, pattern) for symbol in symbols):
             names = ", ".join(signature(symbol).name for symbol in symbols[:8])
@@ -243,7 +252,8 @@ Layout = tuple[tuple[str, int, int], ...]
 
 
 def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
-    """Return symbol -> name expression of `instantiate`; raises ConfigError if two expressions name one symbol."""
+    """Return symbol -> name expression, for the kernels and variables that the setting `instantiate` names. Raises
+    ConfigError if two expressions name the same symbol."""
     names: dict[str, str] = {}
     for expression, symbol in (pair for result in results for pair in result.names.items()):
         other = names.setdefault(symbol, expression)
@@ -253,10 +263,10 @@ def _names_by_symbol(results: Sequence[Compiled]) -> dict[str, str]:
 
 
 def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Return kernel name -> C++ types of its parameters, and kernel name -> names of its parameters, read from the
-    sources.
+    """Return (kernel name -> C++ types of its parameters, kernel name -> names of its parameters), both read from the
+    text of the module's CUDA sources.
 
-    Kernels whose declaration is ambiguous are left out.
+    A kernel whose declaration is ambiguous is in neither.
     """
     macros = defined_macros(module.options)
     text = "\n".join(source.text for source in cuda_sources(module.module))
@@ -264,10 +274,12 @@ def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dic
 
 
 def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
-    """Return a kernel with the names, C++ types and struct fields of its parameters as the compiler reported them.
+    """Return a kernel with the names, C++ types and struct fields of its parameters added, as the compiler reported
+    them.
 
-    If the reports differ between architectures, or there are none, the kernel gets only the parameters' names in the
-    source, `names`; None if these are unknown.
+    `results` is architecture -> result with the compiler's reports. If there is no report, or if architectures have
+    different ones, only the parameters' names are added: `names`, which were read from the source. If `names` is None
+    (unknown), the kernel is then returned unchanged.
     """
     answers = {result.parameters[kernel.symbol] for result in results.values() if kernel.symbol in result.parameters}
     declared = next(iter(answers)) if len(answers) == 1 else None
@@ -297,10 +309,10 @@ def _kernel(
     results: Mapping[str, Compiled],
     declared: tuple[str, ...] | None,
 ) -> KernelInfo:
-    """Return the manifest's entry for a kernel; raises CompileError if its parameters differ between images.
+    """Return the manifest's record of the kernel `symbol`. Raises CompileError if its parameters differ between images.
 
-    `expression` is its name expression, None without one; `declared` are its parameter types in the source, None if
-    unknown.
+    `expression` is the name expression that instantiates the kernel, None without one. `results` is architecture ->
+    merged result. `declared` are the C++ types of the kernel's parameters in the source, None if unknown.
     """
     demangled = signature(symbol)
     name = expression or demangled.name
@@ -322,9 +334,10 @@ def _kernel(
 def _with_types(
     parameters: tuple[Parameter, ...], demangled: Sequence[str] | None, declared: tuple[str, ...] | None
 ) -> tuple[Parameter, ...]:
-    """Return the parameters with C++ types: those in the demangled symbol or, if it has none, those in the source.
+    """Return the parameters with their C++ types, if these are known.
 
-    Types from the source are used only if they are compatible with the parameters in PTX.
+    `demangled` are the types in the kernel's mangled symbol; None if the symbol is not mangled. Then `declared`, the
+    types in the source (None if unknown), are used if they are compatible with the parameters in PTX.
     """
     types = demangled
     if types is None and declared is not None and agree(declared, parameters):

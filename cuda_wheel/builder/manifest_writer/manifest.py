@@ -74,8 +74,11 @@ def _definers(texts: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External:
-    """Return the manifest's entry for an undefined symbol. Its declaration is in C++ if the symbol or the sources
-    contain the types, else as in PTX."""
+    """Return the manifest's record of an undefined symbol, with its declaration.
+
+    The declaration is in C++ if the mangled symbol contains the parameter types, or if a source declares the symbol as
+    an `extern "C"` function. Else it is `ptx_declaration`.
+    """
     demangled = signature(symbol)
     declaration = ptx_declaration
     if demangled.parameters is not None:
@@ -86,13 +89,13 @@ def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External
 
 
 _STATEMENT = re.compile(r"([^;{}]*)([;{}]|\Z)")
-"""Matches text up to a semicolon, a brace or the end of the file; group 1 is the text, group 2 that character, "" at
-the end."""
+"""Matches text up to the next ";", "{" or "}" or the end of the file. Group 1 is the text, group 2 the character that
+ends it ("" at the end of the file): "int a; f() {" -> ("int a", ";"), (" f() ", "{")."""
 
 
 def _c_declaration(name: str, module: ModulePlan) -> str | None:
-    """Return the declaration of an `extern "C"` function as the sources contain it, without CUDA's attributes; None if
-    they do not declare it."""
+    """Return the declaration of an `extern "C"` function as it stands in the module's sources, without `extern` and
+    CUDA's attributes; None if no source declares the function."""
     call = re.compile(rf"(?<![\w$]){re.escape(name)}\s*\([^()]*\)\s*$")
     statements = (match for source in cuda_sources(module.module) for match in _STATEMENT.finditer(source.text))
     for statement in statements:
@@ -107,7 +110,7 @@ def _c_declaration(name: str, module: ModulePlan) -> str | None:
 
 
 def _check_all_named(externals: Sequence[External], module: ModulePlan) -> None:
-    """Raise CompileError for undefined symbols that `extern` does not name."""
+    """Raise CompileError if the setting `extern` does not name each of `externals`, the module's undefined symbols."""
     allowed = set(module.module.settings.extern)
     unnamed = [external for external in externals if not {external.name, external.symbol} & allowed]
     if not unnamed:
@@ -121,8 +124,9 @@ def _check_all_named(externals: Sequence[External], module: ModulePlan) -> None:
 
 
 def _superfluous(name: str, externals: Sequence[External], definers: Mapping[str, str], module: ModulePlan) -> str:
-    """Return the error message for a name in `extern` that is not an undefined symbol of the module: the module defines
-    it or does not use it."""
+    """Return the error message for a name in the setting `extern` that is no undefined symbol of the module: either a
+    source of the module defines it, or no source uses it. `externals` are the undefined symbols; `definers` is symbol
+    -> path of the source that defines it."""
     text = f'{module.module.name} has extern = ["{name}"], but does not leave that symbol undefined: '
     definer = next((source for symbol, source in definers.items() if name in (symbol, signature(symbol).name)), None)
     if definer is not None:
@@ -151,18 +155,21 @@ def merge_results(
 
 
 def _unlinked(units: Mapping[Job, Compiled]) -> list[Compiled]:
-    """Return the results that contain the kernels of a module without links: those of complete images if there are any,
-    else those of relocatable PTX."""
+    """Return the results that contain the kernels of a module, for a module that has no links in this build.
+
+    `units` is job -> result. The results of jobs for loadable images are returned; if there are none, those of jobs for
+    relocatable PTX (PTX to link at run time).
+    """
     whole = [unit for job, unit in units.items() if job.form == "whole"]
     return whole or [unit for job, unit in units.items() if job.form == "ptx"]
 
 
 def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
-    """Return one result with the code, kernels and variables of `images`, and with the warnings, headers and name
-    expressions of all `units`.
+    """Return one result for one architecture of a module. Its code, kernels and variables are those of `images`; its
+    warnings, headers and name expressions are those of all `units`.
 
-    `units` are the results of the jobs for one architecture; `images` those of its links, or of jobs if nothing is
-    linked.
+    `units` are the results of the architecture's jobs. `images` are the results of its links or, if nothing is linked,
+    those of its jobs that contain kernels.
     """
     with_ptx = next((image for image in images if image.ptx), EMPTY)
     with_version = next((each for each in (with_ptx, *units) if each.ptx), EMPTY)
@@ -295,10 +302,11 @@ def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Vers
 
 
 def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str]:
-    """Return {"system-headers": "sha256:..."}, the hash of the paths and contents of all headers in
-    `system-include-dirs`; {} if there are none.
+    """Return {"system-headers": "sha256:..."}, a hash of those `headers` that are in the folders of the setting
+    `system-include-dirs`; {} if there are none. `headers` are absolute paths.
 
-    Paths are relative to those folders, because absolute paths differ between machines.
+    The hash covers the headers' contents and their paths relative to these folders: absolute paths differ between
+    machines.
     """
     inside = {
         f"{path[len(folder) + 1 :].replace(os.sep, '/')} {sha256(Path(path).read_bytes()).hexdigest()}"
@@ -316,8 +324,8 @@ def _long_size(module: ModulePlan) -> int | None:
 
 
 def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
-    """Return name -> release of the compilers and linkers that built a module: {"nvrtc": "12.9.86", "nvjitlink":
-    "12.9"}."""
+    """Return name -> release, for each compiler and linker that built a module, such as {"nvrtc": "12.9.86",
+    "nvjitlink": "12.9"}."""
     nvvm = next((job.nvvm for job in module.jobs if job.nvvm), None)
     return {
         "nvrtc": toolchain.nvrtc,
@@ -328,7 +336,9 @@ def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
 
 
 def _resources(result: Compiled, target: Target) -> dict[str, dict[str, int]]:
-    """Return kernel symbol -> launch bounds and, for machine code, the resources that the assembler reported."""
+    """Return kernel symbol -> launch bounds and resources in the image for `target`, each as name -> number: {"k":
+    {"max_threads": 256, "registers": 32}}. Only images of machine code have resources, as the assembler reports
+    them."""
     reported = result.resources if target.real else {}
     return {
         symbol: {**result.bounds.get(symbol, {}), **reported.get(symbol, {})}

@@ -107,9 +107,10 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
 
 
 def _seeming_kernels(module: ModulePlan) -> tuple[list[str], list[str]]:
-    """Return the names and places of kernels that the sources seem to define: ["scale (line 12)"].
+    """Return (kernel templates, other kernels) that the module's sources seem to define, each kernel as its name and
+    line: "scale (line 12)".
 
-    The first list has the templates; the second has the other kernels, and templates that an `#if` excludes.
+    A template in a false branch of an `#if` is among the other kernels.
     """
     templates: list[str] = []
     others: list[str] = []
@@ -202,7 +203,8 @@ def suggested_instances(text: str, defined: Collection[str]) -> list[str]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the offset of the ">" that closes the "<" just before `start`."""
+    """Return the offset in `text` of the ">" that closes a "<". `start` is the offset after the "<". If nothing closes
+    it, return the length of the text."""
     depth = 1
     for match in re.finditer(r"[<>]", text[start:]):
         depth += 1 if match[0] == "<" else -1
@@ -212,7 +214,11 @@ def _closing(text: str, start: int) -> int:
 
 
 def _arguments(parameters: str) -> Iterator[str]:
-    """Yield a sample argument for each template parameter, up to the first one that has a default or is a pack."""
+    """Yield a sample argument for each template parameter in the text `parameters`: "float" and "16" for "typename T,
+    int N".
+
+    Stops before the first parameter that has a default or is a pack (`typename... T`).
+    """
     for parameter in re.split(r",(?![^<>]*>)", parameters):
         if "=" in parameter or "..." in parameter or not parameter.strip():
             return

@@ -42,17 +42,20 @@ class ModuleBuild:
     missing_jobs: int = 0
     """Number of the module's jobs that have no result yet."""
     link_seconds: float = 0.0
-    """Expected total duration of the module's links in seconds; 0 once they are submitted, or if the module failed."""
+    """Expected total duration in seconds of the module's links that are not submitted yet; 0 once all are submitted, or
+    if the module failed."""
     linked: dict[Link, Compiled] = field(default_factory=dict)
-    """Link -> its result, for the links that are done, until `merge` merges them."""
+    """Link -> its result, for the links that are done. Empty again after `merge`, which merges the results."""
     is_ended: bool = False
-    """Whether the results of its jobs and links are no longer needed: they are merged, or the module failed."""
+    """Whether the results of the module's jobs and links are no longer needed, because they are merged or the module
+    failed."""
     results: Mapping[str, Compiled] = field(default_factory=dict)
-    """Architecture -> merged result without images."""
+    """Architecture -> one result, merged from the results of all jobs and links for that architecture. It has no
+    machine code, PTX or LTO-IR: these are in `images`."""
     images: Sequence[ImageContent] = ()
-    """Images to bundle; empty before `merge`, after `release`, and in a build that makes no fatbins."""
+    """Images to bundle into a fatbin. Empty before `merge`, after `release`, and in a build that makes no fatbins."""
     warnings: Sequence[str] = ()
-    """Warnings of the compiler and of cuda-wheel, set by `examine`."""
+    """Warnings about the module, those of the compiler and those of cuda-wheel; empty until `examine` sets them."""
     kernels: tuple[KernelInfo, ...] = ()
 
     @property

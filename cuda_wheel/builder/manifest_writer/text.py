@@ -33,13 +33,15 @@ from cuda_wheel.runtime.parts.many_kernels import block_number
 __all__ = ["image_to_json", "manifest_text", "manifest_to_json"]
 
 BLOCK = 1 << 13
-"""Approximate size of a block in bytes, if a variant has several."""
+"""Approximate size in bytes of a block (a line of a manifest file that lists kernels), if a variant of a module has
+several blocks."""
 
 FEW = 2 * BLOCK
-"""Total size in bytes up to which a variant's kernels are written as one block."""
+"""Size in bytes of a variant's kernels in a manifest file up to which all are written as one block, i.e. in one
+line."""
 
 _NEVER_SHARED = ("macros", "fatbin", "kernels")
-"""Keys that are written for each variant, even if their values are equal in all variants."""
+"""Keys of a variant's JSON object that are written for each variant, even if all variants have the same value."""
 
 
 def manifest_text(*manifests: Manifest) -> str:
@@ -69,14 +71,16 @@ def manifest_text(*manifests: Manifest) -> str:
 
 
 def _signed(head: str) -> str:
-    """Return the text of a manifest file up to its first block, SHA-256 included; `head` is its second line."""
+    """Return the beginning of a manifest file, up to its first block (line with kernels). `head` is the file's second
+    line. The first line contains the SHA-256 of the returned text, computed with "" in the place of the hash."""
     first = {"format": FORMAT, "cuda_wheel": __version__, "size": len(head.encode()), "sha256": ""}
     before, after = json.dumps(first)[:-2], f'", "module":\n{head}\n, "kernels": [\n'
     return before + sha256_of((before + after).encode()) + after
 
 
 def _blocks(document: Mapping[str, Any], manifest: Manifest) -> list[str]:
-    """Return the blocks of a variant, the lines that list its kernels; `document` is the variant's JSON object."""
+    """Return the blocks of a variant. Each block is a line of the manifest file: a JSON list of kernels. `document` is
+    the JSON object that `manifest_to_json` makes of `manifest`."""
     resources = [image["resources"] for image in document["images"]]
     rows = [
         kernel | {"index": index, "resources": [each.get(kernel["symbol"]) for each in resources]}
@@ -92,17 +96,19 @@ def _blocks(document: Mapping[str, Any], manifest: Manifest) -> list[str]:
 
 
 def _share_names(manifest: Manifest, names: list[str]) -> bool:
-    """Return whether a kernel's symbol equals the short name of another kernel.
+    """Return whether the symbol of a kernel equals the short name of another kernel. `names` are the short names of the
+    manifest's kernels, in order.
 
-    A lookup by that name must find the kernel with the symbol, which could be in another block, so such a variant gets
-    one block.
+    All kernels of such a variant are written as one block. With several, a look-up of the short name would read only
+    the block of that name, and miss the kernel with this symbol if it is in another block.
     """
     known = set(names)
     return any(info.symbol != name and info.symbol in known for info, name in zip(manifest.kernels, names, strict=True))
 
 
 def _without_kernels(images: Iterable[Mapping[str, Any]], manifest: Manifest) -> list[dict[str, Any]]:
-    """Return the JSON objects of images without the resources of kernels, because the blocks contain these."""
+    """Return the JSON objects of images without the resources of the manifest's kernels. The blocks (lines with
+    kernels) of the manifest file contain those resources."""
     symbols = {kernel.symbol for kernel in manifest.kernels}
     return [
         {**image, "resources": {key: value for key, value in image["resources"].items() if key not in symbols}}
@@ -148,9 +154,11 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def _struct_keys(structs: Iterable[Struct | None]) -> dict[Struct, str]:
-    """Return struct -> its key in the manifest, for these structs and the structs in their fields.
+    """Return struct -> its key in the manifest, for `structs` and for the structs in their fields; None among `structs`
+    is ignored.
 
-    The key is the struct's name; if another struct has that name, with a number: "Pair", "Pair #2".
+    The key is the struct's name. If structs with different contents have the same name, a number is added: "Pair",
+    "Pair #2".
     """
     found: dict[Struct, str] = {}
     keys = set()

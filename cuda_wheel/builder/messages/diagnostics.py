@@ -65,8 +65,8 @@ class Log(NamedTuple):
 
 
 OriginalLines = Callable[[str], "Sequence[str] | None"]
-"""Function of a project-relative path that returns the file's lines as its author wrote them; None if the compiler read
-the file without changes."""
+"""Function of a project-relative path. It returns the lines of that file as its author wrote them, or None if the
+compiler read the file without changes."""
 
 
 def no_original_lines(file: str) -> None:
@@ -113,52 +113,60 @@ _NOISE = (
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
-"""Prefixes of log lines to ignore: resource use, which `images.assembly` reads; deprecation of old targets, which
-`report.notes` reports once; advice about an NVRTC option; repetitions of errors; and notes that an internal function of
-the compiler does not match a call."""
+"""Beginnings of log lines to ignore. They are about resource use, which `images.assembly` reads; deprecated targets,
+which `report.notes` reports once; an NVRTC option; errors that another line reports; and internal functions of the
+compiler that do not match a call."""
 
 _COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
-"""Matches the line with NVRTC's number of errors. It is ignored, because it counts duplicates, which are reported once
-here."""
+"""Matches the line with the number of errors, such as "2 errors detected in ...". The line is ignored: NVRTC counts an
+error each time it prints it, and a build reports it once."""
 
 _HEAD = re.compile(
     r"(?P<file>\S.*?)(?:\((?P<line>[0-9]{1,9})\))?: (?P<severity>catastrophic error|[Ee]rror|warning|remark|note)"
     r"(?: #(?P<number>\d+(?:-D)?))?: (?P<message>.*)"
 )
-"""Matches the first line of a diagnostic of NVRTC's front end, or of its code generator, which writes "Error" with a
-capital."""
+"""Matches the first line of a diagnostic of NVRTC, such as `k.cu(3): warning #177-D: variable "x" was declared ...`.
+
+The groups are `file`, `line` (optional), `severity`, `number` ("177-D", optional) and `message`. NVRTC's code generator
+writes "Error" with a capital.
+"""
 
 _PTXAS = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
-"""Matches a diagnostic of ptxas, with or without the program's name. Its position in the PTX is ignored, because users
-do not see the PTX."""
+"""Matches a diagnostic of ptxas, such as "ptxas application ptx input, line 9; error : ..."; the program's name may be
+missing. The groups are `severity` and `message`. The line in the PTX is ignored, because users do not see the PTX."""
 
 _BARE = re.compile(r"(?P<severity>error): (?P<message>\S.*)")
-"""Matches an error of NVRTC's code generator without a position in the source."""
+"""Matches an error of NVRTC's code generator that has no file and line, "error: MESSAGE"; groups `severity` and
+`message`."""
 
 _NO_MATCH = "3326-D"
-"""NVRTC's number of the note that a function does not match a call."""
+"""NVRTC's number of the note that a function (one overload of several) does not match a call."""
 
 _PTXAS_ABORTED = "Ptx assembly aborted due to errors"
 
 _NO_FILES = ("At end of source", "nvrtc", "command-line", "Command-line")
-"""Words that NVRTC prints in the place of a file name, if a message belongs to no line of a file."""
+"""Words that NVRTC prints in place of a file name if a message is about no line of a file."""
 
 _NAME_MAP = "__nv_name_map"
-"""File name by which NVRTC reports errors in name expressions, which it compiles as a generated file."""
+"""File name that NVRTC prints in errors about name expressions. It writes the expressions to a file of this name, and
+compiles that."""
 
 _GCC_PRAGMA = re.compile(r"pragma\W+(?:GCC|STDC)\b")
-"""Matches a pragma for GCC. nvcc passes it to GCC, and NVRTC warns about it."""
+"""Matches a pragma for the host compiler, `#pragma GCC ...` or `#pragma STDC ...`. nvcc passes it to GCC; NVRTC warns
+about it, and this warning is dropped."""
 
 _UNKNOWN_ATTRIBUTE = re.compile(r'unknown attribute "_*(\w+?)_*"')
 
 _LAYOUT_ATTRIBUTES = ("vector_size", "ms_struct", "scalar_storage_order", "no_unique_address")
-"""GCC attributes that change the layout of a type. NVRTC ignores them with a warning, so the layout is wrong."""
+"""GCC attributes that change the layout of a type. NVRTC ignores them with a warning, so that the layout would be
+wrong; the warning becomes an error."""
 
 _HOST_ATTRIBUTES = (
     *("access", "assume_aligned", "designated_init", "init_priority", "no_icf", "no_sanitize", "noclone", "noipa"),
     *("optimize", "returns_nonnull", "simd", "tls_model", "transparent_union", "visibility"),
 )
-"""GCC attributes that do not affect device code. nvcc passes them to GCC without a warning."""
+"""GCC attributes that do not affect device code. nvcc passes them to GCC without a warning; so NVRTC's warning is
+dropped."""
 
 _BUILTIN = "__nv_nvrtc_builtin_header.h"
 
@@ -236,8 +244,8 @@ def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:
 
 
 def _blocks(log: str) -> list[list[str]]:
-    """Return the lines of a log, without noise, as one list for each diagnostic: its first line, and the lines that
-    belong to it."""
+    """Return the lines of a log, without noise, as one list for each diagnostic: its first line, followed by the
+    indented lines below it."""
     blocks: list[list[str]] = []
     ended = True
     # NVRTC ends its own part of the log with a NUL. str.splitlines would split source lines at further characters.
@@ -302,10 +310,10 @@ def caret_below(text: str) -> str:
 
 
 def _column(lines: list[str]) -> tuple[int | None, list[str]]:
-    """Return the 1-based column of the caret in characters, and the lines with the caret moved to that column.
+    """Return (1-based column of the caret, lines). The caret is the "^" below the source line; it is moved to the
+    column counted in characters. Without a caret, return (None, `lines`).
 
-    NVRTC prints two spaces before a source line, keeps its tabs, and places the caret by counting bytes. None and the
-    same lines if there is no caret.
+    NVRTC prints two spaces before the source line, keeps the line's tabs, and places the caret by counting bytes.
     """
     index = _caret_index(lines)
     if index is None:
@@ -315,7 +323,8 @@ def _column(lines: list[str]) -> tuple[int | None, list[str]]:
 
 
 def _caret_index(lines: Sequence[str]) -> int | None:
-    """Return the index of the line that is a caret below a source line; None if there is none."""
+    """Return the index of the line that contains only a caret ("^") and follows a source line; None if there is
+    none."""
     pairs = enumerate(pairwise(lines), 1)
     return next(
         (i for i, (shown, below) in pairs if shown.startswith("  ") and re.fullmatch(r"  \s*\^\s*", below)), None
@@ -323,8 +332,9 @@ def _caret_index(lines: Sequence[str]) -> int | None:
 
 
 def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -> Diagnostic:
-    """Return a diagnostic that shows its source line as the author wrote it. The column stays right, because changes to
-    a source keep columns."""
+    """Return a diagnostic with its source line as the author wrote it, in place of the line that the compiler read.
+    Changes to a source keep columns, so the column and the caret stay right. Unchanged if the original line is not
+    known."""
     lines, caret = original_lines(diagnostic.file), _caret_index(diagnostic.details)
     if lines is None or caret is None or diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
@@ -337,9 +347,10 @@ def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -
 
 
 def _without_name_map(diagnostics: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:
-    """Return the diagnostics with one error for each wrong name expression.
+    """Return the diagnostics, with one error in place of all errors about the same wrong name expression.
 
-    NVRTC reports several errors for each expression, in a generated file that users do not know.
+    NVRTC reports several errors for it, in a generated file that users do not know. The one error is about `source`,
+    the path of the source. `expressions` are the name expressions in the setting `instantiate`.
     """
     result: list[Diagnostic] = []
     reasons: list[str] = []
@@ -366,5 +377,5 @@ def _not_a_kernel(source: str, subject: str, reason: str) -> Diagnostic:
 
 
 def _compact(expression: str) -> str:
-    """Return a name expression without white space."""
+    """Return a name expression without white space, to compare two of them."""
     return re.sub(r"\s", "", expression)

@@ -64,21 +64,24 @@ _TABLE = read_table(
 )
 
 HINTED_HEADERS = {name: header for header, names in _TABLE["declared in"].items() for name in names}
-"""Name that a message reports as undefined -> the header that declares it."""
+"""Name that the compiler reports as undefined -> the header that declares the name."""
 
 CONTAINERS: dict[str, str] = _TABLE["containers"]
-"""Class template of the standard library that device code cannot use -> what to pass to a kernel instead."""
+"""Class template of the standard library, such as "vector", that device code cannot use -> advice what to pass to a
+kernel instead."""
 
 OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["overloads"]
-"""Overloads that older architectures lack. Keys: "function" and "argument", regular expressions of its name and of its
-first argument's type; "architecture", the first with it, such as 80; "what", its description."""
+"""Overloads of functions that older architectures lack, one dictionary each. "function" is a regular expression of the
+function's name, "argument" one of its first argument's type; "architecture" is the first architecture that has the
+overload, such as 80; "what" describes the overload."""
 
 NO_OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["no overloads"]
-"""Overloads that exist for no architecture. Keys: "function" and "argument", regular expressions of its name and of its
-first argument's type; "hint", what to use instead."""
+"""Overloads of functions that no architecture has, one dictionary each. "function" is a regular expression of the
+function's name, "argument" one of its first argument's type; "hint" says what to use instead."""
 
 DEVICE_LIBRARIES = tuple((each["headers"], each["hint"]) for each in _TABLE["device libraries"])
-"""(regular expression of header names, hint) for libraries for device code that the CUDA toolkit does not contain."""
+"""Libraries for device code that the CUDA toolkit does not contain, as (regular expression of their headers' names,
+hint)."""
 
 FOREIGN_HEADERS = (
     *DEVICE_LIBRARIES,
@@ -88,8 +91,8 @@ FOREIGN_HEADERS = (
         "<{0}> is a host header: move the device code to a file that does not include it",
     ),
 )
-"""(regular expression of header names, hint) for headers that projects include and do not contain: of
-`DEVICE_LIBRARIES`, of other libraries, and of the host's system."""
+"""Headers that projects include and mostly do not contain, as (regular expression of their names, hint). They belong to
+`DEVICE_LIBRARIES`, to other libraries, or to the host's system."""
 
 
 class Case(NamedTuple):
@@ -112,8 +115,8 @@ class Case(NamedTuple):
 
 
 Rule = Callable[[re.Match[str], Diagnostic, Case], "str | None"]
-"""Function that returns a hint for a diagnostic, or None. The match is that of the rule's regular expression in the
-message."""
+"""Function of (match, diagnostic, case) that returns a hint for the diagnostic, or None without a hint. `match` is the
+match of the rule's regular expression in the diagnostic's message."""
 
 # --- headers ------------------------------------------------------------------------------------------
 
@@ -152,8 +155,8 @@ def header_pattern(name: str) -> str:
 
 
 def _in_another_folder(name: str, case: Case) -> str | None:
-    """Return the hint for a missing header that the project has, in a folder that is not searched; None if the project
-    lacks it."""
+    """Return the hint for a missing header `name` that is in a folder of the project which the compiler does not
+    search; None if no file of the project has this name."""
     relative = name.lstrip("./")
     paths = [path for path in case.find(posixpath.basename(name)) if f"/{path}".endswith(f"/{relative}")]
     if not paths:
@@ -163,8 +166,8 @@ def _in_another_folder(name: str, case: Case) -> str | None:
 
 
 def _listed_header(name: str, case: Case, table: Sequence[tuple[str, str]]) -> str | None:
-    """Return the hint of the first row of `table` whose regular expression matches a header's name; None if none
-    does."""
+    """Return the hint for a missing header `name` from a table of (regular expression of header names, hint): that of
+    the first row whose expression matches; None if none does."""
     hint = next((hint for pattern, hint in table if re.fullmatch(pattern, name)), None)
     curand = "nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand"
     return hint and hint.format(name, curand=curand, nvshmem=f"nvidia-nvshmem-cu{case.cuda}")

@@ -51,7 +51,8 @@ __all__ = [
 # --- host code that device code uses ------------------------------------------------------------------
 
 _DEVICE_RUNTIME = re.compile(r"cuda(?:GetParameterBuffer|LaunchDevice|CG|CDP|DeviceSynchronize|StreamCreateWith)\w*")
-"""Matches names in CUDA's device runtime library, which device code calls to launch kernels."""
+"""Matches the name of a function in CUDA's device runtime library. Device code calls these functions to launch
+kernels."""
 
 _MARK = "mark it with __device__, or with __host__ __device__ if the host calls it too"
 
@@ -110,8 +111,8 @@ def unnamed_host_function(match: re.Match[str], diagnostic: Diagnostic, case: Ca
 def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
     """Yield (name, 1-based line) of each host function that device code seems to call.
 
-    It is a guess from the text: a function without `__device__`, `__global__` and constexpr, whose name occurs in the
-    body of a device function.
+    It is a guess from the text. A host function is one without `__device__`, `__global__` and `constexpr`; it seems to
+    be called if its name occurs in the body of a device function.
     """
     plain = masked(text)
     host: dict[str, int] = {}
@@ -126,7 +127,8 @@ def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _body(text: str, start: int) -> str:
-    """Return the text from `start`, which is just behind an opening brace, to the brace that closes it."""
+    """Return the text between two braces. `start` is the offset in `text` after the opening brace; the returned text
+    ends before the brace that closes it, or at the end of `text` if none does."""
     depth = 1
     for match in re.finditer(r"[{}]", text[start:]):
         depth += 1 if match[0] == "{" else -1
@@ -197,7 +199,8 @@ def missing_in_pytorch(match: re.Match[str], diagnostic: Diagnostic, case: Case)
 
 
 MAX_HINTS = 4
-"""Maximum number of hints. They are for the first errors, which often cause the later ones."""
+"""Maximum number of hints in the error message of one compilation. They are for the first errors, which often cause the
+later ones."""
 
 _MARK_IT_OR_MOVE_IT = (
     "mark {0} that device code uses with {1}; move code that only the host uses to Python or to another file"
@@ -291,8 +294,8 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'", undefined_symbol),
     (r"^(.*) \(instantiate\) is not a kernel of this file: (.*)", not_a_kernel),
 )
-"""(regular expression of a message, hint). The hint is a string, in which {0} is group 1, or a function that returns
-it."""
+"""(regular expression, hint) of each rule, in the order in which they are tried. The expression is searched for in an
+error message. The hint is a text, in which {0} stands for group 1 of the match, or a function that returns the text."""
 
 _COMPILED_RULES = tuple((re.compile(pattern), hint) for pattern, hint in _RULES)
 
@@ -305,7 +308,8 @@ def hints(diagnostics: Iterable[Diagnostic], case: Case) -> list[str]:
 
 
 def _hint(diagnostic: Diagnostic, case: Case) -> str | None:
-    """Return the hint of the first rule that matches and has one; None if no rule does."""
+    """Return the hint of the first rule that matches a diagnostic's message and has a hint for it; None if there is no
+    such rule."""
     for pattern, rule in _COMPILED_RULES:
         match = pattern.search(diagnostic.message)
         if match:

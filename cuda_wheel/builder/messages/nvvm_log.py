@@ -17,20 +17,22 @@ __all__ = ["read_nvvm_log", "read_nvvm_result"]
 
 
 _PLACE = re.compile(r"(?: \(([0-9]{1,9}), ([0-9]{1,9})\))?: (?:parse )?")
-"""Matches what follows the file name in a message: group 1 is the 1-based line, group 2 the 0-based column in bytes,
-both optional."""
+"""Matches what follows the file name in a message: " (3, 12): parse ". Group 1 is the 1-based line, group 2 the 0-based
+column in bytes; both are None in a message without them."""
 
 _SEVERITY = re.compile(r"(?:libnvvm : )?(?:(?:[Ee]rror|([Ww]arning))?: )*(?:<unknown>:0:0: )?")
 
 _NOISE = re.compile(
     r"incompatible IR detected|Consider inserting/updating|!\w|Example valid data layout|(?:32|64)-bit: |nvgpu-\*"
 )
-"""Matches the start of a message that only explains the message before it; the hints here have the same advice."""
+"""Matches the start of a message that only explains the message before it. Such messages are dropped; `_hint` gives the
+same advice."""
 
 _OPENING = re.compile(r"(?:, must be one of:|(?<=\.)Error: ?)$")
 
 _NEWER_WORDS = "ptr freeze fneg poison callbr noundef nofree nosync willreturn mustprogress memory nocallback immarg"
-"""Words of LLVM's assembly language that LLVM 7 does not know, separated by spaces."""
+"""Words of LLVM's assembly language that LLVM 7 does not know, separated by spaces. For them, the hint is that libNVVM
+reads the language of LLVM 7."""
 
 
 def read_nvvm_result(request: NvvmRequest, result: NvvmResult) -> str:
@@ -72,7 +74,7 @@ def read_nvvm_log(log: str, name: str, text: bytes) -> Log:
 
 
 def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield (first line, indented lines below it) for each message in the log."""
+    """Yield (first line, the indented lines below it) for each message in libNVVM's log. Blank lines are skipped."""
     head, details = "", list[str]()
     for line in filter(str.strip, log.replace("\0", "\n").split("\n")):
         if line.startswith((" ", "\t")):
@@ -86,7 +88,11 @@ def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int) -> Diagnostic:
-    """Return a diagnostic with its column, its source line and a caret; `column` is 0-based and in bytes."""
+    """Return a diagnostic with its column, and with its source line and a caret below it as `details`.
+
+    `lines` are the lines of the source, `column` is 0-based and in bytes. The diagnostic is returned unchanged if the
+    source has no such line.
+    """
     if diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
     line = lines[diagnostic.line - 1].rstrip("\r")
@@ -95,10 +101,11 @@ def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int)
 
 
 def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
-    """Return the 1-based line of the first instruction in `details` that occurs on exactly one line of the source; None
-    if there is none.
+    """Return the 1-based line of the source that contains the wrong instruction; None if it is not known.
 
-    LLVM's verifier prints the instruction that is wrong, in its own format, and no line number.
+    LLVM's verifier prints the instruction, in its own format, and no line number. `details` are the lines that it
+    prints, `lines` those of the source. The result is for the first line of `details` that equals exactly one line of
+    the source.
     """
     code = [line.partition(";")[0].strip() for line in lines]
     unique = {line for line, count in Counter(code).items() if count == 1}
@@ -109,7 +116,7 @@ def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
 
 
 def _hints(diagnostics: Sequence[Diagnostic], request: NvvmRequest) -> list[str]:
-    """Return "help: ..." for each error that has a hint, without duplicates."""
+    """Return a line "help: HINT" for each error that has a hint, without duplicates; [] if none has."""
     found = (_hint(each, request) for each in diagnostics if each.severity == "error")
     return list(dict.fromkeys(f"help: {each}" for each in found if each is not None))
 

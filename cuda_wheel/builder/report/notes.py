@@ -16,8 +16,8 @@ from cuda_wheel.builder.toolchain.toolchain import STAND_INS, Toolchain
 __all__ = ["library_notes", "plan_notes", "unneeded_folders"]
 
 OLDEST = 75
-"""Oldest architecture that NVRTC 12.9 compiles for without calling it deprecated, and that NVRTC 13 compiles for: 75 is
-sm_75."""
+"""Oldest architecture (75 is sm_75) that NVRTC 12.9 does not call deprecated. NVRTC 13 cannot compile for older
+ones."""
 
 
 def plan_notes(plan: Plan) -> list[str]:
@@ -36,7 +36,7 @@ def plan_notes(plan: Plan) -> list[str]:
 
 
 def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
-    """Yield a note if there are modules whose loadable images are all PTX."""
+    """Yield one note about all modules whose loadable images are PTX only; nothing if there is no such module."""
     alone = [each for each in modules if each.targets and not any(target.real for target in each.targets)]
     names = list(dict.fromkeys(each.module.name for each in alone))
     if names:
@@ -45,7 +45,12 @@ def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
 
 
 def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator[str]:
-    """Yield a note if targets that a list of architectures names one by one ("70-real", not "all") are deprecated."""
+    """Yield one note about the deprecated targets that settings name one by one, such as "70-real"; nothing if there
+    are none.
+
+    `lists` are values of the setting `architectures`; words in them such as "all" do not count. `compiler` is the
+    compiler's name for the note.
+    """
     named = {target for each in lists for target in named_targets(each.entries, each.where)}
     old = sorted({f"sm_{target.arch}" for target in named if 10 * target.major + target.minor < OLDEST})
     if old:
@@ -53,7 +58,7 @@ def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator
 
 
 def _spread_note(toolchain: Toolchain) -> Iterator[str]:
-    """Yield a note with the path of each part, if the toolchain is spread over several folders."""
+    """Yield one note with the path of each part of the toolchain, if its parts are in several folders; else nothing."""
     if is_spread_out(toolchain):
         listed = "".join(f"\n  {name}: {path}" for name, path in taken_files(toolchain).items())
         yield f"the toolchain is in several places:{listed}"
@@ -63,7 +68,8 @@ _LAUNCHERS = {
     str(PurePath(STAND_INS[0], "thrust", "detail", "cuda_wheel", "algorithms.h")): "Thrust's",
     str(PurePath(STAND_INS[0], "cub", "device", "cuda_wheel_launcher.h")): "CUB's",
 }
-"""Path of the stand-in header with functions that launch a library's own kernels -> the library's name with "'s"."""
+"""Absolute path of a stand-in header -> its library in the genitive ("Thrust's"). Functions in these headers launch
+kernels of the library, and such kernels are not in a module's image."""
 
 _NAMES = tuple(os.path.basename(path) for path in _LAUNCHERS)
 

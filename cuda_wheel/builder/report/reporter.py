@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["ProgressReporter", "Reporter", "SilentReporter"]
 
 _MANY = 50
-"""Number of kernels in a module above which the build prints how to keep fewer."""
+"""Number of kernels in a module above which the build prints a hint: the setting `instances` keeps fewer kernels."""
 
 MINIMUM_SHOWN = 0.05
-"""Duration in seconds below which the summary leaves a phase out."""
+"""Total duration of a phase, in seconds, below which the last line of a build does not list the phase."""
 
 
 class Reporter(Protocol):
@@ -104,7 +104,7 @@ class ProgressReporter:
         self._steps: list[Step] = []
         """Finished steps, for the trace; empty if no trace is written, because a large build has many."""
         self._phase_seconds: dict[str, float] = {}
-        """Phase -> total time that the workers spent on it, in seconds."""
+        """Phase -> total time in seconds that all workers together spent in this phase."""
         self._info, self._warn = info, warn
         self._held_back: list[tuple[Callable[[str], None], str]] = []
         self._lines: list[tuple[bool, str]] = []
@@ -112,9 +112,9 @@ class ProgressReporter:
         self._jobs = 0
         self._plan: Plan | None = None
         self._variants: dict[str, list[BuiltModule]] = {}
-        """Module name -> its variants that are built, without their files' contents."""
+        """Module name -> the variants of that module that are built so far, without the contents of their files."""
         self._planned: Counter[str] = Counter()
-        """Module name -> number of its variants in the plan."""
+        """Module name -> number of the module's variants in the plan; 1 for a module without variants."""
         self._finished: Counter[How] = Counter()
         self._bar = _make_bar()
 
@@ -142,7 +142,8 @@ class ProgressReporter:
             self._timings.write_text(json.dumps(trace), encoding="utf-8")
 
     def _open_timings(self) -> None:
-        """Raise ConfigError if the trace cannot be written, before the build does its work."""
+        """Raise ConfigError if the trace cannot be written. Called before the build does its work. If `_timings` is a
+        folder, replace `_timings` by the path of a new file in it."""
         if self._timings is None:
             return
         if self._timings.is_dir():
@@ -156,8 +157,8 @@ class ProgressReporter:
             ) from None
 
     def _summary(self, seconds: float) -> str:
-        """Return the last line of a build that took `seconds`: the counts of jobs and links by result, and the workers'
-        time."""
+        """Return the last line of a build that took `seconds`: how many jobs and links came from the cache, were
+        compiled, were linked, failed or were not done, and the time that the workers spent in each phase."""
         results: tuple[How, ...] = ("from the cache", "compiled", "linked", "failed")
         counts = [f"{self._finished[how]} {how}" for how in results if self._finished[how]]
         not_done = max(self._jobs - sum(self._finished[how] for how in results), 0)  # a failed bundle is not a job
@@ -165,8 +166,8 @@ class ProgressReporter:
         return f"{count_text(self._jobs, 'job')} in {seconds:.1f} s: {', '.join(counts)}{self._workers_summary()}"
 
     def _workers_summary(self) -> str:
-        """Return "; workers: 2.1 s compiling, 0.4 s assembling", longest first; "" if no phase took at least
-        MINIMUM_SHOWN."""
+        """Return "; workers: 2.1 s compiling, 0.4 s assembling", with the longest phase first. Return "" if no phase
+        took at least MINIMUM_SHOWN seconds, or if the workers did nothing."""
         if not self._finished["compiled"] + self._finished["linked"] + self._finished["failed"]:
             return ""
         longest_first = sorted(self._phase_seconds.items(), key=lambda item: -item[1])

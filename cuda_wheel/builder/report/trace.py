@@ -38,7 +38,8 @@ def _thread_name(worker: str, number: int) -> dict[str, Any]:
 
 
 def _spans(step: Step) -> Iterator[Span]:
-    """Yield the time spans of a worker's start, of the step itself, and of its phases."""
+    """Yield the time spans that a trace shows for a step: the start of its worker process if this was the worker's
+    first step, the step itself, and each of its phases."""
     if step.times.start:
         yield step.times.start
     sources = ", ".join(step.sources) if step.target else step.module

@@ -32,11 +32,12 @@ class CodeBlock:
     """One C++ definition or declaration at namespace or class scope."""
 
     tokens: Sequence[Token]
-    """All tokens of the definition, without preprocessor directives."""
+    """All tokens of the definition or declaration, in order. Those of preprocessor directives in it are not
+    included."""
     body: Sequence[Token]
-    """Tokens of the function's body, including its braces; empty for all that is not a function definition."""
+    """Tokens of the function's body, including both braces; () if this is not the definition of a function."""
     in_class: bool
-    """Whether the definition is a member of a class, written inside the class."""
+    """Whether the definition is a member of a class and is written inside the class."""
 
     @property
     def start(self) -> int:
@@ -156,7 +157,7 @@ _ACCESS = ("public", "private", "protected")
 _CLASS_WORDS = ("class", "struct", "union")
 
 _ATTRIBUTES = ("alignas", "__align__", "__attribute__", "__declspec", "decltype")
-"""Words whose parenthesised arguments are not parameters."""
+"""Words with arguments in parentheses that are not the parameters of a function, such as `alignas(16)`."""
 
 
 def definitions(tokens: Sequence[Token], into_classes: bool = True) -> Iterator[CodeBlock]:
@@ -187,13 +188,13 @@ def definitions(tokens: Sequence[Token], into_classes: bool = True) -> Iterator[
 
 
 def _is_access(tokens: Sequence[Token], head: int, after: int) -> bool:
-    """Return whether the tokens from `head` to `after` are an access specifier such as `public:`."""
+    """Return whether `tokens[head:after]` is an access specifier such as `public:`."""
     return after - head == 2 and tokens[after - 1].text == ":" and tokens[head].text in _ACCESS
 
 
 def _container(heading: Sequence[Token]) -> bool | None:
-    """Return what the brace after a heading opens: True for a class, False for a namespace or `extern "C"`, None for
-    anything else."""
+    """Return what a brace opens: True for a class, False for a namespace or `extern "C"`, None for anything else.
+    `heading` are the tokens before the brace, from the start of the declaration."""
     texts = [token.text for token in heading]
     if texts[:1] == ["namespace"] or texts[:2] == ["inline", "namespace"]:
         return False
@@ -206,7 +207,8 @@ def _container(heading: Sequence[Token]) -> bool | None:
 
 
 def _is_body(tokens: Sequence[Token], head: int, index: int, after: int) -> bool:
-    """Return whether the tokens from `index` to `after` are the body of a function whose heading begins at `head`."""
+    """Return whether `tokens[index:after]` is the body of a function. `tokens[head:index]` is what precedes it, from
+    the start of the declaration."""
     if tokens[index].text != "{":
         return False
     plain = _without_templates(tokens[head:index])
@@ -242,7 +244,8 @@ def parameters(heading: Sequence[Token]) -> int | None:
 
 
 def _first_declarator(heading: Sequence[Token]) -> int:
-    """Return the index of the token after the name of the first variable in a declaration."""
+    """Return the index of the token after the first variable's name in a declaration: that of "=" in `const int a = 1,
+    b;`. If no such token follows, return the number of tokens."""
     depth = 0
     for index, token in enumerate(heading):
         depth += ANGLES.get(token.text, 0)
@@ -252,7 +255,7 @@ def _first_declarator(heading: Sequence[Token]) -> int:
 
 
 def _without_templates(tokens: Sequence[Token]) -> Sequence[Token]:
-    """Return a heading without its leading `template <...>`."""
+    """Return the tokens of a heading, without every `template <...>` at its beginning."""
     start = 0
     while start + 1 < len(tokens) and tokens[start].text == "template" and tokens[start + 1].text == "<":
         start = template_arguments_end(tokens, start + 1) or len(tokens)
@@ -260,10 +263,11 @@ def _without_templates(tokens: Sequence[Token]) -> Sequence[Token]:
 
 
 def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[Directive]) -> Sequence[Token]:
-    """Return the tokens, without further branches of each `#if` whose branches share brackets.
+    """Return the tokens without the `#else` and `#elif` branches of each `#if` that has a branch with unmatched
+    brackets.
 
-    If the brackets inside one branch do not match, only the first branch stays: `#if A` / `void f(int) {` / `#else` /
-    `void f(long) {` / `#endif` / `}` opens two braces and closes one.
+    Here, only the first branch is returned: `#if A` / `void f(int) {` / `#else` / `void f(long) {` / `#endif` / `}`.
+    With both branches, two braces would be opened and one closed.
     """
     stack: list[list[tuple[int, int]]] = []
     dropped: list[tuple[int, int]] = []
@@ -284,7 +288,8 @@ def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[D
 
 
 def _is_unbalanced(tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Return whether the parentheses or braces between two byte offsets do not match."""
+    """Return whether the text between the byte offsets `start` and `end` has a parenthesis or brace whose partner is
+    not in the same text."""
     depth = 0
     first, last = (bisect_left(tokens, offset, key=lambda token: token.start) for offset in (start, end))
     for token in tokens[first:last]:

@@ -22,18 +22,19 @@ __all__ = ["DEVICE_WORDS", "Constants", "ProjectCode", "Replacement", "is_initia
 
 
 DEVICE_WORDS = (MARKERS - {"__host__"}) | {"constexpr", "consteval"}
-"""Markers of functions and variables that device code can use."""
+"""Words that mark a function or variable as usable by device code, such as `__device__` and `constexpr`."""
 
 
 class ProjectCode(NamedTuple):
     """The functions and macros of a source and of the project's headers that it includes."""
 
     device_words: frozenset[str]
-    """Markers of device code such as `__device__`, and macros whose expansion contains one."""
+    """Words that mark device code: `__device__` and the like, and the macros that expand to one of them."""
     kernels: frozenset[str]
-    """Unqualified names of definitions marked `__global__`, directly or by a macro."""
+    """Unqualified names of kernels, i.e. of definitions marked `__global__` directly or by a macro."""
     functions: frozenset[str]
-    """Unqualified names that are declared as functions, and not as variables, types or macros too."""
+    """Unqualified names that are declared as functions only. A name that is also declared as a variable, type or macro
+    is not included."""
 
     def is_host(self, definition: CodeBlock) -> bool:
         """Return whether no marker of device code is in the heading of a definition."""
@@ -53,7 +54,8 @@ class ProjectCode(NamedTuple):
 
 
 def _launched(tokens: Sequence[Token], index: int) -> str:
-    """Return the unqualified name before the `<<<` at `index`, without template arguments; "" if there is no name."""
+    """Return the unqualified name of the function that `<<<` at the token `index` launches, without template arguments:
+    "scale" for `ns::scale<float><<<`. Return "" if no name is there."""
     index = before_template_arguments(tokens, index)
     return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
 
@@ -77,7 +79,7 @@ def project_code(files: Iterable[SourceBlocks]) -> ProjectCode:
 
 
 Replacement = tuple[int, int, bytes]
-"""Byte offsets of the start and end of a span of text, and the text to put in its place."""
+"""(start, end, new text): the new text replaces the text of a file between the byte offsets `start` and `end`."""
 
 _SPECIFIERS = frozenset({"static", "inline", "extern"})
 
@@ -99,20 +101,23 @@ class Constants:
         self._code = code
         self._deduced = _deduced_words(files.values())
         self._named: dict[str, list[tuple[str, CodeBlock]]] = {}
-        """Name -> (file, definition) of each host constant of that name that may become `constexpr`."""
+        """Name -> list of (file, definition), for the host constants that declare this name and may become
+        `constexpr`."""
         for file, blocks in files.items():
             for block in blocks.definitions:
                 if code.is_host(block) and _may_be_constexpr(block):
                     for name in block.names:
                         self._named.setdefault(name, []).append((file, block))
         self._constexpr: dict[CodeBlock, str] = {}
-        """Constant to write as `constexpr` -> its file."""
+        """Definition of a constant -> path of its file, for each constant that is to be written as `constexpr`."""
         self._references: dict[CodeBlock, str] = {}
-        """Constant to write as a reference -> its file."""
+        """Definition of a constant -> path of its file, for each constant that is to be written as a reference: `const
+        float& b`."""
         self._refused: set[CodeBlock] = set()
-        """Constants whose original text the compiler refused."""
+        """Definitions of constants that the compiler refused as they are in the original text."""
         self._kept: dict[CodeBlock, set[str]] = {}
-        """Constant that the compiler refused as `constexpr` -> the compiler's messages about it."""
+        """Definition of a constant that the compiler refused as `constexpr` -> the compiler's error messages about it.
+        These constants are not made `constexpr` again."""
 
     def rewrite(self, file: str, line: int, column: int | None, message: str) -> bool:
         """Rewrite the constant that an error is about; return False if it is not about a host constant, or if the
@@ -121,7 +126,7 @@ class Constants:
         if blocks is None:
             return False
         if not is_initializer_error(message):
-            return self._is_not_constant(file, blocks, line, message)
+            return self._undo_constexpr(file, blocks, line, message)
         around = blocks.definition_at(blocks.offset(line, column))
         if around in self._constexpr:  # by an error about another variable of the same declaration
             return True
@@ -133,13 +138,14 @@ class Constants:
         self._make_constexpr(file, around)
         return True
 
-    def _is_not_constant(self, file: str, blocks: SourceBlocks, line: int, message: str) -> bool:
-        """Undo `constexpr` for a constant at a line, because the compiler refused it; return False if no such constant
-        is there.
+    def _undo_constexpr(self, file: str, blocks: SourceBlocks, line: int, message: str) -> bool:
+        """Undo `constexpr` for a constant at a line, because the compiler refused it; return whether that may remove
+        the error `message`.
 
-        The constant gets its original text again, or becomes a reference if the compiler refused that text too (False
-        if it cannot). Columns do not identify the constant: `constexpr` is longer than `const` and shifts the rest of
-        the line. One compilation may refuse a constant several times, with different messages.
+        The constant gets its original text again. If the compiler refused the original text too, the constant becomes a
+        reference; return False if it cannot, or if there is no such constant. After the constant is changed, return
+        True for each other message about it: one compilation may print several. Columns do not identify the constant:
+        `constexpr` is longer than `const` and shifts the rest of the line.
         """
         for block, where in self._constexpr.items():
             if where == file and _is_at(block, blocks, line):
@@ -164,7 +170,7 @@ class Constants:
         return found
 
     def _make_constexpr(self, file: str, block: CodeBlock) -> None:
-        """Make a constant `constexpr`, together with the constants that its initialiser names."""
+        """Mark a host constant to be written as `constexpr`, and also each host constant that its initializer names."""
         self._constexpr[block] = file
         for name in words(block.tokens) - block.names:
             for where, other in self._named.get(name, ()):
@@ -172,7 +178,7 @@ class Constants:
                     self._make_constexpr(where, other)
 
     def _make_reference(self, file: str, block: CodeBlock) -> bool:
-        """Make a constant a reference; return False if it cannot be one."""
+        """Mark a constant to be written as a reference (see `_as_reference`); return False if it cannot be one."""
         if _as_reference(block) is None or block.names & self._deduced:
             return False
         self._references[block] = file
@@ -180,11 +186,12 @@ class Constants:
 
 
 def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
-    """Return the names that must not become references, because `decltype` of them would change.
+    """Return the names of constants that must not become references, because `decltype` of the constant would become
+    another type.
 
-    These are names that are the whole operand, as in `decltype(ns::limit)`: this is the declared type. For other
-    expressions, `decltype` is the type and value category, which stay the same. In a definition with `decltype(auto)`
-    or a macro with `decltype`, all words count.
+    A name counts if it is the whole operand, as `limit` in `decltype(ns::limit)`: the result is the declared type. For
+    any other expression, the result depends only on type and value category, which a reference does not change. In a
+    definition with `decltype(auto)`, or with a macro that contains `decltype`, every word counts.
     """
     blocks = list(files)
     macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
@@ -201,7 +208,8 @@ def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
 
 
 def _operands_of_decltype(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield the last word of each `decltype` operand that is only a name: "limit" for `decltype(ns::limit)`."""
+    """Yield the last word of the operand of each `decltype` whose operand is only a name: "limit" for
+    `decltype(ns::limit)`."""
     for index, token in enumerate(tokens):
         if token.text != "decltype":
             continue
@@ -212,14 +220,16 @@ def _operands_of_decltype(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:
-    """Return whether a definition in `blocks` covers a 1-based line."""
+    """Return whether a 1-based line is one of the lines of a definition. `blocks` is the file that contains the
+    definition."""
     return blocks.line(block.start) <= line <= blocks.line(block.end - 1)
 
 
 def _may_be_constexpr(block: CodeBlock) -> bool:
-    """Return whether a definition is `const TYPE name = VALUE;` and looks like a number.
+    """Return whether a definition has the form `const TYPE name = VALUE;`, outside of a class, and may define a number.
 
-    VALUE may be computed at run time. If VALUE contains a call, TYPE must be arithmetic.
+    VALUE has no braces, brackets and strings; it need not be constant. If it contains a call, TYPE must be arithmetic,
+    such as `unsigned int`.
     """
     texts = [token.text for token in block.tokens]
     if block.in_class or block.body or texts.count("const") != 1 or "=" not in texts:
@@ -235,8 +245,8 @@ def _may_be_constexpr(block: CodeBlock) -> bool:
 
 
 def _is_plain(heading: Sequence[Token]) -> bool:
-    """Return whether the tokens before `=` are only words and `::`, include `const`, and declare no template and no
-    alias."""
+    """Return whether the tokens before the "=" of a definition are only words and `::`, with `const` among them and
+    without `template`, `volatile`, `using`, `typedef` and `constexpr`."""
     if not all(token.kind == "word" or token.text == "::" for token in heading):
         return False
     named = words(heading)
@@ -244,9 +254,10 @@ def _is_plain(heading: Sequence[Token]) -> bool:
 
 
 def _as_reference(block: CodeBlock) -> list[Replacement] | None:
-    """Return the replacements that turn a constant into a reference; None if the block is not a constant.
+    """Return the replacements that turn a constant into a reference: `const float b = f();` into `const float& b =
+    f();`. None if the block does not define a constant, or defines a template.
 
-    An array loses its `const` instead, and the definition of a static member outside its class is removed.
+    An array only loses its `const`. The definition of a static member outside its class is removed.
     """
     tokens = block.tokens
     texts = [token.text for token in tokens]
@@ -267,8 +278,8 @@ def _as_reference(block: CodeBlock) -> list[Replacement] | None:
 
 
 def _name_end(block: CodeBlock) -> int | None:
-    """Return the token index after the name of the first variable that a block declares, which is that of its
-    initialiser or bounds; None if there is none."""
+    """Return the index, in the block's tokens, of the token after the first variable's name: the "=", "(", "{" or "["
+    that begins its initializer or array bounds. None if there is no such token."""
     tokens = block.tokens
     end = next((index for index, token in enumerate(tokens) if token.text in ("=", "(", "{", "[") and index > 0), None)
     return None if end is None or tokens[end - 1].kind != "word" else end

@@ -32,12 +32,12 @@ _INITIALIZER_REFUSED = re.compile(
 _MEMBER = re.compile(
     rb"([A-Za-z_]\w*(?:\s*(?:\.|->)\s*[A-Za-z_]\w*)*?)\s*(\.|->)\s*([A-Za-z_]\w*)(?!\w|\s*(?:\.|->|::))"
 )
-"""Matches an object, an operator, and the last member in a chain of member accesses: `a.b`, `->` and `c` of
-`a.b->c`."""
+"""Matches a chain of member accesses, such as `a.b->c`. Group 1 is the object (`a.b`), group 2 the last operator
+(`->`), group 3 the last member (`c`)."""
 
 _TYPE = b"::cuda_wheel_detail::without_reference<decltype(%s)>::type::%s"
-"""C++ text of `CLASS::MEMBER`; the first `%s` is an object of the class, the second the member's name. The preamble
-declares `without_reference`."""
+"""C++ text for `CLASS::MEMBER`, to be filled in: the first `%s` is an expression for an object of the class, the second
+the member's name. The preamble (a header that NVRTC reads before the source) declares `without_reference`."""
 
 
 class ClassConstants(Rewriter):
@@ -110,7 +110,7 @@ def _plain_name(function: str) -> str:
 
 
 def _unmarked(blocks: SourceBlocks, names: set[str]) -> Iterator[Token]:
-    """Yield the `constexpr` tokens of functions with these unqualified names and without a marker such as
+    """Yield the token `constexpr` of each function whose unqualified name is in `names` and that has no marker such as
     `__device__`."""
     for block in blocks.definitions:
         if block.is_function and block.name in names and not block.words & MARKERS:
@@ -142,10 +142,12 @@ class HostMarkers(Rewriter):
                 yield error.file, [(token.start, token.end, text.encode())]
 
     def _without(self, marker: str, name: str, outer: frozenset[str]) -> str | None:
-        """Return the expansion of the macro `name` without the marker.
+        """Return the text to which the macro `name` expands, with `marker` removed from it and from the macros that it
+        uses.
 
-        None if no definition of the macro contains the marker, if several that do differ, or if the macro has
-        parameters. `outer` are the macros whose expansion contains this one; they are not expanded again.
+        Return None if no definition of the macro contains `marker`, if several leave different texts, or if the macro
+        has parameters. `outer` are the macros that are being expanded when this one is found in them; they are not
+        expanded again.
         """
         texts = set()
         for definition in definitions_of(name, self.files) if name not in outer else ():
@@ -184,7 +186,7 @@ class TemplateNames(Rewriter):
 
 
 def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[Token]:
-    """Yield the tokens that are one of `names` in `typename ...::NAME<`."""
+    """Yield each token that is in `names` and is NAME in `typename QUALIFIER::NAME<`."""
     for index in range(2, len(tokens) - 1):
         if tokens[index].text in names and tokens[index + 1].text == "<" and tokens[index - 1].text == "::":
             start = _start_of_name(tokens, index)
@@ -193,7 +195,8 @@ def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[To
 
 
 def _start_of_name(tokens: Sequence[Token], index: int) -> int:
-    """Return the token index of the start of the qualified name that ends at `index`: that of `a` in `a::b<c>::d`."""
+    """Return the token index at which a qualified name begins: that of `a` in `a::b<c>::d`. `index` is that of its last
+    word, `d`."""
     while index > 1 and tokens[index - 1].text == "::":
         index = max(0, before_template_arguments(tokens, index - 1))
     return index
@@ -235,7 +238,8 @@ class TypeAttributes(Rewriter):
                 )
 
     def _attributes_end(self, file: str, index: int) -> int:
-        """Return the token index after the attributes, and macros that may be attributes, that begin at `index`."""
+        """Return the index of the first token after a sequence of attributes that begins at `index`. A macro that may
+        be an attribute counts as one. If no attribute is at `index`, return `index`."""
         tokens = self.files[file].tokens
         while index < len(tokens) and tokens[index].kind == "word":
             definitions = list(definitions_of(tokens[index].text, self.files))
@@ -255,7 +259,8 @@ _NO_TYPES = frozenset(
         *("typedef", "using", "friend", "extern", "="),
     }
 )
-"""Tokens of declarations that are not data members without attributes, `TYPE name[SIZE];`."""
+"""If one of these tokens is in a declaration, it does not declare a plain array member, `TYPE name[SIZE];`. They are
+words such as `static`, words that begin an attribute, and "="."""
 
 _PACKING = re.compile(rb"\b(?:packed|__packed__|pack)\b")
 
@@ -283,8 +288,11 @@ class ZeroArrays(Rewriter):
 
 
 def _as_member(tokens: Sequence[Token], content: bytes) -> list[Replacement]:
-    """Return the replacements that rewrite the member `TYPE name[SIZE];`; an empty list if this is another
-    declaration, or in a file that packs classes."""
+    """Return the replacements that make the array member `TYPE name[SIZE];` valid for SIZE 0 (see `ZeroArrays`).
+    `tokens` are those of the declaration, `content` is the text of its file.
+
+    Return [] if the declaration has another form, or if the file packs classes by `packed` or `#pragma pack`.
+    """
     texts = [token.text for token in tokens]
     bracket = texts.index("[") if "[" in texts else 0
     is_plain = bracket > 1 and balanced(tokens, bracket) == len(tokens) - 1 and texts[-1] == ";"

@@ -93,13 +93,13 @@ class Rewriters:
 
 
 _QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
-"""Matches a C++ name in double quotes in a message; group 1 is the unqualified name."""
+"""Matches a C++ name in double quotes in an error message, "ns::scale"; group 1 is the unqualified name, `scale`."""
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Turn off garbage collection in the `with` block. Collecting takes a third of the time to read a large project's
-    headers, and none of their millions of tokens is garbage."""
+    """Turn off Python's garbage collection in the `with` block. It would take a third of the time to read a large
+    project's headers, and frees nothing: all of their millions of tokens are in use."""
     gc.disable()
     try:
         yield
@@ -121,9 +121,10 @@ def unmarked_kernels(project: Project) -> list[str]:
 
 
 def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
-    """Return the project extended by a library in whose headers rewriting may remove an error; None if there is none.
+    """Return the project extended by the headers of one library, because rewriting them may remove one of the errors;
+    None if there is no such library.
 
-    Other libraries' headers are not read, because there may be thousands.
+    The headers of other libraries are not read, because there may be thousands.
     """
     for error in errors:
         if error.places and (is_initializer_error(error.message) or may_be_rewritten(error.message)):
@@ -134,9 +135,10 @@ def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project |
 
 
 def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
-    """Return whether all errors are in definitions marked as device code, which is never left out.
+    """Return whether every error is in device code of the project, and none is one that rewriting may remove. Device
+    code is never left out, so no change of the text helps then.
 
-    Reading the files with the errors is enough to decide this. A project may have megabytes of other files.
+    Only the files with the errors are read: a project may have megabytes of other files.
     """
     files: dict[str, SourceBlocks] = {}
     for error in errors:
@@ -161,9 +163,11 @@ class Edits:
         with _without_garbage_collection():
             self._first = errors
             self.blocking: Sequence[LocatedError] = ()
-            """Errors that no change of the text removes."""
+            """The compiler's errors that `rewrite` could not remove. `leave_out` may remove them, by leaving out
+            function bodies."""
             self.reason = Reason()
-            """Why a function's body cannot be left out; empty if nothing was refused."""
+            """Why `leave_out` refused to leave out a function's body. An empty `Reason` if it did not refuse, or if the
+            compiler's error message is reason enough."""
             self._project = project()
             self._is_fixed = bool(errors) and (
                 any(each.is_missing_header for each in errors) or _are_in_device_code(errors, self._project)
@@ -174,7 +178,7 @@ class Edits:
                 self._read(self._project)
 
     def _read(self, project: Project) -> None:
-        """Read the files of a project, and forget all changes."""
+        """Read the files of `project`, and start again with no changes."""
         self._project = project
         self.files = project_files(project)
         self._own = {file: each for file, each in self.files.items() if file == project.source or project.is_own(file)}
@@ -205,7 +209,7 @@ class Edits:
             ):
                 self.blocking = ()
                 return True
-            self.blocking = [each for each in errors if not self._is_constant(each)]
+            self.blocking = [each for each in errors if not self._rewrite_constant(each)]
             return bool(errors) and not self.blocking
 
     @_without_garbage_collection()
@@ -250,14 +254,16 @@ class Edits:
         """Return path -> new text of each file that changes."""
         return self._changed_files(self.bodies.replacements())
 
-    def _is_constant(self, error: LocatedError) -> bool:
-        """Rewrite the constant that an error is about; return False if it is not about one that can be rewritten."""
+    def _rewrite_constant(self, error: LocatedError) -> bool:
+        """Rewrite the constant that an error is about. Return False if the error is not about a constant, or the
+        constant cannot be rewritten."""
         if not error.places or self.bodies.contains(error):
             return False
         return self._constants.rewrite(*error.places[0], error.message)
 
     def _changed_files(self, bodies: Mapping[str, Sequence[Replacement]]) -> Mapping[str, bytes]:
-        """Return path -> new text of each file that changes; `bodies` are the replacements of left-out bodies."""
+        """Return path -> new text of each file that changes. `bodies` is path -> replacements of function bodies that
+        are left out; all rewritten code outside these bodies is added."""
         edits = {file: list(found) for file, found in bodies.items()}
         for file, found in self._rewritten().items():
             kept = (each for each in found if not self.bodies.covers(file, each[0]))
@@ -265,14 +271,16 @@ class Edits:
         return changed_files(self.files, self._project.source, edits, self._project.find)
 
     def _rewritten(self) -> dict[str, list[Replacement]]:
-        """Return path -> replacements for all rewritten code; left-out bodies are not among them."""
+        """Return path -> replacements for all code that is rewritten, without those of function bodies that are left
+        out."""
         found = self._constants.replacements()
         for file, edits in self._rewriters.replacements().items():
             found.setdefault(file, []).extend(edits)
         return found
 
     def _in_the_unchanged_text(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
-        """Return the errors with columns of the original text in place of columns of the rewritten, longer text."""
+        """Return the errors with their columns in the original text. The compiler counted the columns in the rewritten
+        text, in which lines may be longer."""
         changed = self._rewritten()
 
         def column_of(file: str, line: int, column: int | None) -> int | None:

@@ -15,10 +15,13 @@ __all__ = ["CompoundLiterals", "HostAssembly", "NarrowingArguments", "Powers", "
 
 
 _LITERAL_REFUSED = ("expected an expression", "type name is not allowed")
-"""NVRTC's errors for a compound literal; the second is for a type that depends on a template's parameters."""
+"""Messages of NVRTC's errors about a compound literal, `(T){1, 2}`. The second is printed if T depends on a parameter
+of a template."""
 
 _ARRAY = (b"typename ::cuda_wheel_detail::without_reference<", b">::type")
-"""Text before and after an array type, in place of its parentheses; the preamble declares `without_reference`."""
+"""Texts that replace "(" and ")" around an array type: `(T[2])` becomes `typename
+::cuda_wheel_detail::without_reference<T[2]>::type`. The preamble (a header that NVRTC reads before the source) declares
+the template."""
 
 _NO_NAMES = frozenset(("class", "struct", "union", "enum", "const", "volatile", "unsigned", "signed", "long", "short"))
 """Keywords with which the T of an expression `T{...}` cannot begin."""
@@ -55,8 +58,11 @@ class CompoundLiterals(Rewriter):
                         )
 
     def _types_at(self, error: RefusedCode) -> set[str]:
-        """Return the type of the compound literal at an error, or the types of the literals in the macro used there, as
-        text such as "float2"."""
+        """Return the types of the compound literals that an error is about, each as text: {"float2"}.
+
+        It is the type of the literal at the error or, if a macro is used there, the types of all literals in the macro;
+        an empty set if there is neither.
+        """
         place = self.token_at(error)
         if place is None:
             return set()
@@ -75,7 +81,7 @@ class CompoundLiterals(Rewriter):
 
 
 def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the token indices of the opening and closing parenthesis of each `(T) {` that may be a compound literal."""
+    """Yield (index of "(", index of ")") of each `(T) {` in the tokens that may begin a compound literal."""
     for index, token in enumerate(tokens):
         if token.text == "{" and index and tokens[index - 1].text == ")":
             start = _before_type(tokens, index - 1)
@@ -84,8 +90,8 @@ def _literals(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
-    """Return the token index of the `(` of `(TYPE)`, given the index of its `)`; None if this is not a type in
-    parentheses."""
+    """Return the token index of the "(" in `(TYPE)`; `closing` is the index of its ")". None if what is in the
+    parentheses is not a type."""
     start = closing - 1
     while start > 2 and tokens[start].text == "]" and tokens[start - 2].text == "[":
         start -= 3
@@ -98,13 +104,15 @@ def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
 
 
 def _may_be_called(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the `(` at `index` may open the arguments of a call, from the token before it."""
+    """Return whether the "(" at `index` may begin the arguments of a call, such as `f(`. The token before it decides
+    this."""
     before = tokens[index - 1] if index else None
     return before is not None and before.text != "return" and (before.kind == "word" or before.text in (")", "]", ">"))
 
 
 def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether `index` is the first token of a macro's body, after `define NAME` or `define NAME(...)`."""
+    """Return whether `index` is the first token of a macro's body, i.e. follows `define NAME` or `define NAME(...)`.
+    `tokens` are those of a `#define`, without the "#"; return False if they are others."""
     if tokens[0].text != "define":
         return False
     has_parameters = tokens[2].text == "(" and tokens[1].end == tokens[2].start
@@ -140,10 +148,11 @@ class HostAssembly(Rewriter):
                 yield error.file, [replacement]
 
     def _replacement(self, blocks: SourceBlocks, index: int) -> Replacement | None:
-        """Return the replacement for the assembly, or for the call of a macro with assembly, at a token or at the token
-        before it; None if there is none.
+        """Return the replacement of inline assembly: of an `asm` statement, or of a call of a macro whose body contains
+        `asm`.
 
-        The compiler may report the token after `asm`.
+        The statement or call begins at the token `index`, or at the token before it: the compiler may report the token
+        after `asm`. None if neither is so.
         """
         tokens = blocks.tokens
         first = next((i for i in (index, index - 1) if i >= 0 and self._is_assembly(tokens[i])), None)
@@ -170,7 +179,7 @@ class HostAssembly(Rewriter):
 
 
 def _arguments(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the tokens of each argument of a macro call."""
+    """Yield the tokens of each argument of a macro call. `tokens` are those between the call's parentheses."""
     start = 0
     while start < len(tokens):
         end = end_of_argument(tokens, start)
@@ -179,7 +188,8 @@ def _arguments(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
 
 
 def _operands(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Yield the tokens of each operand's expression, which is in parentheses after its constraint: `x` of `"=a"(x)`."""
+    """Yield the tokens of each operand of an `asm` statement: those of `x` in `"=a"(x)`. `tokens` are those between the
+    parentheses of the statement."""
     for index in range(1, len(tokens)):
         if tokens[index].text == "(" and tokens[index - 1].kind == "text":
             yield tokens[index + 1 : balanced(tokens, index) - 1]
@@ -216,10 +226,10 @@ class NarrowingArguments(Rewriter):
 
 
 def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple[int, int] | None:
-    """Return the byte offsets of the start and end of the argument in braces that begins at a token; None if no
-    argument in braces begins there.
+    """Return (start, end), the byte offsets of one argument in a list in braces, such as `n` in `{n, 1}`. The argument
+    begins at the token `index`; None if no such argument begins there.
 
-    If `of_dimensions` is set, the braces must be those of a `dim3`.
+    If `of_dimensions` is true, return None also if the list is not that of a `dim3`.
     """
     if not index or tokens[index - 1].text not in ("{", ","):
         return None
@@ -232,7 +242,8 @@ def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple
 
 
 def _is_of_dimensions(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the braces around a token belong to `<<<{...}` or `dim3 name{...}`."""
+    """Return whether the innermost braces around a token hold the dimensions of a launch or of a `dim3`: `<<<{...}` or
+    `dim3 name{...}`."""
     depth = 0
     while index > 2:
         index -= 1
@@ -249,7 +260,8 @@ def _is_of_dimensions(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _ends_launch(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the brace at `index` opens an argument of a launch configuration, after `<<<`."""
+    """Return whether the token at `index` is inside a launch configuration, i.e. whether the last `<<<`, `>>>` or ";"
+    before the token is a `<<<`."""
     while index > 1 and tokens[index].text not in (";", "<<<", ">>>"):
         index -= 1
     return tokens[index].text == "<<<"
@@ -258,7 +270,8 @@ def _ends_launch(tokens: Sequence[Token], index: int) -> bool:
 _AMBIGUOUS_POW = re.compile(r'more than one instance of overloaded function "(?:\w+::)*pow" matches the argument list')
 
 _EXPONENT = b"::cuda_wheel_detail::exponent<decltype(%s)>("
-"""Text to put before an exponent; `%s` is the base. <math.h> declares `exponent`."""
+"""Text to put before the exponent in `pow(BASE, EXPONENT)`; `%s` is BASE. The function `exponent` is declared in
+cuda-wheel's <math.h>."""
 
 
 class Powers(Rewriter):
@@ -287,7 +300,8 @@ class Powers(Rewriter):
                 yield from self._in_macro(tokens[index].text, set())
 
     def _in_macro(self, name: str, seen: set[str]) -> Iterator[FileEdit]:
-        """Yield the replacements of `pow` calls in a macro, and in the macros that its body uses."""
+        """Yield the replacements of calls of `pow` in the macro `name`, and in the macros that its body uses. `seen`
+        are the macros that are already searched; each further macro is added to it."""
         seen.add(name)
         for definition in definitions_of(name, self.files):
             for index, token in enumerate(definition.body):
@@ -300,7 +314,8 @@ class Powers(Rewriter):
 
 
 def _call(tokens: Sequence[Token], index: int) -> list[Replacement] | None:
-    """Return the replacements around the exponent of the call of `pow` at a token; None if no such call is there."""
+    """Return the replacements around the exponent of the call `pow(BASE, EXPONENT)` that begins at the token `index`;
+    None if no such call begins there."""
     if index + 1 >= len(tokens) or tokens[index].text != "pow" or tokens[index + 1].text != "(":
         return None
     end = balanced(tokens, index + 1) - 1
@@ -312,8 +327,8 @@ def _call(tokens: Sequence[Token], index: int) -> list[Replacement] | None:
 
 
 _DEFINITION = re.compile(r"([A-Za-z_]\w*)\s+#\s*pragma\s+(.+)", re.DOTALL)
-"""Matches the text after `#define`: a macro's name and `#pragma ...`. Macros with parameters do not match, because "#"
-would make a string in them."""
+"""Matches what follows `#define` if a macro is a pragma: `UNROLL #pragma unroll 4`. Group 1 is the macro's name, group
+2 the text after `#pragma`. A macro with parameters does not match: in its body, "#" would make a string."""
 
 
 class PragmaMacros(Rewriter):
@@ -338,16 +353,20 @@ class PragmaMacros(Rewriter):
 
 
 _CAST = b"(::cuda_wheel_detail::void_pointer)"
+"""Cast to put before a `void*` operand of `+` or `-`. The preamble (a header that NVRTC reads before the source)
+declares the cast's type."""
+
 _VARIABLE_CAST = b"(::cuda_wheel_detail::void_variable)"
-"""Casts to put before a `void*` operand of `+` or `-`, and before a variable that `+=` or `-=` changes. The preamble
-declares their types."""
+"""Cast to put before a variable of type `void*` that `+=` or `-=` changes. The preamble (a header that NVRTC reads
+before the source) declares the cast's type."""
 
 _IN_MACRO = (b"::cuda_wheel_detail::bytes(", b")")
-"""Text before and after an operand in a macro; the preamble declares `bytes`."""
+"""Texts to put before and after an operand in a macro that may be a `void*`. The preamble (a header that NVRTC reads
+before the source) declares the function `bytes`."""
 
 _OPERAND = re.compile(rb"[A-Za-z_(*]")
 _ASSIGNMENT = re.compile(rb"[\w.>\[\]-]*?\s*[+-]=")
-"""Matches from an offset inside a variable to the end of `+=` or `-=`."""
+"""Matches a variable or member access, or the rest of one, and the "+=" or "-=" after it: "ptr->next +="."""
 
 
 class VoidPointers(Rewriter):
@@ -379,7 +398,8 @@ class VoidPointers(Rewriter):
         yield from self._in_macros(macros)
 
     def _in_macros(self, names: list[str]) -> Iterator[FileEdit]:
-        """Yield the replacements of operands in macros, and in the macros that their bodies use."""
+        """Yield the replacements of operands in the macros `names`, and in the macros that their bodies use. These are
+        all operands that may be of type `void*`."""
         waiting, seen = list(names), set()
         while waiting:
             name = waiting.pop()
@@ -391,8 +411,8 @@ class VoidPointers(Rewriter):
 
 
 def _pointer_operands(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the byte offsets of the start and end of each name or parenthesised expression before `+`, `-`, `+=` or
-    `-=`."""
+    """Yield (start, end), the byte offsets of each left operand of `+`, `-`, `+=` or `-=` that is a name or an
+    expression in parentheses."""
     for index in range(1, len(tokens)):
         before = tokens[index - 1]
         if tokens[index].text not in ("+", "-") or (tokens[index].start == before.end and before.text in ("+", "-")):

@@ -33,19 +33,22 @@ _REFUSALS = (
     "no_host_in_jit",
     "host_closure_class_in_jit",
 )
-"""The front end's names of NVRTC's errors about host code."""
+"""NVRTC's errors about host code, by the names that they have in options of the front end (NVRTC's C++ parser)."""
 
 _UNDEFINED = ("decl_with_local_type_but_not_defined", "decl_with_no_linkage_type_but_not_defined", "never_defined")
-"""The front end's names of errors about functions that only the same file could define, such as a member of
-`std::vector<T>` for a local type T: stand-ins declare what the library's headers define. These become warnings, and a
-build prints none about stand-ins. If device code calls such a function, another error follows."""
+"""Errors about a function that is declared and not defined, and that no other file can define, such as a member of
+`std::vector<T>` for a local type T. They are given by their names in options of the front end (NVRTC's C++ parser).
+
+Stand-in headers only declare such functions; the library's own headers define them. So these errors become warnings,
+and a build does not print those about stand-ins. If device code calls such a function, another error follows.
+"""
 
 _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_address_taken_in_device")
-"""The front end's names of warnings about host variables in device code. nvcc reports an error after them; NVRTC may
-not.
+"""Warnings about host variables in device code, by the names that they have in options of the front end (NVRTC's C++
+parser). They become errors: nvcc reports an error after them, and NVRTC may not.
 
-Two errors of nvcc have no such option: `typeid` and `dynamic_cast` in device code (NVRTC does not check, and turning
-RTTI off would refuse them in host code too), and a call of a virtual host function.
+nvcc reports two more errors, for which NVRTC has no such option: for `typeid` and `dynamic_cast` in device code (to
+turn RTTI off would refuse them in host code too), and for a call of a virtual host function in device code.
 """
 
 _LIKE_NVCC = (
@@ -59,45 +62,52 @@ _LIKE_NVCC = (
     *("--define-macro=__NVCC__=1", "--define-macro=__CUDACC_EXTENDED_LAMBDA__=1"),
     "--define-macro=__CUDACC_RELAXED_CONSTEXPR__=1",
 )
-"""The options with which NVRTC accepts lambdas marked `__device__`, calls of `constexpr` host functions from device
-code, "$" in names and `__int128`, as nvcc does, and nvcc's macros that sources ask for.
+"""Options with which NVRTC treats a source as nvcc does. NVRTC then accepts lambdas marked `__device__`, calls of
+`constexpr` host functions from device code, "$" in names and `__int128`; and it defines the macros by which sources
+recognize nvcc.
 
-The front end's GNU mode (--gnu_version, --g++), which nvcc uses with GCC, ends in errors in NVRTC 12.9, 13.0 and 13.5:
-both the mode and NVRTC predeclare `__int128_t`, and no option suppresses that. Of GCC's extensions,
-`cuda_wheel_detail/gnu_extensions.h` has what macros and functions can express, and `rewriting` writes others in
-another way; statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20, designated
-initializers stay errors."""
+nvcc with GCC also uses a GNU mode of the front end (C++ parser): --gnu_version, --g++. In NVRTC 12.9, 13.0 and 13.5,
+this mode ends in errors: both the mode and NVRTC declare `__int128_t`, and no option prevents that.
+`cuda_wheel_detail/gnu_extensions.h` replaces those of GCC's extensions that macros and functions can express, and
+`rewriting` rewrites others. Statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20,
+designated initializers stay errors.
+"""
 
 HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
-"""NVRTC options that make it accept host code."""
+"""NVRTC options with which it accepts host code without errors and warnings, and otherwise treats a source as nvcc
+does."""
 
 REPORTING_OPTIONS = (*("-Xcudafe", f"--diag_warning={','.join(_REFUSALS)}"), *_LIKE_NVCC)
-"""NVRTC options that make it warn about host code, including that in standard library headers; see
-`is_about_host_code`."""
+"""NVRTC options with which it accepts host code and prints a warning about it, also for standard library headers.
+`is_about_host_code` recognizes these warnings."""
 
 PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
-"""NVRTC option that declares, before a source, what nvcc declares: the CUDA runtime API and parts of the C library."""
+"""NVRTC option that reads the preamble, a header, before the source. The preamble declares what nvcc declares: the CUDA
+runtime API and parts of the C library."""
 
 NOT_NVRTC_OPTIONS = (
     f"--include-path={STAND_INS[0]}/cuda_wheel_detail/not_nvrtc",
     "--define-macro=CUDA_WHEEL_NOT_NVRTC",
 )
-"""NVRTC options, to be put before all others, with which the project's headers do not see the macro `__CUDACC_RTC__`,
-as with nvcc. Headers that test for it may leave out their host code; CUTLASS's do. The folder contains versions of the
-toolkit's and CCCL's headers that need the macro."""
+"""NVRTC options that hide the macro `__CUDACC_RTC__` from the project's headers; nvcc does not define it. Headers that
+test for the macro, such as CUTLASS's, may leave out their host code if it is defined.
+
+Some headers of the toolkit and of CCCL need the macro. The include folder contains headers of the same names that
+define it around them, so these options must precede all others.
+"""
 
 FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
-"""NVRTC options that stop a compilation at the first error. Otherwise, the front end instantiates all templates after
-an error: 25 s for files with large kernels whose first error is found in 2 s."""
+"""NVRTC options that stop a compilation at the first error. Without them, the front end (C++ parser) instantiates all
+templates after an error: 25 s for files with large kernels in which it finds the first error after 2 s."""
 
 USED_PARTS_OPTION = "--define-macro=CUDA_WHEEL_USED_PARTS"
-"""NVRTC option that marks a compilation without those declarations of stand-in headers that the source does not use, as
-found by `used_parts`."""
+"""NVRTC option for a compilation that leaves out declarations of stand-in headers: those that the source does not use,
+as the module `used_parts` finds."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
-"""Macro with which the stand-in headers define the functions of c10::complex; without it, an error about a call names
-the macro. The functions need Thrust's headers, which take longer to compile than many kernels, so the macro is defined
-only for sources that call them."""
+"""Name of the macro with which stand-in headers define the functions of c10::complex. It is defined only for sources
+that call them: the functions need Thrust's headers, which take longer to compile than many kernels. Without it, a call
+of such a function is an error whose message contains the macro's name."""
 
 _HOST_CODE = re.compile(
     rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|\bpow\s*\(|"
@@ -105,8 +115,8 @@ _HOST_CODE = re.compile(
 )
 
 CONSTEXPR_CALL = "calling a constexpr __host__ function"
-"""Start of NVRTC's error about a call of a `constexpr` host function in device code. The function's name follows, in
-parentheses and quotes."""
+"""Start of NVRTC's error message about a call of a `constexpr` host function in device code. The function's name in
+quotes and parentheses follows: ("ns::f")."""
 
 
 def is_about_host_code(message: str) -> bool:

@@ -68,17 +68,19 @@ _BEHIND_KEYWORD = re.compile(
     rb"(?:\b(?:struct|class|union|extern\s+__shared__)|[;{]\s*__shared__)\s+"
     rb"(?:(?:__align__|__builtin_align__)\s*\(\s*(?:16|32|64|128|256|512|1024)\s*\)|__attribute__\s*\(\(\s*(?:__)?packed)"
 )
-"""Matches a layout attribute that NVRTC honours, in its most frequent places: `packed`, or an alignment of at least 16
-bytes, which does not lower that of most types."""
+"""Matches the most frequent layout attributes that NVRTC honours, after `struct` or another keyword: `packed`, or an
+alignment of at least 16 bytes. Such an alignment is not below the one that most types have without it."""
 
 _SUSPECT = re.compile(
     rb"\}(?:\s|\#[^\n]*\n)*(?:__attribute|__declspec)[^;{}]*?(?:packed|align)|\[\s*\[[^;{}]*?\bgnu\b[^;{}]*?(?:packed|align)"
 )
-"""Matches what may be an ignored layout attribute in preprocessed text; it also matches other text."""
+"""Matches text after a type's closing brace, or in `[[...]]`, that may be a layout attribute which NVRTC ignores. It is
+searched for in preprocessed text, and also matches other text."""
 
 
 def _text_may_have(text: bytes) -> bool:
-    """Return whether a text may contain a layout attribute that is not directly after a keyword such as `struct`."""
+    """Return whether a text may contain a layout attribute that NVRTC ignores or treats otherwise than GCC: one that is
+    not directly after a keyword such as `struct`, or an `alignas` in a text with `#pragma pack`."""
     if b"packed" not in text and b"align" not in text:
         return False
     if b"alignas" in text and _PACK.search(text):
@@ -97,7 +99,8 @@ def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _version_may_have(header: str, changed: int, size: int) -> bool:
-    """Return `_text_may_have` for a file. `changed` and `size` are its time of change and size, for the cache."""
+    """Return `_text_may_have` for the content of a file. `changed` is its modification time in nanoseconds, `size` its
+    size; they are parameters so that the cache holds no result of an older version of the file."""
     return _text_may_have(Path(header).read_bytes())
 
 
@@ -105,11 +108,11 @@ class LayoutError(NamedTuple):
     """An error about a layout attribute."""
 
     file: str
-    """Path of the file as the compiler prints it."""
+    """Path of the file with the attribute, as the compiler prints paths."""
     line: int
-    """1-based line."""
+    """1-based line of the attribute."""
     reason: str
-    """What is wrong, and what to write instead."""
+    """Error message: what is wrong, and what to write instead."""
 
 
 _WITHIN_PACK = (
@@ -153,7 +156,7 @@ class PreprocessedCode:
             yield from self._with_gnu_names()
 
     def _behind_brackets(self) -> Iterator[LayoutError]:
-        """Yield an error for each layout attribute after the closing brace of a type."""
+        """Yield an error for each layout attribute behind the closing brace of a type, where NVRTC ignores it."""
         tokens = self.tokens
         for keyword, _, last in type_brackets(tokens):
             words = {token.text.strip("_") for token in tokens[last + 1 : _attributes_end(tokens, last + 1)]}
@@ -162,7 +165,7 @@ class PreprocessedCode:
                 yield LayoutError(*self.place(tokens[last + 1].start), BEHIND_BRACKET)
 
     def _with_gnu_names(self) -> Iterator[LayoutError]:
-        """Yield an error for each attribute such as `[[gnu::packed]]`."""
+        """Yield an error for each attribute such as `[[gnu::packed]]`, which NVRTC ignores."""
         for index, (token, after) in enumerate(pairwise(self.tokens)):
             if token.text == after.text == "[":
                 words = {each.text.strip("_") for each in self.tokens[index : balanced(self.tokens, index)]}
@@ -170,7 +173,7 @@ class PreprocessedCode:
                     yield LayoutError(*self.place(token.start), _GNU_NAME)
 
     def _within_pack(self) -> Iterator[Token]:
-        """Yield the `alignas` or `aligned` token of each aligned member in a class that `#pragma pack` packs."""
+        """Yield the token `alignas` or `aligned` of each alignment inside a class to which `#pragma pack` applies."""
         for keyword, first, last in type_brackets(self.tokens) if self._packs else ():
             depth = 0
             for at, argument in self._packs:
@@ -200,8 +203,8 @@ class PreprocessedCode:
         return b"".join([*parts, self._text[at:]]), places
 
     def _alignments(self) -> Iterator[tuple[Sequence[Token], bytes, int]]:
-        """Yield the tokens of each attribute that may lower an alignment, the `alignas` that replaces it, and the byte
-        offset for the `alignas`."""
+        """Yield, for each attribute that may lower the alignment of a type or member: its tokens, the text ` alignas(N)
+        ` that replaces it, and the byte offset at which to insert that text."""
         tokens = self.tokens
         for keyword, first, last in type_brackets(tokens):
             if tokens[keyword].text == "enum":
@@ -220,9 +223,9 @@ class PreprocessedCode:
 
 def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]]) -> list[Token]:
     """Return the tokens of all files in `own` that contain a match of `named`, with byte offsets in the preprocessed
-    text.
+    text. `own` is a list of (segment of that text, content of the segment); a file may have several segments.
 
-    This assumes that each class with such an attribute begins and ends in one of these files.
+    A class is found only if it begins and ends in one of the returned files.
     """
     files = {segment.file for segment, part in own if named.search(part)}
     return [
@@ -234,8 +237,8 @@ def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]])
 
 
 def _largest_alignment(text: bytes) -> int:
-    """Return an upper bound of the alignments of all types in a text, in bytes; 1 << 30 if an alignment is not written
-    as a number."""
+    """Return a number of bytes that no alignment of a type in the text exceeds. If an alignment is not written as a
+    number, this is 1 << 30."""
     numbers = [match[1].strip() for match in _ALIGNMENT.finditer(text)]
     if not all(map(bytes.isdigit, numbers)):
         return 1 << 30
@@ -243,13 +246,13 @@ def _largest_alignment(text: bytes) -> int:
 
 
 def _number(tokens: Sequence[Token]) -> int | None:
-    """Return the value of tokens that are one decimal number; None for anything else."""
+    """Return the number that the tokens are; None if they are not exactly one decimal number."""
     return int(tokens[0].text) if len(tokens) == 1 and tokens[0].text.isdecimal() else None
 
 
 def _single_attributes(tokens: Sequence[Token], begin: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Yield the first token index, and the index after the last, of each `__attribute__((...))` between `begin` and
-    `stop`."""
+    """Yield (index of the first token, index after the last token) of each `__attribute__((...))` or `__declspec(...)`
+    in `tokens[begin:stop]`. There are no other tokens in that range."""
     while begin < stop:
         after = balanced(tokens, begin + 1)
         yield begin, after
@@ -257,10 +260,10 @@ def _single_attributes(tokens: Sequence[Token], begin: int, stop: int) -> Iterat
 
 
 def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int, int]]:
-    """Yield, for each sequence of attributes of a data member, its first token index, the index after its last, and the
-    byte offset where the member begins.
+    """Yield, for each sequence of attributes of a data member: the index of its first token, the index after its last
+    token, and the byte offset at which the member's declaration begins.
 
-    `first` and `last` are the indices of the class's braces. Members with `packed` are left out.
+    `first` and `last` are the token indices of the class's braces. Sequences that contain `packed` are skipped.
     """
     index = head = first + 1
     while index < last:
@@ -282,7 +285,8 @@ def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterat
 
 
 def _is_data_member(tokens: Sequence[Token], head: int, index: int) -> bool:
-    """Return whether the attributes at `index` belong to a data member, whose declaration begins at `head`."""
+    """Return whether the attributes at `index` are those of a data member. `head` is the token index at which the
+    declaration begins."""
     if tokens[index - 1].text in ("class", "struct", "union", "enum", "}"):  # those of a type
         return False
     before = tokens[head:index]
@@ -293,8 +297,11 @@ _NO_MEMBERS = frozenset(("typedef", "using", "friend", "static", "operator"))
 
 
 def _alignas(attribute: Sequence[Token], largest: int) -> bytes:
-    """Return ` alignas(N) ` for `__attribute__((aligned(N)))`; b"" if N is at least `largest`, and so cannot lower an
-    alignment, or if the attribute has no N."""
+    """Return ` alignas(N) ` for an attribute that may lower an alignment, `__attribute__((aligned(N)))`.
+
+    Return b"" if the attribute has no N, or if N is a number that is not below `largest`, the largest alignment of any
+    type: then it lowers none.
+    """
     for index, token in enumerate(attribute):
         if token.text.strip("_") == "aligned" and attribute[index + 1].text == "(":
             inside = attribute[index + 1 : balanced(attribute, index + 1)]
@@ -326,8 +333,8 @@ def type_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
 
 
 def _type_keyword(tokens: Sequence[Token], head: int, bracket: int) -> int | None:
-    """Return the index of the keyword of the type whose body the brace at `bracket` opens, in the declaration that
-    begins at `head`; None if the brace opens anything else."""
+    """Return the token index of the keyword (`struct`, `enum` ...) of the type whose body begins with the brace at
+    `bracket`. `head` is the token index at which the declaration begins. None if the brace begins anything else."""
     keyword = None
     index = head
     while index < bracket:
@@ -352,7 +359,8 @@ def _type_keyword(tokens: Sequence[Token], head: int, bracket: int) -> int | Non
 
 
 def _attributes_end(tokens: Sequence[Token], index: int) -> int:
-    """Return the token index after the attributes that begin at `index`."""
+    """Return the index of the first token after the `__attribute__((...))` and `__declspec(...)` that begin at `index`;
+    if there are none, return `index`."""
     while index + 1 < len(tokens) and tokens[index].text in _ATTRIBUTES and tokens[index + 1].text == "(":
         index = balanced(tokens, index + 1)
     return index

@@ -28,24 +28,26 @@ __all__ = ["BODY", "LeftOutBodies", "Refusal"]
 
 
 BODY = " volatile int cuda_wheel_zero = 0; static int cuda_wheel_host = cuda_wheel_zero;"
-"""Text that replaces a function's body. In device code and `constexpr` functions, such a variable is an error in NVRTC
-12.9 to 13.5, whichever warnings are suppressed, whether a macro, an attribute or another declaration marks them."""
+"""Text that replaces the body of a left-out host function. If a macro, an attribute or another declaration marks the
+function as device code or `constexpr`, NVRTC 12.9 to 13.5 report an error about the static variable, whichever warnings
+are suppressed. So no such function loses its body."""
 
 _DEVICE_CODE = "device code may call it"
 
 
 _REDECLARED = re.compile(r'function\("(?:.*::)?(\w+)[^"]*"\) redeclared with')
-"""Matches the error about a function with one declaration that marks it as device code and one that does not; group 1
-is the function's unqualified name."""
+"""Matches the error about a function that one declaration marks as device code and another does not:
+`function("ns::f(int)") redeclared with ...`. Group 1 is the function's unqualified name, `f`."""
 
 
 class Reason(NamedTuple):
     """Why a body cannot be left out."""
 
     text: str = ""
-    """Reason in words; "" if the compiler's error says enough."""
+    """The reason in words; "" if the compiler's error message is reason enough."""
     instance: str = ""
-    """Name expression that is missing in the module's `instantiate`, such as "scale<float>"; "" for other reasons."""
+    """The reason as a name expression that the module's setting `instantiate` lacks: "scale<float>". "" if there is
+    another reason."""
 
 
 class Refusal(Exception):
@@ -62,11 +64,12 @@ class _Body(NamedTuple):
     file: str
     """Project-relative path of the function's file."""
     block: CodeBlock
-    """Definition of the function."""
+    """Definition of the function, with the body."""
     error: LocatedError
-    """The compiler's error because of which the body is left out."""
+    """The compiler's error in the body; because of it, the body is left out."""
     launches: tuple[str, ...] = ()
-    """C++ expressions that name the kernels in the body. They stay in the function, so that these are compiled."""
+    """C++ expressions that name the kernels and device variables in the body, such as "scale<float>". They are written
+    into the new body, so that the compiler still puts these into the image."""
 
 
 class LeftOutBodies:
@@ -99,8 +102,8 @@ class LeftOutBodies:
         raise Refusal(part_of)
 
     def _definitions_at(self, error: LocatedError) -> Iterator[tuple[str, CodeBlock | None, bool]]:
-        """Yield, for each place of an error in the project's files, the file, the definition that contains the place
-        (None if there is none), and whether the place is in the definition's body."""
+        """Yield (file, definition, whether the place is in the definition's body) for each place of an error that is in
+        the project's files. The definition is the one that contains the place; None if there is none."""
         for file, line, column in error.places:
             blocks = self._files.get(file)
             if blocks is not None:
@@ -120,7 +123,7 @@ class LeftOutBodies:
         return bool(error.places) and self._is_left_out(definition_at(self._files, *error.places[0]))
 
     def _is_left_out(self, block: CodeBlock | None) -> bool:
-        """Return whether a definition's body is left out."""
+        """Return whether the body of the definition `block` is left out; False for None."""
         return any(each.block is block for each in self._bodies)
 
     def covers(self, file: str, offset: int) -> bool:
@@ -184,10 +187,12 @@ class LeftOutBodies:
 
 
 def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> Iterator[str]:
-    """Yield a C++ expression for each kernel and device variable that a function names and that is in the image only if
-    something uses it. Raises Refusal if the function may instantiate further ones.
+    """Yield a C++ expression for each kernel and device variable that a function's body names: "scale<float>". A kernel
+    or variable that is in the image even if nothing uses it is skipped.
 
-    `instances` are the name expressions of the module's `instantiate`, without scopes: "scale<float>".
+    Raises Refusal if the body may instantiate a kernel or device variable in another way. `unit` is the preprocessed
+    source, `block` the function in it, with markers in its body. `instances` are the name expressions of the module's
+    `instantiate`, without scopes.
     """
     heading, body = block.tokens[: -len(block.body)], block.body[2:-2]  # without the markers
     through = ["an operator or another implicit call"] if "*" in unit.instantiating else []
@@ -210,8 +215,11 @@ def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> I
 
 
 def _name_end(unit: TranslationUnit, body: Sequence[Token], index: int, instances: Set[str]) -> int:
-    """Return the index after the name of a kernel or device variable and its template arguments. Raises Refusal if the
-    arguments are not those of an instance that the module names."""
+    """Return the token index after the name of a kernel or device variable and its template arguments; `index` is that
+    of the name. `instances` are the name expressions of the module's `instantiate`, without scopes.
+
+    Raises Refusal if the name is that of a template and, with its arguments ("scale<float>"), is not in `instances`.
+    """
     text = body[index].text
     if not unit.kernels[text]:
         return index + 1
@@ -238,21 +246,25 @@ def _instance(expression: str) -> str:
 
 
 def _spelling(tokens: Sequence[Token]) -> str:
-    """Return the text of tokens, with single spaces and none around `<`, `>`, `::` and `,`."""
+    """Return the texts of tokens with a space between two tokens, but without spaces around `<`, `>`, `::` and `,`:
+    "k<unsigned int,4>"."""
     return re.sub(r" ?(<|>|::|,) ?", r"\1", " ".join(token.text for token in tokens))
 
 
 def _qualified_start(tokens: Sequence[Token], index: int) -> int:
-    """Return the index where the qualified name that ends at `index` starts."""
+    """Return the token index at which a qualified name begins: that of `ns` in `ns::scale`. `index` is that of its last
+    word, `scale`."""
     while index and tokens[index - 1].text == "::":
         index -= 2 if index > 1 and tokens[index - 2].kind == "word" else 1
     return index
 
 
 def _local_names(body: Sequence[Token], kernels: Sequence[range]) -> frozenset[str]:
-    """Return the words that a function's body may declare as local names, and "using" if it contains that.
+    """Return the words that a function's body may declare as local names; among them is "using" if the body contains
+    it.
 
-    `kernels` are the token indices of the kernels' names; these and launch configurations are skipped.
+    `kernels` are the ranges of token indices of the kernels' names. The words in them and in launch configurations
+    (`<<<...>>>`) are skipped.
     """
     covered = {index for each in kernels for index in each}
     found: set[str] = set()
