@@ -16,11 +16,11 @@ __all__ = ["BUNDLING_SECONDS", "FORMAT", "Durations", "time_needed"]
 
 
 FORMAT = "seconds 1"
-"""Version of the layout of the records in the cache. It is part of every record's cache key."""
+"""Version of the layout of the records of durations in the cache. It is part of the cache key of each record."""
 
 BUNDLING_SECONDS = {"none": 0.002, "speed": 0.005, "balance": 0.02, "size": 0.2}
-"""Compression -> expected seconds to bundle a module. These constants are used because the actual durations are not
-recorded: if they were, every build would write records."""
+"""Setting of the fatbin's compression -> expected seconds to bundle one module. Actual durations of bundling are not
+recorded, because then every build would write records."""
 
 
 class Durations:
@@ -75,7 +75,7 @@ class Durations:
 
 
 def _entry(module: str) -> str:
-    """Return the cache key of a module's record."""
+    """Return the key under which the cache stores the record of a module's durations."""
     return Cache.key(FORMAT, module)
 
 
@@ -84,7 +84,9 @@ def _parse(entry: bytes) -> dict[str, float]:
 
 
 def _keys(work: Job | Link) -> tuple[str, str]:
-    """Return two keys of a module's record: one for exactly this work, one for all work of this form on its sources."""
+    """Return (exact key, loose key) of a job or link in its module's record of durations. The exact key is for this
+    target and these settings. All jobs or links of the same sources and form (such as "lto") have the same loose
+    key."""
     if isinstance(work, Job):
         sources, target, form = [work.source], work.arch, str(work.form)
         settings = repr(
@@ -99,8 +101,8 @@ def _keys(work: Job | Link) -> tuple[str, str]:
 
 
 _MOST_HEADERS = 1 << 20
-"""Number of header bytes above which an estimate counts no more. CUB's headers have some megabytes and take about a
-second to compile."""
+"""Maximum number of header bytes that count in the estimate of a duration. CUB's headers, for example, have some
+megabytes and take about a second to compile."""
 
 
 @lru_cache(maxsize=4096)  # most sources have their includes in common with others
@@ -112,8 +114,8 @@ def _header_bytes(text: bytes, root: str, folders: tuple[str, ...]) -> int:
 
 
 def _estimate(work: Job | Link) -> float:
-    """Return the expected seconds of a job or link, from the sizes of its sources and of the headers that they
-    include."""
+    """Return the expected seconds of a job or link that was never measured, from the sizes of its sources and, for a
+    job, of the headers that the source includes."""
     if isinstance(work, Job):
         return (
             0.1 + 5e-5 * len(work.text) + 1.2 * _header_bytes(work.text, work.root, work.include_dirs) / _MOST_HEADERS

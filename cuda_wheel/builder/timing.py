@@ -31,10 +31,10 @@ __all__ = [
 T = TypeVar("T")
 
 How = Literal["from the cache", "compiled", "linked", "bundled", "failed"]
-"""How the result of a job, link or bundle came about; "failed" if there is none."""
+"""How the result of a job, link or bundle was obtained; "failed" if there is no result."""
 
 PRECOMPILING = "precompiling"
-"""Name of the phase of a job in which headers for later jobs are precompiled."""
+"""Name of a phase of a job: the time in which the job precompiles headers that later jobs use too."""
 
 _EPOCH = time.time() - time.monotonic()
 
@@ -57,13 +57,14 @@ class Times:
     """When and where a call ran. `began` and `ended` are in seconds since 1970."""
 
     worker: str
-    """Machine and process that ran the call; calls with the same value ran one after the other. "" for the build's own
-    process, which reads the cache."""
+    """Machine name and process id of the process that ran the call. Calls with the same value ran one after the other.
+    "" for the build's own process, which reads the cache."""
     began: float
     ended: float
     phases: tuple[Span, ...]
     start: Span | None
-    """Span in which the worker process started, if this is the first timed call of that process; else None."""
+    """Interval in which the worker process started, for the first timed call of that process; None for all other
+    calls."""
 
     @property
     def seconds(self) -> float:
@@ -105,7 +106,7 @@ class Step:
     module: str
     sources: tuple[str, ...]
     target: str
-    """Target such as "sm_80"; "" for a bundle, which contains all targets."""
+    """GPU target such as "sm_80"; "" for a bundle, which contains all targets."""
     how: How
     times: Times
 
@@ -121,7 +122,7 @@ class CallClock:
         self._start = None if started is None else Span("starting", *started)
         self._spans: list[Span] = []
         self.open: list[str] = []
-        """Names of the phases in progress, innermost last."""
+        """Names of the phases in progress, the innermost last."""
         self._since = 0.0
         self._token = _clock.set(self)
         self._began = now()

@@ -38,17 +38,19 @@ __all__ = [
 
 
 _DEVICE = frozenset({"device", "global", "constant", "managed", "shared"})
-"""Arguments of `__attribute__` that mark device code and device variables."""
+"""Each word X for which `__attribute__((X))` marks device code or a device variable in preprocessed text."""
 
 NOT_HOST = frozenset({"template", "auto", "constexpr", "consteval", "try"})
-"""Words in a function's heading by which other code may depend on the body, for example through a deduced return type,
-or by which the function is no plain function."""
+"""Words in a function's heading (its text before the body) because of which the body must not be left out. Other code
+may depend on the body, as for `auto f() {...}`, or the function is no plain function, as with `template`."""
 
 _EVERYTHING = "*"
-"""Stands for the name of a declaration that can be used without its name in the text, such as an operator."""
+"""Takes the place of a declared name, for a declaration that code can use without writing its name, such as an
+operator."""
 
 _IMPLICIT = frozenset({"begin", "end", "get", "tuple_size", "tuple_element", "await_transform"})
-"""Names of functions and classes that the language uses without naming them, such as `begin` in a range-based `for`."""
+"""Names of functions and classes that the language uses although the source does not write them: a range-based `for`
+calls `begin`."""
 
 _KEYWORDS = (
     "__attribute__ alignas asm __asm__ decltype noexcept throw explicit requires sizeof static_assert if void bool "
@@ -56,7 +58,7 @@ _KEYWORDS = (
     "typename class struct union enum public protected private default delete final override using typedef friend"
 )
 _NO_NAMES = frozenset(_KEYWORDS.split())
-"""Words that are not names, even before brackets."""
+"""Words that are never a declared name, even where one could be: `decltype` in `decltype(x) f();`."""
 
 _AFTER_NAMES = ("(", "[", "{", "=", ";", ",", ":", "final", "")
 
@@ -74,9 +76,10 @@ class _ScopeDeclaration:
     """A declaration at namespace scope; a class with all its members is one declaration."""
 
     block: CodeBlock
-    """Tokens of the declaration."""
+    """The declaration's tokens; those of a function's body or of a class's members are included."""
     is_own: bool
-    """Whether the declaration is in a file of the project."""
+    """Whether the declaration is in a file of the project, and not in a header of the compiler or of another
+    library."""
 
     @cached_property
     def attributes(self) -> frozenset[str]:
@@ -175,8 +178,8 @@ class _ScopeDeclaration:
                 yield from _declared(tokens, index, after)
 
     def _declarators(self) -> Sequence[Token]:
-        """Return the tokens that declare names, without a function's trailing return type, and without a class's bases
-        and members."""
+        """Return the tokens of the declaration's heading among which its names are. Left out is what follows the
+        parameters of a function, such as a trailing return type. So are the bases and members of a class."""
         heading = self.block.heading
         start = parameters(heading)
         if start is not None:
@@ -194,13 +197,14 @@ class Segment(NamedTuple):
     """A part of a preprocessed text that comes from one file."""
 
     start: int
-    """Byte offset of the start in the preprocessed text."""
+    """Byte offset in the preprocessed text at which the segment begins."""
     end: int
-    """Byte offset of the end in the preprocessed text."""
+    """Byte offset in the preprocessed text after the segment's last byte."""
     file: str
-    """Path as the compiler prints it: relative for files of the project."""
+    """Path of the file that the segment comes from, as the compiler writes it: project-relative for a file of the
+    project."""
     line: int
-    """1-based line of the start in `file`."""
+    """1-based number of the segment's first line in `file`."""
 
 
 _LINE = re.compile(rb'^#line (\d{1,9}) "((?:[^"\\\n]|\\.)*)"\n', re.MULTILINE)
@@ -215,7 +219,8 @@ def segments(text: bytes) -> list[Segment]:
 
 
 def _with_places(blocks: Iterable[CodeBlock], text: bytes) -> Iterator[_ScopeDeclaration]:
-    """Yield a declaration for each definition in a preprocessed text; the text's `#line`s decide its `is_own`."""
+    """Yield a `_ScopeDeclaration` for each of `blocks`, the declarations and definitions in the preprocessed `text`.
+    The `#line` directives in `text` tell which file a block is from, and so whether it is the project's (`is_own`)."""
     parts = segments(text)
     starts = [part.start for part in parts]
     for block in blocks:
@@ -232,21 +237,24 @@ class TranslationUnit:
         self._declarations = list(_with_places(definitions(tokens, into_classes=False), text))
         self._markers = Counter(token.text for token in tokens if token.text.startswith(_MARKER))
         self.kernels: dict[str, bool] = {}
-        """Name of a kernel or device variable that is in the image only if something uses it -> whether it is a
-        template."""
+        """Name -> whether it is a template, for each kernel and device variable that is in the compiled image only if
+        something uses it."""
         self.variables: set[str] = set()
-        """Names in `kernels` that are device variables."""
+        """Names in `kernels` that are device variables; the other names there are kernels."""
         self._uses: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
-        """Name -> list of (declaration that names it, whether this may be an unqualified call)."""
+        """Name -> list of (declaration that mentions the name, whether the mention may be an unqualified call such as
+        `f(x)`)."""
         self._first: dict[str, int] = {}
-        """Word -> byte offset of the first declaration that contains it."""
+        """Identifier or keyword -> byte offset of the first declaration in which the word occurs, in any place."""
         self._first_known: dict[str, int] = {}
-        """Name -> byte offset of its first declaration that is not a function with a body.
+        """Declared name -> byte offset of its first declaration that is not a function with a body.
 
-        Another declaration of the name may define the same entity, specialise it, or define a member of it.
+        A use of the name after this offset may also mean a later declaration of the name, which may define or
+        specialise the same entity, or define a member of it.
         """
         self._calls_of_fixed: Counter[str] = Counter()
-        """Name -> number of templates with `is_fixed` that call the name without a qualifier."""
+        """Name -> number of templates that call the name without a qualifier, as in `f(x)`. Only templates with
+        `is_fixed` count, i.e. those whose instances are complete at their first use."""
         for each in self._declarations:
             for index, is_call in _mentions(each.reachable):
                 self._uses.setdefault(each.reachable[index].text, []).append((each, is_call))
@@ -303,10 +311,11 @@ class TranslationUnit:
     def _dependent(
         self, block: CodeBlock, classes: Set[str], functions: Set[str]
     ) -> dict[str, list[_ScopeDeclaration]]:
-        """Return name -> declarations before `block` whose instances may differ if the name is declared or completed
-        before their first use.
+        """Return name -> declarations before the function `block` whose template instances depend on the name: an
+        instance may differ if the name is declared, or its class defined, before the instance is first used.
 
-        `classes` and `functions` are names that are declared or completed after `block`. Names of friends count too.
+        `classes` are names of classes that are defined after `block`; `functions` are other names that are declared
+        after it. The keys of the result are names from `classes` and `functions`, and names of friend functions.
         """
         found: dict[str, list[_ScopeDeclaration]] = {}
         for each in self._declarations:
@@ -319,19 +328,23 @@ class TranslationUnit:
         return found
 
     def _may_use(self, block: CodeBlock, declarations: Sequence[_ScopeDeclaration]) -> bool:
-        """Return whether the function `block` may instantiate one of `declarations`, itself or through declarations
-        before the function."""
+        """Return whether the function `block` may instantiate one of `declarations`: by a name in the function itself,
+        or through other declarations that come before the function."""
         names = self._names_that_reach(declarations, block.start)
         return _EVERYTHING in names or any(True for _ in self._uses_of(names, block.tokens))
 
     def _named_before(self, block: CodeBlock, declarations: Iterable[_ScopeDeclaration]) -> frozenset[str]:
-        """Return those names of `declarations` that also occur in the text before `block`."""
+        """Return the names that `declarations` declare and that also occur in a declaration before `block`."""
         names = (name for each in declarations for name in each.names)
         return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
 
     def _names_that_reach(self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize) -> dict[str, int]:
         """Return name -> byte offset of its first declaration, for each name whose use may instantiate one of
-        `declarations`, itself or through other declarations that begin before the byte offset `end`."""
+        `declarations`.
+
+        These are the names of `declarations` and, repeatedly, the names of each declaration that uses a name found so
+        far. Such a further declaration counts only if it begins before the byte offset `end`.
+        """
         found: dict[str, int] = {}
         waiting = list(declarations)
         while waiting:
@@ -349,24 +362,26 @@ class TranslationUnit:
         return found
 
     def _uses_of(self, names: Mapping[str, int], tokens: Sequence[Token]) -> Iterator[int]:
-        """Yield the index of each token that may refer to one of `names` (name -> byte offset of its declaration)."""
+        """Yield the index in `tokens` of each token that may refer to a declaration in `names`, which maps a name to
+        the byte offset of its declaration."""
         for index, is_call in _mentions(tokens):
             declared = names.get(tokens[index].text)
             if declared is not None and self._may_mean(tokens[index].text, declared, tokens[index].start, is_call):
                 yield index
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
-        """Return whether a use of a name at byte offset `used` may refer to its declaration at offset `declared`.
+        """Return whether `name`, used at the byte offset `used`, may refer to its declaration at the byte offset
+        `declared`. `is_call` is whether the use may be an unqualified call such as `f(x)`.
 
-        C++ finds a later declaration only for an unqualified call in a template, by the types of the arguments. Kernels
-        are not called.
+        An earlier declaration may be meant. C++ finds a later one only for an unqualified call in a template, by the
+        types of the arguments. A kernel is launched, and never called in this way.
         """
         return used > declared or (is_call and name not in self.kernels)
 
 
 def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token, str]]:
-    """Yield, for each token outside brackets and template arguments, and for each opening bracket there: index, text
-    before, token, and text after."""
+    """Yield (index, text of the token before, token, text of the token after) for each token outside brackets and
+    template arguments. Of brackets, only the opening one is yielded. A text is "" where there is no token."""
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -380,7 +395,8 @@ def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token
 
 
 def _mentions(tokens: Sequence[Token]) -> Iterator[tuple[int, bool]]:
-    """Yield the index of each word that does not follow `.` or `->`, and whether it may be an unqualified call."""
+    """Yield (index, whether it may be the name in an unqualified call) for each word that does not follow `.` or `->`.
+    In `f(x)`, the word `f` may be such a name; in `ns::f(x)`, it is not."""
     before = ""
     for index, token in enumerate(tokens):
         if token.kind == "word" and before not in (".", "->"):
@@ -395,7 +411,8 @@ def marks_device_code(tokens: Sequence[Token]) -> bool:
 
 
 def _attributes(tokens: Sequence[Token]) -> frozenset[str]:
-    """Return the arguments of all `__attribute__((...))`, without the underscores around them."""
+    """Return the arguments of all `__attribute__((...))` and `__declspec(...)`, without underscores around them:
+    "device" for `__attribute__((__device__))`."""
     found: set[str] = set()
     for index, token in enumerate(tokens):
         if token.text in ("__attribute__", "__declspec"):
@@ -404,8 +421,8 @@ def _attributes(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def _qualifier(tokens: Sequence[Token], index: int) -> str:
-    """Return the class or namespace before the name at `index`, in `class::name` or `class<...>::name`; "" if there is
-    none."""
+    """Return the class or namespace directly before the name at `index`: "b" for the name `f` in `a::b::f` or
+    `b<int>::f`. "" if the name has no qualifier."""
     index -= 1
     if index >= 0 and tokens[index].text == "~":
         index -= 1
@@ -416,10 +433,11 @@ def _qualifier(tokens: Sequence[Token], index: int) -> str:
 
 
 def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
-    """Yield the names that the token at `index` declares, given the text of the token after it: its own text ("*" for
-    names that the language uses implicitly), then the class or namespace before `::`, or else its own text again.
+    """Yield two names for what the token at `index` declares; nothing if the token declares no name. `after` is the
+    text of the next token.
 
-    Yield nothing if the token declares no name.
+    The first name is the token's text, or "*" if the language uses that text implicitly. The second is the class or
+    namespace before the token, as in `class::name`; without one, it is the token's text.
     """
     kind, text, _ = tokens[index]
     if kind == "word" and text not in _NO_NAMES and (after in _AFTER_NAMES or _is_specialised(tokens, index + 1)):
@@ -428,7 +446,8 @@ def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
 
 
 def _is_specialised(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the template arguments from `index` on belong to a specialisation such as `name<...>(`."""
+    """Return whether the token at `index` is a `<` that opens the template arguments of a specialisation, as in
+    `name<int>(...)`."""
     if index >= len(tokens) or tokens[index].text != "<":
         return False
     end = template_arguments_end(tokens, index)

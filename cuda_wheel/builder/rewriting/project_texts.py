@@ -84,14 +84,15 @@ def changed_files(
 
 
 def _header(directive: Directive, name: str, find: Callable[[str, bool, str], str | None]) -> str | None:
-    """Return the project-relative path of the header that a directive in the file `name` includes; None if it includes
-    no file of the project."""
+    """Return the project-relative path of the header that a directive in the file `name` includes. None if the
+    directive is no `#include`, or includes no file of the project. `find` is as in `changed_files`."""
     asked = included_name(directive)
     return None if asked is None else find(*asked, name)
 
 
 def _replaced(content: bytes, edits: Sequence[Replacement]) -> bytes:
-    """Return the text after replacements. Text with an empty replacement becomes spaces; line breaks stay."""
+    """Return `content` after the replacements in `edits`. A replacement by nothing writes spaces over the old text. The
+    line breaks of an old text are kept, so that line numbers stay the same."""
     pieces: list[bytes] = []
     position = 0
     for start, end, new in sorted(edits):
@@ -118,7 +119,8 @@ _NAMED_ELSEWHERE = (
     "to",
     "where",
 )
-"""PyTorch operators that the stand-in header declares one by one, so that its lists of names do not contain them."""
+"""Names of PyTorch operators that are absent from the lists of names in the header operator_names.h: the stand-in
+headers declare each of these operators separately."""
 
 
 _LISTED = re.compile(rb"\bX\((\w+)\)")
@@ -145,12 +147,13 @@ class LocatedError(NamedTuple):
     """An error of the compiler, and its places in the source and the headers."""
 
     places: tuple[tuple[str, int, int | None], ...]
-    """(file, 1-based line, 1-based column or None) of each place, the innermost first. For an error in a template of a
-    library, these are the places in the project that instantiate the template. Empty if the compiler names no place."""
+    """(file, 1-based line, 1-based column or None) of each place of the error, the innermost first. For an error in a
+    template, the places where the template is instantiated follow. Empty if the compiler names no place."""
     message: str
-    """Text of the error, without its place."""
+    """Error message of the compiler, without the place of the error."""
     key: tuple[object, ...] = ()
-    """Equal for the same error in the results of different compilations."""
+    """Identifies the error: file, line, column and message. The keys of two errors, from different compilations of a
+    source, are equal if the errors are the same."""
 
     @property
     def is_missing_header(self) -> bool:
@@ -162,14 +165,14 @@ class RefusedCode(NamedTuple):
     """An error of the compiler at one place in the project's files."""
 
     file: str
-    """Path of the file: project-relative, or absolute for a library's header."""
+    """Path of the file with the error: project-relative, or absolute for a library's header."""
     line: int
-    """1-based line."""
+    """1-based line of the error in `file`."""
     column: int | None
-    """1-based column in characters; None if unknown."""
+    """1-based column of the error, in characters; None if it is unknown."""
     message: str
     in_instance: bool = False
-    """Whether the error is about one instance of a template, so that another instance may compile."""
+    """Whether the error is in an instance of a template. Other instances of the template may compile."""
 
 
 class Project(NamedTuple):
@@ -182,16 +185,20 @@ class Project(NamedTuple):
     read: Callable[[str], bytes]
     """Function of a path that returns the content of a file of the project."""
     find: Callable[[str, bool, str], str | None]
-    """Function of (header's name, whether it is in quotes, including file) that returns the header's path; None if the
-    header is neither the project's nor that of a library in `with_library`."""
+    """Function of (header's name, whether the name is in quotes, path of the including file) that returns the header's
+    path. None if the header is not the project's, nor of a library by which `with_library` extended the project."""
     is_own: Callable[[str], bool]
-    """Function of a path that returns whether the file is the project's own, and not that of a library in the project's
-    folder."""
+    """Function of a path that returns whether the file is the project's own. False for a file of a library, even if the
+    library is in the project's folder."""
     with_library: Callable[[str], Project | None]
-    """Function of a path that returns this project extended by the headers of the library that contains the path. None
-    if they are in it already, if no library contains the path, or if that library's headers are not rewritten."""
+    """Function of a header's path that returns this project extended by all headers of the library that contains the
+    header.
+
+    None if the project already has them, if no library contains the path, or if the library's headers are not
+    rewritten.
+    """
     instantiate: tuple[str, ...]
-    """Name expressions of the module's `instantiate`."""
+    """C++ expressions that name template instances, such as "scale<float>", from the module's setting `instantiate`."""
 
     def content(self, file: str) -> bytes:
         """Return the content of the source or of another file of the project, by its path."""
@@ -224,8 +231,8 @@ def definition_at(files: Mapping[str, SourceBlocks], file: str, line: int, colum
 _INCLUDED_NAME = re.compile(rb'^[ \t]*#[ \t]*include(?:_next)?\b[ \t]*(?:[<"]([^>"\n]+)[>"])?', re.MULTILINE)
 
 _LIMIT = 1 << 20
-"""Maximum size in bytes of texts that are searched for names: compiling larger ones takes longer than the search could
-save."""
+"""Maximum total size in bytes of the texts that are searched for names. Compiling larger texts takes longer than the
+search could save, so they are not searched."""
 
 
 def project_texts(
@@ -248,7 +255,9 @@ def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[st
 
 
 def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: int) -> tuple[list[bytes], bool]:
-    """Return the texts of a source and of the files that it includes, and whether they are complete."""
+    """Return the texts of a source and of the headers that it includes, and whether these are all. They are not all if
+    together they have more than `limit` bytes, or if a macro gives a header's name. The other parameters are those of
+    `project_texts`."""
     texts: list[bytes] = []
     is_known = True
     own = [folder for folder in folders if not holds_toolkit(os.path.join(root, folder))]
@@ -275,7 +284,7 @@ def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: in
 
 @lru_cache(maxsize=4096)
 def _has_stand_in(header: str) -> bool:
-    """Return whether this package has a header of this name, such as "cuda_fp16.h" or "ATen/ops/zeros.h"."""
+    """Return whether this package has a stand-in header of this name, such as "cuda_fp16.h" or "ATen/ops/zeros.h"."""
     return header in operator_headers() or any(os.path.isfile(os.path.join(folder, header)) for folder in STAND_INS)
 
 

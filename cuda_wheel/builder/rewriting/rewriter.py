@@ -15,7 +15,7 @@ __all__ = ["FileEdit", "MacroDefinition", "Rewriter", "around", "definitions_of"
 
 
 FileEdit = tuple[str, Sequence[Replacement]]
-"""Path of a file, and the replacements in it that belong together."""
+"""(path of a file, replacements in that file that are made together)."""
 
 
 class Rewriter(ABC):
@@ -24,7 +24,8 @@ class Rewriter(ABC):
     def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
         self.files = files
         self.found: dict[tuple[str, int], Sequence[Replacement]] = {}
-        """(path, byte offset of the first replacement) -> replacements that belong together."""
+        """(path of a file, byte offset of the first replacement) -> replacements in that file that are made
+        together."""
 
     @staticmethod
     @abstractmethod
@@ -73,9 +74,9 @@ class MacroDefinition(NamedTuple):
 
     file: str
     body: Sequence[Token]
-    """Tokens of the replacement text."""
+    """Tokens of the macro's replacement text."""
     has_parameters: bool
-    """Whether the macro is function-like: `#define NAME(...)`."""
+    """Whether the macro has a list of parameters, even an empty one: `#define NAME(...)`."""
 
 
 def macro_tokens(blocks: SourceBlocks, directive: Directive) -> Sequence[Token]:

@@ -27,37 +27,47 @@ _C_FUNCTIONS = "|".join(_TABLE["c functions"])
 
 PARTS = {name: "|".join(row["names"]) for name, row in _TABLE["parts"].items()}
 PARTS["MATH"] = f"{_C_FUNCTIONS}|{PARTS['MATH']}"
-"""Part of the preamble -> regular expression for the names that it declares. Headers test the macro
-`CUDA_WHEEL_WITHOUT_` followed by the part's name. Names that a project may define itself are included: a needless part
-costs only time. A missing name costs a second compilation, unless a function of that name is built in or belongs to the
-project; so every function that others may overload is included, such as those of <math.h>."""
+"""Part of the preamble (text put before every source) or of PyTorch's stand-in headers -> regular expression for the
+names that the part declares. The macro `CUDA_WHEEL_WITHOUT_` + part leaves the part out.
+
+A name too many costs only time. With a name too few, a source that uses the name is compiled twice or, if NVRTC or the
+project has a function of that name, may call the wrong overload. So names that a project may define itself are
+included, and so are all functions that others may overload, such as those of <math.h>.
+"""
 
 _PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}
 
 _IN_STD = frozenset(name for name, row in _TABLE["parts"].items() if row.get("in std"))
-"""Parts all of whose names are in namespace std."""
+"""Keys of `PARTS` for the parts whose names are all in namespace std."""
 
 _NAMED = {part: re.compile(rf"^(?:{names})$".encode(), re.MULTILINE) for part, names in PARTS.items()}
 
 _IN_STD_NAMED = re.compile(rb"\bstd\s*::\s*(\w+)")
 
 _STD = re.compile(rb"\bstd\b(?!\s*::)")
-"""Matches namespace std where it is named by itself, as in `using namespace std`."""
+"""Matches `std` without a `::` after it, as in `using namespace std`. In a text with a match, any name may be one of
+namespace std."""
 
 _REAL = re.compile(rf"^(?:{_C_FUNCTIONS})[fl]$".encode(), re.MULTILINE)
-"""Matches functions of namespace std for a single type, such as std::sinf; NVRTC predeclares ::sinf."""
+"""Matches a line that is a function of <math.h> for float or long double, such as "sinf" or "sinl". The part MATH
+declares these in namespace std; NVRTC itself declares only `::sinf`."""
 
 _RUNTIME_CALL = re.compile(rb"\b((?:make_)?cuda[A-Z]\w*)\s*[(<]")
-"""Matches a call that may be of the CUDA runtime API; a function of the project may have such a name too."""
+"""Matches a name with "(" or "<" after it that may be a function of the CUDA runtime API, such as "cudaMalloc". Group 1
+is the name. A function of the project may have such a name too."""
 
 COMMON_RUNTIME_API = frozenset(map(str.encode, _TABLE["common runtime api"]))
-"""Names that <cuda_wheel_detail/common_runtime_api.h> declares, and types that NVRTC has built in."""
+"""Names of the CUDA runtime API that a source may use although the part RUNTIME_API is left out. They are in
+<cuda_wheel_detail/common_runtime_api.h>, or are types that NVRTC has built in."""
 
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 
 _PASTED = re.compile(rb"(?<!#)(?<!\w_t_)##(?!#|\s*__VA_ARGS__)")
-"""Matches where a macro pastes a name together, so that the name is in no text. Exceptions are `, ##__VA_ARGS__`, and
-`scalar_t_##LEVEL` and similar names, because no part has a name that continues after `_t_`."""
+"""Matches a `##` by which a macro joins words to a name, so that the whole name is in no text.
+
+It does not match `, ##__VA_ARGS__`, nor a `##` after `_t_` as in `scalar_t_##LEVEL`: no part has a name that continues
+after `_t_`.
+"""
 
 _STRING_OR_COMMENT = re.compile(
     rb"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)""", re.DOTALL
@@ -68,11 +78,12 @@ class Names(NamedTuple):
     """The identifiers that texts contain."""
 
     all: frozenset[bytes]
-    """All identifiers and keywords."""
+    """All identifiers and keywords in the texts."""
     in_std: frozenset[bytes]
-    """Names that may be in namespace std."""
+    """Names after `std::`; all names if the texts also contain `std` by itself, as in `using namespace std`."""
     calls: frozenset[bytes]
-    """Names that may be functions of the CUDA runtime API."""
+    """Names of the form of "cudaMalloc" that are followed by "(" or "<": calls of the CUDA runtime API, or of a
+    function of the project with such a name."""
 
 
 def names_in(texts: Iterable[bytes]) -> Names | None:

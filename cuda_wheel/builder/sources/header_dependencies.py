@@ -54,17 +54,20 @@ __all__ = [
 
 
 Definitions = Mapping[str, Iterable[Definition]]
-"""Name of a macro -> its definitions, of which any may hold."""
+"""Name of a macro -> all definitions of the macro in texts and options. Which one the compiler uses is unknown, because
+conditions such as `#if` are not evaluated."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*|[^A-Za-z_]+")
 
 _PARAMETER = re.compile(r"(?<!#)#\s*(\w+)|\b([A-Za-z_]\w*)")
 
 _MAX_WORK = 500_000
-"""Maximum number of characters to write while a spelling is expanded; beyond it, the result is unknown."""
+"""Maximum number of characters to write while the macros in one text are expanded. If there would be more, the
+expansion counts as unknown."""
 
 _MAX_SPELLING = 4096
-"""Maximum number of characters of a spelling; the expansion of a longer one is unknown."""
+"""Maximum number of characters of a text whose macros are expanded, such as the text after `#include`. The expansion of
+a longer text counts as unknown."""
 
 
 def definitions_in(scans: Iterable[IncludeScan], options: Iterable[str]) -> dict[str, set[Definition]]:
@@ -131,7 +134,8 @@ class _Expansion:
         self._work = 0
 
     def _count_work(self, characters: int) -> None:
-        """Raise LookupError if more than `_MAX_WORK` characters would be written in all."""
+        """Add `characters`, a number of characters to be written, to the work of this expansion; raise LookupError if
+        the work is then more than `_MAX_WORK`."""
         self._work += characters
         if self._work > _MAX_WORK:
             raise LookupError
@@ -156,8 +160,11 @@ class _Expansion:
         return results
 
     def _call(self, name: str, text: str, position: int, active: frozenset[str]) -> tuple[set[str], int]:
-        """Return the possible expansions of the macro whose name ends at `position`, and the position after its
-        arguments."""
+        """Return (possible expansions, end) of the use of the macro `name` in `text`. `position` is where the name
+        ends; the result's end is where its arguments end, or `position` without arguments.
+
+        `active` are the macros that are being expanded, `name` included; C++ does not expand them again.
+        """
         arguments, end = _arguments(text, position)
         written = text[position:end]
         alternatives = {name}
@@ -170,7 +177,8 @@ class _Expansion:
         return {each + (written if each == name else "") for each in alternatives}, end
 
     def _body(self, macro: Definition, arguments: Sequence[str], active: frozenset[str]) -> set[str]:
-        """Return the possible expansions of a macro's body with these arguments."""
+        """Return the possible expansions of the body of `macro`, with `arguments` in place of its parameters. Macros in
+        `active` are being expanded already, and are not expanded again."""
         parameters = macro.parameters or ()
         if len(parameters) != len(arguments):
             raise LookupError
@@ -188,8 +196,8 @@ class _Expansion:
 
 
 def _arguments(text: str, position: int) -> tuple[list[str], int]:
-    """Return the arguments in parentheses at a position in a text, and the position after the closing parenthesis; no
-    arguments and `position` if no parentheses are there."""
+    """Return the arguments of a macro from the parentheses at `position` in `text`, and the position after the closing
+    parenthesis: (["a", "f(b)"], 8) for "(a,f(b))" at 0. ([], `position`) if no parentheses are there."""
     opening = re.compile(r"\s*\(").match(text, position)
     if opening is None:
         return [], position
@@ -232,18 +240,19 @@ class IncludedFile(NamedTuple):
     path: str
     """Absolute path of the file."""
     included_at: str
-    """Where the file is included: "file:line"."""
+    """Place of the `#include` that names the file, as "file:line"."""
     conditional: bool
-    """Whether the compiler may skip the include."""
+    """Whether the compiler may skip the `#include`, because it or one that leads to it is inside an `#if`."""
 
 
 class Reach(NamedTuple):
     """The headers that a source may include."""
 
     headers: list[IncludedFile]
-    """Headers that the source includes, directly or not, sorted by path."""
+    """Headers that the source may include, directly or not, sorted by path."""
     certain: bool
-    """Whether the list is complete. It may not be if a macro gives a header's name and its expansion is unknown."""
+    """Whether `headers` is certainly complete. False if a macro gives a header's name and the macro's expansion is
+    unknown."""
 
 
 def search_folders(root: str, source: str, folders: Iterable[str]) -> list[str]:
@@ -319,7 +328,9 @@ class _HeaderSearch:
                 yield from self._new(current, include, self._find(name, current, quoted))
 
     def _new(self, current: IncludedFile, include: Include, paths: Iterable[str]) -> Iterator[IncludedFile]:
-        """Yield the included files that were not found yet, or found only in conditional includes."""
+        """Add to `found` those files in `paths` that are new, and yield them. `include`, in the file `current`, may
+        include all of `paths`. A file is new if it was not found yet, or was found only in conditional includes and
+        this include is unconditional."""
         conditional = current.conditional or include.conditional
         for path in paths:
             known = self.found.get(path)
@@ -329,7 +340,8 @@ class _HeaderSearch:
                 yield self.found[path]
 
     def _find(self, name: str, current: IncludedFile, quoted: bool) -> list[str]:
-        """Return the path of each existing file that an include of `name` may find, in all searched folders."""
+        """Return the paths of all existing files that an include of the header `name` in the file `current` may find,
+        in search order. If the name is in quotes (`quoted`), the folder of `current` comes first."""
         own = os.path.dirname(current.path) if quoted else ""
         if (name, own) not in self._paths:
             places = [own, *self._folders] if own else self._folders
@@ -349,7 +361,8 @@ def scanned_file(path: str) -> IncludeScan:
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _scanned_version(path: str, changed: int, size: int) -> IncludeScan:
-    """Return the scan of a file. `changed` and `size` are its time of change and size, for the cache."""
+    """Return the scan of the file at `path`. `changed`, its time of last change, and `size` are only keys for the
+    cache: a file that has changed is scanned again."""
     return scan_includes(Path(path).read_bytes())
 
 
@@ -363,12 +376,14 @@ _PRE_INCLUDE_OPTION = re.compile(r"(?:--pre-include|-include)=?(.*)")
 _FILE_OPTION = re.compile(r"--?(?:include|pre-include|pch|use-pch|create-pch)(?!-path)")
 
 _OPAQUE_OPTION = re.compile(r"--?(?:[\w-]*pch[\w-]*|X?cudafe[\w-]*|X?cicc[\w-]*)(?:=(.*))?", re.IGNORECASE)
-"""Matches options that read precompiled headers, or that pass any option to a compiler inside NVRTC."""
+"""Matches an option that reads precompiled headers, or that passes any option to a compiler inside NVRTC, such as
+`-Xcudafe`. Group 1 is the value after "="; None if there is no "="."""
 
 _HARMLESS_VALUE = re.compile(
     r"--?(?:diag_\w+|display_error_number|no_warnings|extended-lambda|relaxed_constexpr)(?:=.*)?"
 )
-"""Matches options of NVRTC's front end that read no files: those that `config.compiler_options` accepts."""
+"""Matches a value of `-Xcudafe`, i.e. an option for NVRTC's front end (C++ parser), that makes the front end read no
+files. `config.compiler_options` accepts the same values."""
 
 
 def option_folders(options: Sequence[str]) -> list[str]:
@@ -409,7 +424,8 @@ def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) ->
 
 
 def _option_values(option: re.Pattern[str], options: Sequence[str]) -> list[str]:
-    """Return the values of an option, each in the same argument (`-Ifolder`) or in the next one (`-I`, `folder`)."""
+    """Return all values in `options` of one option. `option` matches the argument that names the option. The value is
+    its group 1 (`-Ifolder`); if that is empty, the value is the next argument (`-I`, `folder`)."""
     values = []
     for index, argument in enumerate(options):
         if match := option.fullmatch(argument):

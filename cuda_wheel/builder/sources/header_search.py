@@ -50,15 +50,15 @@ __all__ = [
 
 
 Name = tuple[str, bool]
-"""Name of a header as written, and whether it is in quotes."""
+"""(name of a header as written, whether the name is in quotes)."""
 
 _Sought = tuple[str, bool, bool]
-"""Name of a header as written, whether it is in quotes, and whether it is from a `__has_include` and not an
-`#include`."""
+"""(name of a header as written, whether the name is in quotes, whether it is in a `__has_include` and not an
+`#include`)."""
 
 Lookup = tuple[str | None, str, bool]
-"""One search of the compiler for a header: the folder of the including file if the name is in quotes (else None), the
-name, and whether the search is for a `__has_include` and not an `#include`."""
+"""(folder, name, is a test): one search of the compiler for a header. The folder is that of the including file if the
+name is in quotes, else None. The search is a test if it is for a `__has_include` and not for an `#include`."""
 
 
 def own_texts(job: Job, headers: Iterable[str]) -> list[tuple[str, bytes]]:
@@ -120,13 +120,15 @@ def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
 
 
 def _names_below(headers: Iterable[str], folders: Iterable[str]) -> set[str]:
-    """Return the names by which headers may have been found in folders: "a/b.h" for "/include/a/b.h" in "/include"."""
+    """Return the names by which an `#include` may have found one of `headers` in one of `folders`: "a/b.h" for the
+    header "/include/a/b.h" and the folder "/include"."""
     prefixes = [folder + os.sep for folder in folders]
     return {header[len(prefix) :] for header in headers for prefix in prefixes if header.startswith(prefix)}
 
 
 def _changed(own: Sequence[str], others: Sequence[str]) -> set[str]:
-    """Return the folders that are in only one of two lists; all folders, if the common ones are in different orders."""
+    """Return the folders that are in only one of the lists `own` and `others`. If the folders that are in both lists
+    are in different orders there, return all folders of both lists."""
     is_same_order = [each for each in own if each in others] == [each for each in others if each in own]
     return {*own} ^ {*others} if is_same_order else {*own, *others}
 
@@ -144,11 +146,13 @@ def tested_names(job: Job, headers: Sequence[str]) -> set[str] | None:
 
 
 _TRIGRAPH = re.compile(rb"\?\?[/=]")
-"""Matches trigraphs that may change which headers a text names; only C++14 and earlier have trigraphs."""
+"""Matches the trigraphs "??/" (a backslash) and "??=" (a "#"), because of which a scan of the text may miss an include.
+Only C++14 and earlier have trigraphs."""
 
 
 def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
-    """Return a `Lookup` for each header that the texts of a job include or test for; None if a name is unknown."""
+    """Return a `Lookup` for each header that a job's source or one of `headers` includes or tests for. `headers` are
+    the absolute paths of the headers that the job read. None if not all such names can be determined."""
     if opaque_options(job.options):
         return None
     texts = own_texts(job, headers)
@@ -171,15 +175,16 @@ def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
 
 
 def _first_folders(job: Job) -> list[str]:
-    """Return the absolute folders that are searched before `include_dirs`: the source's own, then those of options.
+    """Return the absolute folders that the compiler searches before those in `include_dirs`: the folder of the source,
+    and the folders that the job's options name.
 
-    Their order depends on how a header is included.
+    The compiler's order among these folders depends on how a header is included.
     """
     return _absolute(job, [os.path.dirname(job.source), *option_folders(job.options)])
 
 
 def _folders(job: Job) -> list[str]:
-    """Return all absolute folders that a job's compiler searches, in search order."""
+    """Return all absolute folders in which a job's compiler searches for headers, in search order."""
     return list(dict.fromkeys([*_first_folders(job), *_absolute(job, job.include_dirs)]))
 
 
@@ -188,10 +193,11 @@ def _absolute(job: Job, folders: Iterable[str]) -> list[str]:
 
 
 def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-    """Yield the paths where headers could be found in folders that are searched before the folder where they were
-    found.
+    """Yield each path where one of `headers` could also be: in a folder that is searched before the one where the
+    header was found. `folders` are all folders in search order; `first` are those of `_first_folders`, whose order is
+    not fixed.
 
-    A header below two folders may have been found in either.
+    A header below two folders may have been found in either, so both cases count.
     """
     prefixes = [(folder, folder + os.sep) for folder in folders]
     for header in headers:
@@ -202,14 +208,16 @@ def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str
 
 
 def _pre_include(name: str) -> Include:
-    """Return the include that an option such as `--pre-include=NAME` performs."""
+    """Return the include of the header `name` that an option such as `--pre-include=NAME` adds before a source."""
     return Include(name, True, 1, False)
 
 
 def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]) -> Sequence[_Sought] | None:
-    """Return the headers that a text includes or tests for; None if a name is unknown.
+    """Return the headers that a text includes or tests for with `__has_include`; None if a macro gives a name and its
+    expansion is unknown.
 
-    `libraries` are the absolute paths of the toolchain's headers that were read; they may define macros too.
+    `scan` is the scan of the text. `definitions` are the macros of the project's texts and of the options. `libraries`
+    are the absolute paths of the toolchain's headers that the job read, which may define macros too.
     """
     found: list[_Sought] = []
     for include in scan.includes:
@@ -232,9 +240,10 @@ def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]
 
 
 def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[Name] | None:
-    """Return the headers that macros in the condition of an `#if` test for; None if they are unknown.
+    """Return the headers that macros in the condition of an `#if` test for; None if they are unknown. Example: the
+    condition is `HAS_FOO`, which is defined as `__has_include(<foo.h>)`.
 
-    `testers` are the names of macros whose expansion contains `__has_include`.
+    `testers` are the names of the macros in `definitions` that may expand to a `__has_include`.
     """
     words = re.findall(r"[A-Za-z_]\w*", condition)
     found = tested_headers(condition, definitions) if testers.intersection(words) else set()
@@ -247,9 +256,10 @@ def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[N
 
 
 def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[str]) -> bool:
-    """Return whether the text after an `#include` begins with a name that no text defines as a macro.
+    """Return whether `spelling`, the text after an `#include`, begins with a name that is defined as a macro nowhere:
+    it is not in `definitions`, nor in the text of a header in `libraries`.
 
-    False for a name with a leading underscore, which the compiler may predefine.
+    False for a name with a leading underscore, because the compiler may predefine it.
     """
     word = re.match(r"[A-Za-z]\w*", spelling)
     if word is None or word[0] in definitions:
@@ -258,7 +268,8 @@ def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[s
 
 
 def _testers(definitions: Definitions) -> set[str]:
-    """Return the names of macros that may test for a header, directly or through other macros."""
+    """Return the names of the macros in `definitions` that may test for a header with `__has_include`, in their own
+    text or through other macros."""
     bodies = {name: " ".join(each.body for each in alternatives) for name, alternatives in definitions.items()}
     testers = {name for name, body in bodies.items() if re.search("has_include", body, re.IGNORECASE)}
     while more := {
@@ -269,20 +280,21 @@ def _testers(definitions: Definitions) -> set[str]:
 
 
 _scanned = lru_cache(maxsize=4096)(scan_includes)
-"""`scan_includes` with a cache, because jobs share most texts."""
+"""`scan_includes` with a cache of its results: most jobs read the same texts."""
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """Return the time of a file's last change in nanoseconds, and its size in bytes."""
+    """Return (time of a file's last change in nanoseconds, size of the file in bytes)."""
     status = os.stat(path)
     return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=16384)
 def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | None:
-    """Return the headers for which a library's header tests with `__has_include`; None if a macro gives a name.
+    """Return the headers that the library's header at `path` tests for with `__has_include`; None if a macro gives a
+    name.
 
-    `changed` and `size` are the file's time of change and size: the cache has no result for a file that has changed.
+    `changed` and `size`, the file's time of change and size, are only keys for the cache: a changed file is read again.
     """
     text = Path(path).read_bytes()
     if b"has_include" not in text and b"HAS_INCLUDE" not in text:
@@ -294,7 +306,7 @@ def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | 
 
 
 MISSING_HEADER = re.compile(r'(?:cannot|could not) open source file "([^"\n]+)"')
-"""Matches NVRTC's error about a header that it does not find."""
+"""Matches NVRTC's error message about a header that it does not find. Group 1 is the header's name."""
 
 
 class MissingHeader(NamedTuple):
@@ -369,8 +381,8 @@ def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, in
 
 
 def _includes(job: Job, headers: Iterable[str]) -> Iterator[tuple[str, bool, Include]]:
-    """Yield (file, whether it is the project's, include) for each include in a job's source and in `headers`; the file
-    is as `including_line` returns it."""
+    """Yield (file, whether the file is the project's, include) for each `#include` in a job's source and in the files
+    with the absolute paths `headers`. The file is a path relative to the library's folder, or else to the project's."""
     libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
     for path, scan in [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]:
         folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
@@ -393,9 +405,11 @@ class _Search:
         self._is_library = cache(self._is_in_library)
         self._found = cache(self._first_file)
         self._skipped: set[str] = set()
-        """Macros of include guards that the compiler may have defined, so that it skips the file."""
+        """Macros of include guards that another text or an option may define too. The compiler may skip a file with
+        such a guard. Empty until `missing` has read all files."""
         self._further: list[str] = []
-        """Absolute folders of including files, in which some compilers find headers with names in quotes too."""
+        """Absolute folders of the source and of the project's files that it may include. Some compilers search them
+        too, for a name in quotes. Empty until these files have been read."""
 
     def included_names(self) -> set[str]:
         """Return the names of all headers that the project's files include, conditionally or not."""
@@ -428,7 +442,8 @@ class _Search:
         return self._missing()
 
     def _missing(self) -> list[MissingHeader]:
-        """Return the certainly included headers that are not found, by the guards and folders known so far."""
+        """Return the certainly included headers that are in no folder, with `_skipped` and `_further` as they are
+        now."""
         return [
             MissingHeader((below(path, self._root) or path).replace(os.sep, "/"), include.line, name, include.quoted)
             for path in visit([self._source], self._certainly_included)
@@ -440,22 +455,24 @@ class _Search:
         return self._text if path == self._source else scanned_file(path)
 
     def _possibly_included(self, path: str) -> Iterator[str]:
-        """Yield the files of the project that a file includes, conditionally or not."""
+        """Yield the paths of the project's files that the file at `path` includes, conditionally or not."""
         return self._own(path, ((each.name, each) for each in self._scan(path).includes if each.name))
 
     def _certainly_included(self, path: str) -> Iterator[str]:
-        """Yield the files of the project that a file includes unconditionally."""
+        """Yield the paths of the project's files that the file at `path` includes unconditionally."""
         return self._own(path, self._certain(path))
 
     def _certain(self, path: str) -> list[tuple[str, Include]]:
-        """Return the (name, include) of a file's unconditional includes; empty if the compiler may skip the file."""
+        """Return (header's name, include) for each unconditional `#include` of the file at `path`. Empty if the
+        compiler may skip the whole file because of its include guard."""
         scan = self._scan(path)
         if scan.guard in self._skipped:
             return []
         return [(each.name, each) for each in scan.includes if each.name and not each.conditional and not each.is_test]
 
     def _own(self, path: str, includes: Iterable[tuple[str, Include]]) -> Iterator[str]:
-        """Yield the paths of the project's files that these (name, include) of a file find."""
+        """Yield the path of each file of the project that one of `includes` finds. `includes` are (header's name,
+        include) of the file at `path`."""
         for name, include in includes:
             # NVRTC defines the guards of some of the toolkit's headers, also for a copy in the project.
             if not self._is_library(name) and (found := self._find(name, include, path)) is not None:
@@ -468,9 +485,10 @@ class _Search:
         return self._found(name, os.path.dirname(path) if include.quoted else None)
 
     def _first_file(self, name: str, beside: str | None) -> str | None:
-        """Return the path of the first file that an include of `name` finds; None if there is none.
+        """Return the path of the first existing file that an include of the header `name` finds; None if no folder has
+        one.
 
-        `beside` is the including file's folder if the name is in quotes, else None.
+        `beside` is the folder of the including file if the name is in quotes, else None.
         """
         places = self.folders if beside is None else [beside, *self.folders, *self._further]
         paths = (os.path.normpath(os.path.join(place, name)) for place in places)

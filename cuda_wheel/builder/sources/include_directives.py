@@ -34,9 +34,10 @@ class Include(NamedTuple):
     line: int
     """1-based line of the directive."""
     conditional: bool
-    """Whether the directive is between `#if` and `#endif`, so that the compiler may skip it."""
+    """Whether the directive is inside an `#if`, so that the compiler may skip it. An include guard is no such `#if`.
+    Always True for a `__has_include`."""
     spelling: str = ""
-    """Text to be expanded to the header's name, such as "HEADER(x)"; empty if there is a `name`."""
+    """Text that macros expand to the header's name, such as "HEADER(x)"; empty if `name` is not None."""
     is_test: bool = False
     """Whether this is a `__has_include`, and not an `#include`."""
 
@@ -47,7 +48,7 @@ class Definition(NamedTuple):
     parameters: tuple[str, ...] | None
     """Names of the parameters; None for an object-like macro (without parentheses)."""
     body: str
-    """Replacement text."""
+    """Replacement text of the macro."""
 
 
 class IncludeScan(NamedTuple):
@@ -56,16 +57,16 @@ class IncludeScan(NamedTuple):
     includes: tuple[Include, ...]
     """Each `#include` and `__has_include`, in order."""
     definitions: tuple[tuple[str, Definition], ...]
-    """(name, definition) of each `#define`, in order."""
+    """(macro's name, definition) of each `#define`, in order."""
     conditions: tuple[str, ...] = ()
-    """Text after each `#if` and `#elif`; a macro in it may test for a header."""
+    """Text after each `#if` and `#elif`, in order. A macro in such a text may expand to a `__has_include`."""
     guard: str | None = None
-    """Macro of the include guard around the whole text; None if there is none."""
+    """Name of the include guard's macro; None if the text as a whole is not in an include guard."""
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
-"""Matches a line splice. NVRTC requires the backslash to be the last character; other compilers allow spaces after
-it."""
+"""Matches a line splice: a backslash at the end of a line, which joins the next line to it. NVRTC requires the
+backslash to be the last character of its line; other compilers allow spaces after it."""
 
 # Strings are matched so that nothing in them is taken for a comment, includes so that `<a//b>` is not either, and
 # numbers so that the digit separators in them begin no character literal. An unclosed token ends with its line or the
@@ -92,7 +93,7 @@ TEST = re.compile(r"__has_include(?:_next)?[ \t]*\(")
 _DEFINITION = re.compile(r"(\w+)(?:\(([^)]*)\))?\s*(.*?)\s*", re.DOTALL)
 
 _DEPTHS = {b"if": 1, b"ifdef": 1, b"ifndef": 1, b"endif": -1}
-"""Directive -> change of the number of open conditions."""
+"""Directive -> number to add to the count of open conditions, i.e. of `#if`s without their `#endif`."""
 
 
 def includes(text: bytes) -> Iterator[Include]:
@@ -135,7 +136,8 @@ def _definition(match: re.Match[str]) -> tuple[str, Definition]:
 
 
 def _include(rest: str, line: int, conditional: bool) -> Include:
-    """Return the include of an `#include` directive; `rest` is the text after the word `include`."""
+    """Return the include of an `#include` directive in the 1-based `line`. `rest` is the text after the word `include`;
+    `conditional` is whether the directive is inside an `#if`."""
     match = HEADER_NAME.match(rest)
     if match is None:
         return Include(None, False, line, conditional, rest.strip())
@@ -143,10 +145,10 @@ def _include(rest: str, line: int, conditional: bool) -> Include:
 
 
 def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield an include for each header that a directive tests for; `rest` is the text after the directive's name.
+    """Yield an include for each `__has_include` in a directive. `rest` is the text after the directive's name.
 
-    `parameters` are those of the macro, if the directive is a `#define`. A test for a header that a parameter names is
-    skipped: it takes place where the macro is used.
+    If the directive is a `#define`, `parameters` are those of its macro. A test for a header that a parameter names is
+    skipped: the test takes place where the macro is used.
     """
     for match in _LITERAL.finditer(rest):
         yield Include(header_name(match), match[1] is not None, line, True, "", True)
@@ -158,10 +160,9 @@ def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]
 
 
 def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield the include for one `__has_include` with this operand.
+    """Yield the include for one `__has_include(operand)`, unless the operand contains one of `parameters`.
 
-    Yield nothing for a header name that `_LITERAL` matches, which `_tests` finds, or if the operand contains one of
-    `parameters`.
+    Nothing is yielded for a header name that `_LITERAL` matches, because `_tests` has already found it.
     """
     if literal := HEADER_NAME.fullmatch(operand):
         if not _LITERAL.fullmatch(operand):  # `<` is also an operator, so not every name is a literal
@@ -186,8 +187,8 @@ def header_name(match: re.Match[str]) -> str | None:
 
 
 def _unspliced(text: bytes) -> bytes:
-    """Return a text without line splices. As many empty lines follow a joined line, so that line numbers stay the
-    same."""
+    """Return a text without line splices (backslashes at the ends of lines): the spliced lines become one line. As many
+    empty lines follow it as line breaks were removed, so that later line numbers stay the same."""
     parts: list[bytes] = []
     position = owed = 0
     for splice in _SPLICE.finditer(text):
@@ -198,9 +199,9 @@ def _unspliced(text: bytes) -> bytes:
 
 
 def _append(parts: list[bytes], part: bytes, owed: int) -> int:
-    """Append a part of a text to `parts`, and `owed` empty lines after its first line.
+    """Append `part`, a part of a text, to the list `parts`, with `owed` empty lines inserted after its first line.
 
-    Return the number of empty lines that are still to be added: 0, or `owed` if the part contains no line break.
+    Return the number of empty lines still to be inserted: 0, or `owed` if `part` contains no line break.
     """
     line, newline, rest = part.partition(b"\n")
     parts += [line, newline * (1 + owed), rest]
@@ -208,10 +209,8 @@ def _append(parts: list[bytes], part: bytes, owed: int) -> int:
 
 
 def _blanked(token: re.Match[bytes]) -> bytes:
-    """Return what to write in place of a token: white space for a comment, the token on one line for any other.
-
-    Line breaks follow, so that the number of lines stays the same.
-    """
+    """Return what replaces a match of `_TOKENS`. A comment becomes white space. Any other token, such as a string, is
+    put on one line, and followed by the line breaks that it contained. So the number of lines stays the same."""
     if token["comment"]:
         return re.sub(rb"[^\n]", b" ", token[0])
     lines = token[0].count(b"\n")
@@ -219,8 +218,8 @@ def _blanked(token: re.Match[bytes]) -> bytes:
 
 
 def _include_guard(directives: Sequence[re.Match[bytes]]) -> str | None:
-    """Return the macro of the include guard (`#ifndef NAME`, `#define NAME`, ..., `#endif`) around all directives of a
-    text; None if there is none."""
+    """Return the name of the include guard's macro (`#ifndef NAME`, `#define NAME`, ..., `#endif`). `directives` are
+    the matches of `_DIRECTIVE` in a text; None if no include guard is around all of these directives."""
     if [directive[1] for directive in directives[:2]] != [b"ifndef", b"define"]:
         return None
     tested, defined = (directive[2].split()[:1] for directive in directives[:2])

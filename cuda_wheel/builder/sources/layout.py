@@ -13,13 +13,15 @@ from cuda_wheel.builder.errors import ConfigError
 __all__ = ["DEVICE_SOURCES", "GROUP", "SBOM", "Layout", "WheelFile", "wheel_layout"]
 
 DEVICE_SOURCES = (".cu", ".cuh")
-"""Suffixes of files that `exclude-sources` keeps out of the wheel."""
+"""Suffixes of the files that the setting `exclude-sources` keeps out of the wheel."""
 
 SBOM = "cuda-wheel.cdx.json"
-"""File name of the SBOM in the folder `sboms` of a wheel's metadata."""
+"""Name of the file in a wheel that lists what the wheel is made of (SBOM, in CycloneDX format). It is in the folder
+`sboms` of the wheel's metadata."""
 
 GROUP = "cuda_wheel.layout"
-"""Group of the entry points that map the name of a build back end to a function like `wheel_layout`."""
+"""Group of entry points for functions like `wheel_layout`. An entry point's name is that of a build back end, such as
+"hatchling.build"; its value is the function for projects with that back end."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,10 @@ class Layout:
     """The files of a project's wheel, and its module tables, as its build back end lists them."""
 
     files: Sequence[WheelFile]
-    """Files of the project's wheel."""
+    """Files that are in the project's wheel."""
     modules: Sequence[Mapping[str, Any]] = ()
-    """`[[tool.cuda-wheel.module]]` tables from another place than pyproject.toml, whose tables they replace; empty if
-    pyproject.toml has the tables."""
+    """`[[tool.cuda-wheel.module]]` tables that the build back end has from another place than pyproject.toml, such as a
+    CMakeLists.txt. They replace the tables in pyproject.toml. Empty if pyproject.toml has the tables."""
 
 
 def wheel_layout(root: Path) -> Layout:

@@ -49,7 +49,8 @@ __all__ = [
 
 
 EXCLUDED = "!"
-"""Prefix of a pattern that removes its files from those that the patterns before it select."""
+"""First character of an exclusion in a list of file patterns: "!a*.cu" removes the files that match "a*.cu" from those
+that the patterns before it select."""
 
 
 def expanded(patterns: Iterable[str], where: str, root: Path, start: Iterable[str] = ()) -> tuple[str, ...]:
@@ -81,8 +82,8 @@ def literal_paths(patterns: Iterable[str], root: Path) -> set[str]:
 
 
 def _check_excluded(found: Iterable[str], pattern: str, where: str, root: Path) -> None:
-    """Raise ConfigError if a path in `found`, which `pattern` excludes, does not exist: it may be misspelt or the file
-    renamed."""
+    """Raise ConfigError if one of the paths `found`, which `pattern` excludes, does not exist: the name may be
+    misspelt, or the file was renamed. `where` is the setting, which begins the error message."""
     missing = next((path for path in found if not (root / path).is_file()), None)
     if missing is not None:
         raise ConfigError(f"{where}: {pattern!r} excludes no file: there is no file {missing}.")
@@ -120,12 +121,12 @@ def project_path(path: str, where: str, root: Path) -> str:
 
 
 _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]", re.IGNORECASE)
-"""Matches file names that Windows reserves, whichever suffix follows. Source: Microsoft, "Naming Files, Paths, and
-Namespaces"."""
+"""Matches a file name without its suffix that Windows reserves, such as "con". With any suffix it is reserved too:
+"con.cu". Source: Microsoft, "Naming Files, Paths, and Namespaces"."""
 
 _MAX_BYTES = 230
-"""Maximum length of a module's last name in bytes. File systems allow 255, including ".fatbin.json" and the suffix of a
-temporary file."""
+"""Maximum length in bytes of the last part of a module's dotted name. The names of the module's files begin with this
+part. File systems allow 255 bytes; the rest is for ".fatbin.json" and the suffix of a temporary file."""
 
 
 def check_name(name: str, source: str, packages: AbstractSet[str]) -> None:
@@ -171,7 +172,8 @@ def check_case(names: Iterable[str], files: Iterable[str]) -> None:
 
 
 def _folded(path: str) -> str:
-    """Return a path in a form that is equal for paths which some file system takes for the same."""
+    """Return a path in lower case and normalised Unicode. Two paths that a file system may take for the same file, such
+    as "A.cu" and "a.cu", have equal results."""
     return unicodedata.normalize("NFKC", path).casefold()
 
 
@@ -180,21 +182,23 @@ class SourceModule:
     """A module to build."""
 
     name: str
-    """Dotted name, such as "demo.kernels.saxpy"."""
+    """Dotted name of the module, such as "demo.kernels.saxpy"."""
     sources: tuple[Source, ...]
     """Sources that are compiled or linked into the module."""
     defaults: tuple[Source, ...]
-    """Sources of `extern-default`: they define the module's `extern` functions unless the program links others."""
+    """Sources of the setting `extern-default`. They define the symbols in the setting `extern`, for programs that load
+    the module without linking anything to it."""
     settings: ModuleConfig
-    """Settings of the module."""
+    """Settings of the module, from its table and from `[tool.cuda-wheel]`."""
     variant: Variant = ()
-    """Names and values of the macros that distinguish this variant of the module from others; they are also in
-    `settings.defines`. Empty if this is no variant."""
+    """Names and values of the macros that distinguish this variant of the module from its other variants.
+    `settings.defines` has the macros too. Empty if this is no variant."""
     on_demand: bool = False
-    """Whether the module is compiled on the user's machine, where a program can ask for further template instances, so
-    that a template without an instance is no reason for a warning."""
+    """Whether the module is compiled on the user's machine because a program asks for it. The program can ask for
+    further template instances too, so there is no warning about a template without instances."""
     unneeded: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """Folders of CUDA toolkits that `include-dirs` names; the toolchain's own headers are used instead."""
+    """Folders of CUDA toolkits in the project's setting `include-dirs`. They are left out of `settings.include_dirs`;
+    the toolchain's own headers are used instead."""
     got_pytorch_macros: bool = field(default=False, compare=False, repr=False)
     """Whether PyTorch's build macros were added to `settings.defines`."""
 
@@ -271,19 +275,21 @@ def specialized(module: SourceModule, macros: Mapping[str, MacroValue], instance
 
 
 def _number_or_text(text: str) -> MacroValue:
-    """Return the value of a decimal number without leading zeros as an int, any other text as it is."""
+    """Return the text of a macro's value as an int if it is a decimal number without leading zeros; else return the
+    text itself."""
     is_number = text.isascii() and text.isdecimal() and str(int(text)) == text  # 010 is octal in C++
     return int(text) if is_number else text
 
 
 def _with_macros(settings: ModuleConfig, variant: Variant) -> ModuleConfig:
-    """Return a module's settings with the macros of one variant in `defines`, and without `variants`."""
+    """Return a module's settings for one variant: the variant's macros are added to `defines`, and `variants` is
+    empty."""
     defines = dict(settings.defines) | {name: macro_text(value) for name, value in variant}
     return replace(settings, defines=tuple(sorted(defines.items())), variants=())
 
 
 def _nothing(text: str) -> None:
-    """Do nothing, for callers that want no messages."""
+    """Do nothing. This is the default for parameters that get messages or paths, such as those of `select`."""
 
 
 def select(
@@ -358,8 +364,11 @@ def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
 
 
 def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], object]) -> SourceModule:
-    """Read the sources of a module whose settings have the paths of existing files, check the settings, and return the
-    module; raises ConfigError. `note` is as in `select`."""
+    """Return the module with these settings, after reading its sources and checking the settings; raises ConfigError.
+
+    The sources in `settings` must be paths of existing files, not patterns. `note` gets each project-relative path at
+    which a header was looked for.
+    """
     where = f"{TABLE}.include-dirs"
     unneeded = tuple(folder for folder in settings.include_dirs if is_installed_toolkit(root, folder))
     settings = replace(settings, include_dirs=tuple(each for each in settings.include_dirs if each not in unneeded))
@@ -382,7 +391,8 @@ def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], obj
 
 
 def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if the sources and the settings of a module contradict each other."""
+    """Raise ConfigError if the settings of a module contradict each other, or require linking or compiling in a way
+    that its sources do not allow."""
     name, link = settings.name, settings.link
     if settings.instances and (link == "lto" or settings.relocatable or settings.extern):
         raise ConfigError(
@@ -405,7 +415,8 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
 
 
 def _check_specialize(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if a module with `specialize` cannot be compiled again on the user's machine."""
+    """Raise ConfigError if a module has the setting `specialize`, but cannot be compiled again on the user's
+    machine."""
     if settings.extern or any(source.kind != "cuda" for source in sources):
         raise ConfigError(
             f"{settings.name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled "
@@ -419,7 +430,7 @@ def _check_specialize(sources: Sequence[Source], settings: ModuleConfig) -> None
 
 
 def _check_unlinked(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if a module that is not linked has sources or settings that need linking."""
+    """Raise ConfigError if a module that the build does not link has sources or settings that need linking."""
     name = settings.name
     if len(sources) > 1:
         raise ConfigError(
@@ -465,10 +476,12 @@ def _with_sources(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> ModuleConfig:
-    """Return the settings of a module table with the paths of its sources in place of patterns; raises ConfigError.
+    """Return the settings of a module table, with file paths in place of the patterns in `sources` and
+    `extern-default`; raises ConfigError. `where` names the table in error messages.
 
-    `named` is project-relative path -> module name, for each `.cu` file of the wheel. A table without sources gets the
-    file whose module has its name. `tell` and `note` are as in `select`.
+    `named` is project-relative path -> module name, for each `.cu` file of the wheel. A table without `sources` gets
+    the file whose module name is the table's. `tell` gets a message about each source that is left out as a header;
+    `note` gets each path at which a header was looked for.
     """
     sources = expanded(table.sources, f"{where}.sources", root)
     literal, whole = literal_paths(table.sources, root), replace(table, sources=sources)
@@ -501,10 +514,11 @@ def _own_modules(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> list[str]:
-    """Return the project-relative paths of sources that become modules without a module table, sorted.
+    """Return the project-relative paths of the sources that become modules although no module table names them, sorted.
 
-    `named` is project-relative path -> module name, for each `.cu` file of the wheel; `tables` are the modules with a
-    table.
+    `named` is project-relative path -> module name, for each `.cu` file of the wheel. `tables` are the settings of the
+    modules that have a table. `tell` gets a message about each source that is left out as a header; `note` gets each
+    path at which a header was looked for.
     """
     tables = list(tables)
     claimed = {path for table in tables for path in (*table.sources, *table.extern_default)}
@@ -514,9 +528,10 @@ def _own_modules(
 
 
 def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
-    """Return the project-relative paths of the files that the project's `sources` select, sorted.
+    """Return the project-relative paths of the files that the setting `sources` of `[tool.cuda-wheel]` selects, sorted.
 
-    `named` is as in `_own_modules`; `claimed` are the sources of module tables, which need no place in the wheel.
+    `named` is project-relative path -> module name, for each `.cu` file of the wheel. `claimed` are the sources of
+    module tables. A selected file that is in neither has no module name: this raises ConfigError.
     """
     key = f"{TABLE}.sources"
     excludes_only = all(pattern.startswith(EXCLUDED) for pattern in config.sources)
@@ -540,10 +555,11 @@ def _without_included(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> list[str]:
-    """Return the sources that are modules, and not headers: no other source includes them, or they are in `explicit`.
+    """Return `sources` without those that are headers. A source is a header if another source includes it, unless it is
+    in `explicit` (files that the settings name without a wildcard).
 
-    `compiled` are the modules whose sources and include folders are searched for includes. `tell` and `note` are as in
-    `select`.
+    `compiled` are the settings of the modules whose sources may include others, with their include folders. `tell` gets
+    a message about each header; `note` gets each path at which a header was looked for.
     """
     folders = {
         path: (*module.include_dirs, *option_folders(module.options))

@@ -24,7 +24,7 @@ __all__ = [
 
 
 UNPRINTABLE = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
-"""Matches control characters, and surrogates that stand for bytes that are not UTF-8."""
+"""Matches a control character, or a surrogate, which stands for a byte of a file name that is not UTF-8."""
 
 
 def below(path: str, folder: str) -> str | None:
@@ -53,7 +53,7 @@ def leads_out(path: Path, root: Path) -> bool:
 
 
 _TOOLKIT = re.compile(r"(?:.*/)?cuda(?:-[\d.]+|/v[\d.]+)?(?:/targets/[\w-]+)?/include(?:/cccl)?/*", re.IGNORECASE)
-"""Matches the usual paths of CUDA toolkits' headers."""
+"""Matches the usual path of a CUDA toolkit's headers, such as "/usr/local/cuda-12.9/targets/x86_64-linux/include"."""
 
 
 def is_installed_toolkit(root: Path, folder: str) -> bool:
@@ -109,9 +109,9 @@ def system_folders(root: Path, written: Iterable[str], environ: Mapping[str, str
 
 
 def _expanded(text: str, where: str, environ: Mapping[str, str]) -> str:
-    """Return a text with the values of environment variables in place of `$NAME` and `${NAME}`.
+    """Return `text` with each `$NAME` and `${NAME}` replaced by the value of that environment variable.
 
-    Raises ConfigError, which begins with `where`, if one is not set or empty.
+    Raises ConfigError if a variable is empty or not set. `where` begins the error message.
     """
 
     def value(match: re.Match[str]) -> str:

@@ -29,7 +29,8 @@ PYTORCH_MACROS = (
 """Macros that PyTorch's build defines as 1 for device code."""
 
 BUILD_MACROS = (*PYTORCH_MACROS, "TORCH_API_INCLUDE_EXTENSION_H", "TORCH_EXTENSION_NAME")
-"""All macros of PyTorch's build; the last is set to the module's name."""
+"""All macros that PyTorch's build defines. The value of TORCH_EXTENSION_NAME is the last part of the module's name; the
+others are 1."""
 
 _PYTORCH = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"](?:torch|ATen|c10|THC|caffe2)/', re.MULTILINE)
 

@@ -25,7 +25,8 @@ __all__ = ["CHECKS", "COMPILED", "KINDS", "Source", "SourceKind", "faulty", "rea
 
 
 _RELOCATABLE_SECTION, _COMPLETE_SECTION = "__nv_relfatbin", ".nv_fatbin"
-"""Section names of an object file's device code: code that can be linked, and code that cannot, nvcc's default."""
+"""Names of the two sections of an object file that can contain device code. Code in the first can be linked. Code in
+the second cannot; nvcc generates it by default."""
 
 
 def faulty(kind: str, content: bytes) -> str | None:
@@ -84,8 +85,8 @@ def _check_library(content: bytes) -> str | None:
 
 
 def _members(archive: bytes) -> Iterator[bytes]:
-    """Yield the contents of the files in a static library, without its index and its table of long names. Source:
-    ar(5)."""
+    """Yield the content of each file in a static library (`archive`). The library's index and its table of long names
+    are left out. Source: ar(5)."""
     at = len(ARCHIVE_MAGIC)
     while at < len(archive):
         name, size = struct.unpack_from("<16s32x10s", archive, at)
@@ -98,8 +99,8 @@ def _members(archive: bytes) -> Iterator[bytes]:
 
 
 def _missing_device_code(sections: list[str]) -> str | None:
-    """Return what is wrong with an object file that has sections of these names; None if its device code can be
-    linked."""
+    """Return what is wrong with an object file whose sections have these names, to follow the file's name in an error
+    message. None if the file contains device code that can be linked."""
     if _RELOCATABLE_SECTION in sections:
         return None
     if _COMPLETE_SECTION in sections:
@@ -111,12 +112,13 @@ CHECKS: dict[str, Callable[[bytes], str | None]] = {
     "ptx": _check_ptx, "ltoir": _check_ltoir, "cubin": _check_cubin, "fatbin": _check_fatbin,
     "object": _check_object, "library": _check_library,
 }  # fmt: skip
-"""Type of file -> function of the content that returns what is wrong, or None, or raises ValueError or struct.error."""
+"""Type of file -> function that checks a file's content. It returns what is wrong, to follow the file's name in an
+error message, or None. For a damaged file, it may raise ValueError or struct.error instead."""
 
 
 SourceKind = Literal["cuda", "nvvm", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""Kind of a source: CUDA C++ and NVVM IR are compiled; PTX is compiled if it is not linked; nvJitLink takes the others
-as they are. The words are nvJitLink's."""
+"""Kind of a source. "cuda" (CUDA C++) and "nvvm" (NVVM IR) are compiled; "ptx" is compiled, or linked. nvJitLink links
+the other kinds as they are. From "ptx" on, the words are nvJitLink's."""
 
 KINDS: dict[str, SourceKind] = {
     ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",
@@ -135,11 +137,11 @@ class Source:
     """A source file of a module."""
 
     path: str
-    """Project-relative path, with "/"."""
+    """Project-relative path of the file, with "/"."""
     kind: SourceKind
-    """Type of the file, by its suffix."""
+    """Type of the file, which its suffix decides."""
     content: bytes
-    """Content of the file; a text has no byte-order mark."""
+    """Content of the file. A text file's byte-order mark is removed, and so is the NUL at the end of PTX."""
 
     @property
     def text(self) -> str:
@@ -164,9 +166,11 @@ def read_source_file(root: Path, path: str, module: str) -> Source:
 
 
 def _read(root: Path, source: str) -> bytes:
-    """Return the content of a source without a byte-order mark, which NVRTC refuses.
+    """Return the content of the project-relative file `source`. A byte-order mark at its start, which NVRTC refuses, is
+    removed.
 
-    Raises ConfigError if the source cannot be read, is outside the project, or is not valid text although it must be.
+    Raises ConfigError if the file cannot be read, is outside the project, or should be text (.cu, .ll, .ptx) but is not
+    valid.
     """
     if leads_out(root / source, root):
         raise ConfigError(
@@ -183,9 +187,9 @@ def _read(root: Path, source: str) -> bytes:
 
 
 def _checked_text(source: str, content: bytes) -> bytes:
-    """Return the content of a text file without a byte-order mark, and of PTX without its final NUL.
+    """Return the content of a text file without the byte-order mark at its start and, for PTX, the NUL at its end.
 
-    Raises ConfigError if it is not UTF-8 or contains another NUL.
+    Raises ConfigError, which names the file `source`, if the content is not UTF-8 or contains another NUL.
     """
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:

@@ -17,11 +17,12 @@ from cuda_wheel.builder.sources.modules import SourceModule, is_excluded, one_mo
 __all__ = ["find_source", "kernels_beside", "module_that_may_make"]
 
 _CMAKE_MODULE = ".cuda-wheel.json"
-"""Suffix of the file in which the CMake function records a module."""
+"""Suffix of the JSON file in which cuda-wheel's CMake function records the settings of one module:
+"saxpy.cuda-wheel.json"."""
 
 _NO_VARIABLES: dict[str, str] = {}
-"""Environment variables for reading settings on load: none. CUDAARCHS is for builds; on load the GPU decides, and
-CUDAARCHS could only hide the project's "a" and "f" targets."""
+"""The environment variables to use when settings are read for compiling on load: none. The variable CUDAARCHS is for
+builds; on load, the GPU decides. CUDAARCHS could only hide the project's targets with "a" or "f"."""
 
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
@@ -35,7 +36,8 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
 
 
 def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
-    """Yield the result of `find_source` for each module name; each project's settings are read only once."""
+    """Yield what `find_source` returns, (project's folder, settings, module) or None, for each module name in `names`.
+    Each project's settings are read only once."""
     project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, _NO_VARIABLES))
     for name in names:
         yield _source(name, folders, project_of, config_of)
@@ -47,8 +49,9 @@ def _source(
     project_of: Callable[[Path], Path | None],
     config_of: Callable[[Path], Config],
 ) -> tuple[Path, Config, SourceModule] | None:
-    """Return the result of `find_source`; `project_of` returns the project folder of a package's folder (None if it is
-    in no project), and `config_of` the settings of a project folder."""
+    """Return what `find_source` returns for `name` and `folders`. `project_of` is a function from a package's folder
+    to the folder of its project, None without one. `config_of` is a function from that folder to the project's
+    settings."""
     package, _, stem = name.rpartition(".")
     record = stem + _CMAKE_MODULE
     for folder in map(Path, folders):
@@ -105,12 +108,13 @@ def module_that_may_make(kernel: str, package: str, folders: Sequence[str]) -> s
 
 
 def _text(module: SourceModule) -> str:
-    """Return the texts of a module's CUDA C++ sources, joined."""
+    """Return the texts of a module's CUDA C++ sources, joined by line breaks."""
     return "\n".join(source.text for source in module.sources if source.kind == "cuda")
 
 
 def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModule]:
-    """Yield the modules of a package in a source tree."""
+    """Yield the modules of the package `package` whose sources are in a source tree. `folders` are those of the
+    package."""
     stems: set[str] = set()
     for folder in map(Path, folders):
         root = _project_of(folder)
@@ -126,8 +130,8 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModu
 
 
 def _project_of(folder: Path) -> Path | None:
-    """Return the project folder whose source tree contains `folder`, if the project is built with cuda-wheel; else
-    None.
+    """Return the folder of the project whose source tree contains `folder`; None if there is no project, or if it is
+    not built with cuda-wheel.
 
     A folder in site-packages belongs to no source tree, even if site-packages is in a project's folder.
     """

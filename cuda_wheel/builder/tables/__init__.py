@@ -17,7 +17,7 @@ from cuda_wheel.runtime.manifest import parse_version
 __all__ = ["VERSION", "Shape", "check_table", "read_table"]
 
 VERSION = "MAJOR.MINOR"
-"""Shape of a version: a string such as "12.9" in the table, (12, 9) when read."""
+"""Shape of a version: in the table, it is a string such as "12.9"; once read, it is a tuple such as (12, 9)."""
 
 Shape = Any
 """Required form of a table's value: a type (`str`, `int`, `bool`), VERSION, `[SHAPE]` for a list, `{str: SHAPE}` for a

@@ -70,9 +70,9 @@ class Library(NamedTuple):
     """An installed library of the CUDA toolkit."""
 
     path: str
-    """Absolute path."""
+    """Absolute path of the library file."""
     found_via: str
-    """How the library was found: "site-packages", "PYTHONPATH", "conda", "CUDA_PATH"."""
+    """How the library was found, such as "site-packages", "PYTHONPATH", "conda" or "CUDA_PATH"."""
 
 
 class Compilers(NamedTuple):
@@ -80,7 +80,7 @@ class Compilers(NamedTuple):
 
     major: int
     libraries: Mapping[str, Library]
-    """Name in `LIBRARIES` -> the library; missing libraries are absent."""
+    """Name in `LIBRARIES`, such as "nvrtc" -> the installed library. A library that is not installed has no key."""
 
     @property
     def extra(self) -> str:
@@ -178,9 +178,9 @@ def _sorted(found: Mapping[int, Mapping[str, Library]]) -> tuple[Compilers, ...]
 
 
 def _outside_of_packages(name: str) -> Library | None:
-    """Return the library that cuda.pathfinder finds in conda environments and toolkits; None if there is none.
+    """Return the library `name` that cuda.pathfinder finds in conda environments and toolkits; None if it finds none.
 
-    In a worker, cuda.pathfinder does not search packages.
+    In a worker process, cuda.pathfinder does not search Python packages.
     """
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib  # inside: slow to import, and may be missing
@@ -192,23 +192,23 @@ def _outside_of_packages(name: str) -> Library | None:
 
 
 def _in_first_folder(compilers: Sequence[Compilers]) -> list[Compilers]:
-    """Return those of the toolchains that are in the first folder of `sys.path` with any of them; several if they share
-    it."""
+    """Return those of `compilers` whose NVRTC is in the first folder of `sys.path` that contains any of their NVRTCs.
+    There are several if they share that folder. All of `compilers` if no NVRTC is in a folder of packages."""
     numbers = [_folder_number(each) for each in compilers]
     return [each for each, number in zip(compilers, numbers, strict=True) if number == min(numbers)]
 
 
 def _folder_number(compilers: Compilers) -> int:
-    """Return the position, in the order of `sys.path`, of the package folder that contains the toolchain's NVRTC; a
-    number greater than all positions if NVRTC is in no package."""
+    """Return the number of the package folder that contains the toolchain's NVRTC; folders are numbered from 0 in the
+    order of `sys.path`. If NVRTC is in no package folder, return a number greater than all of these."""
     folders = list(dict.fromkeys(folder for _, folder, _ in packaged_libraries("nvrtc")))
     path = compilers.libraries["nvrtc"].path
     return next((number for number, each in enumerate(folders) if path.startswith(each + os.sep)), len(folders))
 
 
 def _incomplete(found: Sequence[Compilers], wanted: str) -> str:
-    """Return the error message for an environment without a complete toolchain; `found` are incomplete ones, `wanted`
-    is the value of `TOOLCHAIN_VARIABLE`."""
+    """Return the error message for an environment without a complete toolchain. `found` are the incomplete toolchains
+    in it; `wanted` is the value of the environment variable in `TOOLCHAIN_VARIABLE`, "" if it is not set."""
     if not found:
         why = f" ({TOOLCHAIN_VARIABLE} is {wanted})" if wanted else ""
         return f"no CUDA toolchain is installed in this environment{why}. {install_hint(wanted)}"
@@ -240,8 +240,11 @@ NVVM_HINTS = {
     12: 'Add "nvidia-cuda-nvcc-cu12>=12.9,<13" (cuda-wheel[cu12] has it) to build-system.requires, or pip install it.',
     13: 'Add "cuda-toolkit[nvvm]>=13" to build-system.requires, or pip install it.',
 }
-"""CUDA's major version -> the sentence on which package to install for libNVVM and libdevice. No extra installs the one
-for CUDA 13: it is 75 MB to download and 177 MB installed, too much for the many projects without NVVM IR."""
+"""Major version of CUDA -> sentence that says which package to install for libNVVM and libdevice.
+
+No extra of cuda-wheel installs the package for CUDA 13. It is 75 MB to download and 177 MB installed, too much for the
+many projects without NVVM IR.
+"""
 
 
 # --- every part, installed or not ------------------------------------------------------------------
@@ -313,7 +316,8 @@ def find_toolchain(_: None = None) -> Toolchain:
 
 
 def _check_headers() -> None:
-    """Raise ToolchainError if the stand-in headers have not been generated, which happens only in a checkout."""
+    """Raise ToolchainError if the stand-in headers are missing. In a checkout, a script has to generate them;
+    installing cuda-wheel does so too."""
     folder = INCLUDE.parent
     if not (folder / "pytorch/torch/extension.h").is_file():
         raise ToolchainError(
@@ -323,7 +327,8 @@ def _check_headers() -> None:
 
 
 def _loaded_release(compilers: Compilers, name: str) -> Version:
-    """Return the release (major, minor) of a compiler; raises ToolchainError if it cannot be loaded."""
+    """Return the release (major, minor) of the compiler `name`, one of `LIBRARIES`, as its loaded library tells it;
+    (major, 0) if the library does not tell it. Raises ToolchainError if the library cannot be loaded."""
     path = compilers.libraries[name].path
     try:
         release = library_release(load_library(path), name)
@@ -336,8 +341,8 @@ def _loaded_release(compilers: Compilers, name: str) -> Version:
 
 
 def _exact_nvrtc_release(library: str, arch: int) -> str | None:
-    """Return NVRTC's exact release ("12.9.86"), from PTX that it writes for `arch`; None if the PTX does not contain
-    it."""
+    """Return the exact release, such as "12.9.86", of the NVRTC at the path `library`. It is read from PTX that this
+    NVRTC generates for the architecture `arch`; None if the PTX does not contain it."""
     empty: nvrtc.NvrtcRequest = {
         "library": library,
         "folder": os.getcwd(),
@@ -388,8 +393,8 @@ def libdevice_beside(library: str) -> str | None:
 
 
 def _exact_nvvm_release(library: str, libdevice: str, arch: int) -> str | None:
-    """Return libNVVM's exact release ("12.9.86"), from PTX that it writes for `arch`; None if it does not compile for
-    `arch`."""
+    """Return the exact release, such as "12.9.86", of the libNVVM at the path `library`. It is read from PTX that this
+    libNVVM generates for the architecture `arch`; None if libNVVM cannot compile for `arch`."""
     empty_module = (
         f'target datalayout = "{nvvm.DATA_LAYOUT}"\ntarget triple = "{nvvm.TRIPLE}"\n'
         "!nvvmir.version = !{!0}\n!0 = !{i32 2, i32 0}\n"

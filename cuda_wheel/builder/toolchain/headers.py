@@ -49,10 +49,10 @@ class HeaderRelease(NamedTuple):
     """The release of a group of headers, and the file that it was read from."""
 
     version: tuple[int, ...]
-    """Version of the headers: (major, minor) of CUDA for CUDA's own; (major, minor, patch) for CCCL and for groups with
-    their own releases; (major,) of CUDA for cuRAND."""
+    """Release of the headers, as numbers. For CUDA's own headers, it is CUDA's (major, minor). For CCCL and for groups
+    with their own releases, it is theirs: (major, minor, patch). For a package of cuRAND, it is CUDA's (major,)."""
     source: str
-    """Absolute path of the file that contains the version."""
+    """Absolute path of the file from which the release was read."""
 
     def __str__(self) -> str:
         return ".".join(map(str, self.version))
@@ -78,8 +78,8 @@ def needed(group: str, nvrtc: Version) -> str:
 
 
 def _included_cccl(nvrtc: Version) -> Version:
-    """Return the CCCL version in the CUDA toolkit of NVRTC's release, which is the lowest that fits; a lower bound if
-    it is not known."""
+    """Return the version (major, minor) of the CCCL in the CUDA toolkit of NVRTC's release `nvrtc`. NVRTC can use no
+    lower version. If the version is not known, return one that is at most as high."""
     major, minor = nvrtc
     if major == 13:
         return 3, minor
@@ -98,8 +98,8 @@ def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | Non
 
 
 def _cudart(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release that CUDA's version macros contain, CUDART_VERSION and CUDA_VERSION; None if they differ or
-    neither is there."""
+    """Return the release of CUDA's headers in `folder`, from the macros CUDART_VERSION in cuda_runtime_api.h and
+    CUDA_VERSION in cuda.h. One of them is enough; None if both are missing, or if they differ."""
     found = [
         HeaderRelease((number // 1000, number % 1000 // 10), path)
         for name, macro in (("cuda_runtime_api.h", "CUDART_VERSION"), ("cuda.h", "CUDA_VERSION"))
@@ -122,9 +122,11 @@ def _cccl(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _crt(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the compiler's own headers, which have no version macro; None if it is not found.
+    """Return the release of the compiler's own headers in `folder`, such as crt/host_defines.h; None if it is not
+    found.
 
-    It is read from the metadata of the package or toolkit, or else from CUDA's headers in the same folder.
+    These headers have no version macro. Their release is read from the metadata of the Python package or toolkit or,
+    without that, from CUDA's headers in the same folder.
     """
     found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, root=root)
     if found is not None:
@@ -151,8 +153,8 @@ def _cutlass(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _mathdx(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return MathDx's release from the metadata of its package, because its headers contain only the releases of its
-    parts."""
+    """Return MathDx's release, read from the metadata of its Python package; None if no package contains the headers.
+    The headers themselves contain only the releases of MathDx's parts."""
     found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, root=root)
     version = re.match(r"[a-z_]+-(\d+)\.(\d+)\.(\d+)", found[0]) if found else None
     return HeaderRelease(tuple(map(int, version.groups())), found[1]) if found and version else None
@@ -177,10 +179,10 @@ def _three_macros(path: str, name: str, parts: tuple[str, str, str]) -> HeaderRe
 
 
 def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str, str] | None:
-    """Return (name of the metadata folder, path of its RECORD) of the package that contains `file` in `folder`; None if
-    none does.
+    """Return the installed Python package that contains `file` in `folder`, as (name of its metadata folder, path of
+    its RECORD); None if there is none.
 
-    `names` are the prefixes of package names to look at.
+    Only packages are looked at whose names begin with one of `names`. `folder` is in the folder of packages `root`.
     """
     if not root.has_packages:
         return None
@@ -194,8 +196,8 @@ def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str
 
 
 def _installed(root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the compiler's headers that conda or NVIDIA's installer recorded in a toolkit; None if
-    there is no record."""
+    """Return the release of the compiler's headers in a toolkit, as conda or NVIDIA's installer recorded it there; None
+    if there is no record."""
     meta = os.path.join(root.folder, "conda-meta")
     for name in sorted(os.listdir(meta)) if os.path.isdir(meta) else ():
         match = re.fullmatch(r"cuda-(?:crt|nvcc)-dev_[\w-]+?-(\d+\.\d+\.[\w.]+)-[\w.]+\.json", name)
@@ -212,8 +214,8 @@ def _numbers(version: str, path: str) -> HeaderRelease | None:
 
 
 def _macro(path: str, name: str) -> int | None:
-    """Return the number that the header at `path` defines the macro `name` as; None if it does not define it as a
-    number."""
+    """Return the number as which the header at `path` defines the macro `name`; None if the header is missing, or does
+    not define the macro as a number."""
     match = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+(\d+)", _text(path), re.MULTILINE)
     return None if match is None else int(match[1])
 
@@ -232,8 +234,8 @@ class _Folder(NamedTuple):
     path: str
     found_via: str
     releases: Mapping[str, HeaderRelease | None]
-    """Header group -> its release, None if unknown; for every group in the folder, because the compiler finds all of
-    them."""
+    """Name of a header group -> its release, or None if that is unknown. All groups in the folder are included, because
+    the compiler finds all of them there."""
 
     def misfits(self, nvrtc: Version) -> list[str]:
         """Return the header groups in the folder that NVRTC of release `nvrtc` cannot use, or whose release is
@@ -288,7 +290,8 @@ def header_parts(library: str | None, nvrtc: Version | None, major: int) -> list
 
 
 def _folders(name: str, library: str, major: int) -> Iterator[_Folder]:
-    """Yield every folder of this environment that contains the header group `name`, in search order."""
+    """Yield every folder of this environment that contains the header group `name`, in search order. `library` is
+    NVRTC's path, "" without NVRTC; `major` is the major version of CUDA."""
     seen = set()
     for root in search_roots(library):
         for path in header_folders(root, name, major):
@@ -323,7 +326,8 @@ def _refusal(name: str, library: str, nvrtc: Version, folders: list[_Folder], hi
 
 
 def _described(folder: _Folder, nvrtc: Version) -> str:
-    """Return, for an error message, which headers in a folder do not fit NVRTC's release."""
+    """Return which headers in a folder do not fit NVRTC's release, and their releases, for an error message:
+    "cuda_fp16.h is of CUDA 12.8, says /.../cuda.h"."""
     texts = []
     for name in folder.misfits(nvrtc):
         release = folder.releases[name]
@@ -334,7 +338,8 @@ def _described(folder: _Folder, nvrtc: Version) -> str:
 
 
 _CCCL = ("cuda", "cub", "thrust", "nv")
-"""Names of CCCL's folders of headers. In a CUDA 12 toolkit, they are in one folder with CUDA's own headers."""
+"""Names of the folders that contain CCCL's headers, in an include folder. The include folder of a CUDA 12 toolkit
+contains CUDA's own headers too."""
 
 
 def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict[str, str]:
@@ -351,8 +356,8 @@ def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict
 
 
 def _used_groups(toolchain: Toolchain, headers: Sequence[str]) -> set[str]:
-    """Return the names in manifests ("headers", "cccl", "cutlass") of the header groups that contain any of these
-    absolute paths."""
+    """Return the header groups that contain any of the files `headers` (absolute paths). The groups are named as in
+    manifests: "headers" (CUDA's own), "cccl", "cutlass"."""
     shared = {each.folder for each in toolchain.headers if each.name in HEADERS}  # a toolkit's, with everything in it
     own_folders = {each.folder: each.name for each in toolchain.headers if HEADER_GROUPS[each.name].has_own_releases}
     others = own_folders | dict.fromkeys(shared)
@@ -404,7 +409,8 @@ def is_spread_out(toolchain: Toolchain) -> bool:
 _DEVICE_RUNTIME_HEADER = "cuda_device_runtime_api.h"
 
 _DEVICE_RUNTIME_LIBRARIES = ("lib/libcudadevrt.a", "lib64/libcudadevrt.a", "lib/x64/cudadevrt.lib", "lib/cudadevrt.lib")
-"""Paths of the device runtime library relative to the folder of a package or toolkit, on Linux and Windows."""
+"""Possible paths of CUDA's device runtime library, relative to the folder that contains the include folder, on Linux
+and Windows."""
 
 
 def device_runtime_library(folders: Iterable[str]) -> str | None:

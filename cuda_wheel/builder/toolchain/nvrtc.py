@@ -52,10 +52,10 @@ FORM_OPTIONS: dict[Form, list[str]] = {
     "ptx": ["--relocatable-device-code=true"],
     "lto": ["--relocatable-device-code=true", "--dlink-time-opt"],
 }
-"""What a job compiles to (`jobs.Form`) -> the NVRTC options for it."""
+"""Form of a job's output (`jobs.Form`) -> NVRTC options for that form."""
 
 _PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
-"""NVRTC option that affects ptxas -> nvJitLink option with the same effect."""
+"""NVRTC option that affects ptxas (the PTX assembler) -> nvJitLink option with the same effect."""
 
 
 def line_info_folders(include_dirs: Sequence[str], system_dirs: Sequence[str]) -> dict[str, str]:
@@ -127,15 +127,15 @@ if TYPE_CHECKING:
 
 
 LIST_HEADERS = ["-Xcudafe", "-H"]
-"""Undocumented option of NVRTC's front end, in two arguments, that prints the tree of included files to standard
-error."""
+"""NVRTC option, in two arguments, to print the tree of included files to standard error. It is an undocumented option
+of NVRTC's front end (C++ parser)."""
 
 INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Numbers of two parameters of glibc's mallopt: how many free bytes are returned to the system, and the size in bytes
-from which a block is allocated with mmap."""
+"""Numbers of two parameters of glibc's function `mallopt`. The first parameter is how many free bytes the process keeps
+before it returns memory to the system. The second is the size in bytes from which a block is allocated with mmap."""
 
 
 def load(path: str) -> None:
@@ -145,7 +145,7 @@ def load(path: str) -> None:
 
 @cache
 def _library(path: str) -> Any:
-    """Return the NVRTC library at a path, loaded once."""
+    """Return the NVRTC library at a path; it is loaded at the first call only."""
     library = load_library(path)
     library.nvrtcGetErrorString.restype = ctypes.c_char_p
     _keep_freed_memory()
@@ -252,8 +252,8 @@ def _program(library: Any, request: NvrtcRequest) -> Any:
 
 @contextmanager
 def _listed_headers() -> Iterator[set[str]]:
-    """Yield a set that is filled at the end of the `with` block: with the paths of the headers that NVRTC printed, and
-    the names of headers in memory.
+    """Yield an empty set. At the end of the `with` block, the headers that NVRTC printed inside the block are added to
+    the set: paths of files, and names of headers in memory.
 
     Standard error is redirected inside the block.
     """
@@ -273,7 +273,8 @@ def _listed_headers() -> Iterator[set[str]]:
 
 @cache
 def _lists_headers(library: str) -> bool:
-    """Return whether the NVRTC at a path prints the headers that it reads; some releases ignore LIST_HEADERS."""
+    """Return whether the NVRTC at a path prints the headers that it reads if `LIST_HEADERS` is among its options. Some
+    releases ignore that option."""
     loaded = _library(library)
     program = ctypes.c_void_p()
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "headers", "std")
@@ -351,7 +352,8 @@ def preprocessed(request: NvrtcRequest) -> bytes | None:
 
 @contextmanager
 def _temporary_file() -> Iterator[str]:
-    """Yield the path of a file to be written, in a temporary folder that is removed at the end of the `with` block."""
+    """Yield the path of a file that does not exist yet, for use in the `with` block. Its folder is temporary, and is
+    removed at the end of the block."""
     import tempfile  # few sources need it: start-up time
 
     with tempfile.TemporaryDirectory(prefix="cuda-wheel-", ignore_cleanup_errors=True) as folder:
@@ -371,7 +373,8 @@ def scratch_file() -> int:
 
 
 def _compile_program(library: Any, program: Any, options: list[str]) -> str:
-    """Compile an NVRTC program; return the name of nvrtcCompileProgram's error, "" on success."""
+    """Compile an NVRTC program. Return the name of nvrtcCompileProgram's error, such as "NVRTC_ERROR_COMPILATION"; ""
+    on success."""
     arguments = (ctypes.c_char_p * len(options))(*map(os.fsencode, options))
     result = library.nvrtcCompileProgram(program, len(options), arguments)
     return "" if result == 0 else library.nvrtcGetErrorString(result).decode()
@@ -382,7 +385,8 @@ def _output(library: Any, program: Any, name: str) -> bytes:
 
 
 def _symbol(library: Any, program: Any, expression: str) -> str:
-    """Return the lowered name of a name expression, after the program is compiled."""
+    """Return the lowered (mangled) name of the C++ name expression `expression`, from a program that has been
+    compiled."""
     symbol = ctypes.c_char_p()
     _check(library, library.nvrtcGetLoweredName(program, expression.encode(), ctypes.byref(symbol)))
     return (symbol.value or b"").decode()
@@ -429,8 +433,8 @@ def _compile_in_new_process(request: NvrtcRequest, seconds: int) -> NvrtcResult 
 
 
 def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
-    """Compile, write the pickled result to the pipe `sender`, and end this process; an alarm kills it after `seconds`
-    (0: never)."""
+    """Compile a source, write the pickled result to the pipe `sender` (a file descriptor), and end this process. An
+    alarm kills the process if that takes more than `seconds` (0: no limit)."""
     status = 1
     try:
         if sys.platform == "linux":

@@ -49,8 +49,8 @@ DATA_LAYOUT = (
     "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"
     "v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64"
 )
-"""Data layout that NVVM IR must declare, together with TRIPLE. Source: NVVM IR Specification, "Data Layout", "Target
-Triple"."""
+"""The `target datalayout` that all NVVM IR must declare; TRIPLE is its `target triple`. Source: NVVM IR Specification,
+"Data Layout", "Target Triple"."""
 
 TRIPLE = "nvptx64-nvidia-cuda"
 
@@ -63,11 +63,13 @@ _VISIBLE = re.compile(
     r" (?P<symbol>[\w$.]+)",
     re.MULTILINE,
 )
-"""Matches a PTX definition that the driver can look up by name: a kernel, or a variable in global or constant memory,
-whose state space is the group "space"."""
+"""Matches a PTX definition that the driver can look up by name: a kernel, or a variable in global or constant
+memory. The group "symbol" is its name. The group "space" is a variable's state space ("global" or "const"), None for
+a kernel."""
 
 _SPACES = {"global": 1, "const": 4}
-"""PTX state space -> address space number in NVVM IR. Source: NVVM IR Specification, "Address Space"."""
+"""PTX state space of a variable -> number of the address space in NVVM IR. Source: NVVM IR Specification, "Address
+Space"."""
 
 _HAS_LAYOUT = re.compile(rb"^\s*target\s+datalayout\b", re.MULTILINE)
 
@@ -120,8 +122,8 @@ def compile_ir(request: NvvmRequest) -> NvvmResult:
 
 
 def _invalid_reason(text: bytes) -> str:
-    """Return why libNVVM would crash on NVVM IR or, in some releases, fail without a message; "" for all other NVVM
-    IR."""
+    """Return the error message for NVVM IR that libNVVM must not get: on it, libNVVM would crash or, in some releases,
+    fail without a message. "" for all other NVVM IR."""
     if not text.strip():
         return "the file is empty"
     if not is_bitcode(text) and not _HAS_LAYOUT.search(text):
@@ -130,11 +132,11 @@ def _invalid_reason(text: bytes) -> str:
 
 
 def _used_module(ptx: str) -> list[tuple[str, bytes]]:
-    """Return an additional NVVM IR module, as [(name, text)], that lists the visible symbols of PTX in @llvm.used; []
-    if there are none.
+    """Return an additional NVVM IR module, as [(name, text)], whose list @llvm.used names the visible symbols of `ptx`;
+    [] if `ptx` has no visible symbol.
 
-    nvJitLink drops kernels that @llvm.used does not name, and treats variables that it does not name as constant. The
-    module declares the symbols with any types; the linker replaces the declarations by the definitions.
+    Without this list, nvJitLink drops the kernels, and treats the variables as constant. The module declares the
+    symbols with arbitrary types; the linker replaces these declarations by the definitions.
     """
     declared, used = [], []
     for match in _VISIBLE.finditer(ptx):
@@ -160,9 +162,10 @@ def _used_module(ptx: str) -> list[tuple[str, bytes]]:
 
 
 def _compile(request: NvvmRequest, options: list[str], more: list[tuple[str, bytes]]) -> tuple[str, str, bytes]:
-    """Return (error name, log, code) of compiling the request's IR together with `more` modules of (name, text).
+    """Compile the request's NVVM IR together with the modules `more`, each (name, text), and return (error name, log,
+    code).
 
-    The error name is "" on success. The code is PTX, or LTO-IR if `options` ask for that.
+    The error name is "" on success. The code is PTX, or LTO-IR if `options` contains "-gen-lto".
     """
     library = _library(request["library"])
     options = [f"-arch=compute_{request['arch']}", *options, *request["options"]]

@@ -43,11 +43,12 @@ def is_cuda_package(name: str) -> bool:
 
 
 TOOLKIT_VARIABLES = ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")
-"""Environment variables that contain the root folder of a toolkit, in the order in which cuda.pathfinder reads them."""
+"""Environment variables that may contain the root folder of a CUDA toolkit, in the order in which cuda.pathfinder reads
+them."""
 
 TOOLCHAIN_VARIABLE = "CUDA_WHEEL_TOOLCHAIN"
-"""Environment variable that chooses one of several toolchains; its values are the names of the extras, "cu12" or
-"cu13"."""
+"""Environment variable that chooses between the toolchains of an environment. Its value is the name of an extra of
+cuda-wheel: "cu12" or "cu13"."""
 
 
 class SearchRoot(NamedTuple):
@@ -88,8 +89,8 @@ def _named_toolkits() -> Iterator[tuple[str, str]]:
 
 
 def _roots(library: str) -> Iterator[str]:
-    """Yield the folders above a library that have a folder "include", which makes them possible roots of its
-    toolkit."""
+    """Yield those folders above a library that have a subfolder "include". One of them may be the root of the CUDA
+    toolkit that the library belongs to."""
     for path in dict.fromkeys((library, os.path.realpath(library))):
         # ROOT/lib64/x.so, ROOT/bin/x64/x.dll, ROOT/targets/x86_64-linux/lib/x.so, /usr/lib/x86_64-linux-gnu/x.so
         above = os.path.dirname(os.path.dirname(path))
@@ -116,8 +117,8 @@ def header_folders(root: SearchRoot, group: str, major: int) -> list[str]:
 
 
 def _includes(root: str) -> list[str]:
-    """Return the include folders that a toolkit may have, those for this machine's processor before other
-    processors'."""
+    """Return the folders in which the toolkit in the folder `root` may have its headers. Folders for this machine's
+    processor come before those for other processors."""
     machine = platform.machine().lower()
     own = (machine, "sbsa") if machine == "aarch64" else (machine, "x64")
     root = glob.escape(root)

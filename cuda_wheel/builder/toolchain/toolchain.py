@@ -27,49 +27,51 @@ __all__ = [
 
 
 INCLUDE = Path(__file__).parents[1] / "headers" / "std"
-"""Folder of freestanding C and C++ headers. They stand in for the C library's, because NVRTC has no C library."""
+"""Folder of cuda-wheel's own C and C++ standard headers. They take the place of the C library's headers, because NVRTC
+has no C library."""
 
 STAND_INS = tuple(str(INCLUDE.parent / name) for name in ("cuda", "pytorch", "libraries"))
-"""Folders of stand-in headers: they declare what host code uses of CUDA's libraries, of PyTorch, and of other
-libraries.
+"""Folders of stand-in headers. They declare what host code uses of CUDA's libraries, of PyTorch, and of other
+libraries, in this order.
 
-They are searched before the toolchain's folders. PyTorch's headers with device algorithms have no stand-in and are read
-from the PyTorch of the build environment, so that kernels compute what that release computes.
+They are searched before the toolchain's folders. PyTorch's headers with device algorithms have no stand-in: they are
+read from the PyTorch of the build environment, so that kernels compute what that release computes.
 """
 
 HOST_LIBRARIES = STAND_INS[-1]
-"""Folder of stand-in headers for {fmt}, spdlog and nanobind. It is searched before the project's folders, because a
-project often has a copy of these libraries, which NVRTC cannot compile and takes seconds to read."""
+"""Folder of stand-in headers for {fmt}, spdlog and nanobind. It is searched before the project's folders. Projects
+often contain copies of these libraries, which take NVRTC seconds to read and do not compile with it."""
 
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
-"""Names of the compiler libraries in cuda.pathfinder."""
+"""Names of NVRTC, nvJitLink and nvFatbin in cuda.pathfinder, which finds these libraries."""
 
 
 class HeaderGroup(NamedTuple):
     """Headers that are installed together, such as CCCL's: a row of the table `toolchain_headers`."""
 
     title: str
-    """Name of the group in messages."""
+    """Name of the group in messages, such as "CCCL"."""
     header: str
-    """Path of a header by which the group is recognised, relative to the group's folder."""
+    """Path of one header of the group, relative to the group's folder. A folder that contains it contains the group."""
     is_needed: bool
-    """Whether every build needs the group; if False, only projects that include its headers do. Device code needs
-    headers only, not the group's libraries."""
+    """Whether every build needs the group. If False, only projects that include its headers do. Device code needs the
+    headers only, and not the libraries that belong to them."""
     has_own_releases: bool
-    """Whether the group's releases are independent of CUDA's, as PyTorch's are: several work with one CUDA, and the
-    project chooses."""
+    """Whether the group has releases of its own, independent of CUDA's, as PyTorch has. Several of them work with one
+    release of CUDA, and the project chooses one."""
     pathfinder: str | None
-    """Name of the group in cuda.pathfinder; None if the lowest release of it that an extra allows does not know the
-    group.
+    """Name of the group in cuda.pathfinder. None if cuda.pathfinder does not know the group in the lowest of its
+    releases that cuda-wheel's extras allow.
 
-    cuda.pathfinder raises RuntimeError for unknown names. It has "cutlass" from 1.6 on; its "mathdx" is another
+    cuda.pathfinder raises RuntimeError for unknown names. It has "cutlass" only from 1.6 on; its "mathdx" is another
     package, libmathdx.
     """
     cuda_12: tuple[str, ...]
-    """Folders with the group's headers, relative to a folder of packages for CUDA 12, in search order."""
+    """Folders in which Python packages for CUDA 12 have the group's headers, relative to site-packages, in search
+    order: "nvidia/cuda_runtime/include"."""
     cuda_13: tuple[str, ...]
-    """Folders with the group's headers, relative to a folder of packages for CUDA 13 or later, in search order;
-    "{major}" stands for CUDA's major version."""
+    """Folders in which Python packages for CUDA 13 or later have the group's headers, relative to site-packages, in
+    search order. "{major}" stands for CUDA's major version: "nvidia/cu{major}/include"."""
 
 
 _TABLE = read_table(
@@ -102,15 +104,16 @@ HEADER_GROUPS = {
     )
     for name, row in _TABLE["groups"].items()
 }
-"""Group name -> header group, in search order. If an earlier group's folder contains a header of a later group, the
-compiler finds it there: CUDA 13 puts "cudart" and "crt" in one folder."""
+"""Name of a header group, such as "cccl" -> the group; in search order. A folder may contain several groups. For
+example, CUDA 13 has "cudart" and "crt" in one folder, so the compiler finds both in the folder of "cudart"."""
 
 HEADERS = {name: group.header for name, group in HEADER_GROUPS.items() if group.is_needed}
-"""Name of a header group that every build needs -> path of a header by which the group is recognised."""
+"""Name of a header group that every build needs -> path of the header by which the group is recognised, relative to the
+group's folder."""
 
 CCCL_OF_CUDA_12: dict[int, Version] = {row["minor"]: row["cccl"] for row in _TABLE["cccl of cuda 12"]}
-"""Minor version of CUDA 12 -> version of the CCCL in its toolkit, from the first CUDA with nvFatbin on. CUDA 13.X has
-CCCL 3.X."""
+"""Minor version of CUDA 12 -> version of the CCCL in that CUDA toolkit: 9 -> (2, 8). The first is 12.4, the first
+release with nvFatbin. (CUDA 13.X has CCCL 3.X.)"""
 
 
 class Headers(NamedTuple):
@@ -119,13 +122,14 @@ class Headers(NamedTuple):
     name: str
     """Name of the group, a key of `HEADER_GROUPS`."""
     release: str
-    """Release of CUDA ("12.9"); for CCCL and groups with their own releases, that release ("2.8.2"). "" if unknown."""
+    """Release of CUDA that the headers are from ("12.9"). For CCCL and groups with their own releases, it is the
+    group's release ("2.8.2"). "" if unknown."""
     folder: str
-    """Absolute folder that the compiler searches for the headers."""
+    """Absolute path of the include folder that contains the headers."""
     found_via: str
-    """How the folder was found: "site-packages", "PYTHONPATH", "CUDA_HOME"."""
+    """How the folder was found, such as "site-packages", "PYTHONPATH" or "CUDA_HOME"."""
     source: str
-    """Absolute path of the file that the release was read from; "" if the release is unknown."""
+    """Absolute path of the file from which the release was read; "" if the release is unknown."""
 
 
 @dataclass(frozen=True)
@@ -139,16 +143,16 @@ class Toolchain:
     nvjitlink: str
     nvfatbin: str
     supported: tuple[int, ...]
-    """Architectures that NVRTC supports, as numbers: 75 for sm_75 and compute_75."""
+    """Architectures that NVRTC can compile for, as numbers: 75 stands for sm_75 and compute_75."""
     include_dirs: tuple[str, ...]
     """Absolute folders of the header groups, in search order."""
     libraries: tuple[str, ...]
-    """Absolute paths of NVRTC, nvJitLink and nvFatbin."""
+    """Absolute paths of NVRTC, nvJitLink and nvFatbin, in this order."""
     headers: tuple[Headers, ...] = ()
-    """Header groups in `include_dirs`, in search order."""
+    """Header groups whose folders are in `include_dirs`, in search order."""
     builds: tuple[str, ...] = ()
-    """Identifier of the exact build of each of `libraries`; patch releases of one MAJOR.MINOR may compile
-    differently."""
+    """Identifiers of the exact builds of NVRTC, nvJitLink and nvFatbin, in this order. Two patch releases with the same
+    MAJOR.MINOR may compile differently."""
 
     @property
     def header_folders(self) -> tuple[str, ...]:
@@ -180,11 +184,11 @@ class Nvvm(NamedTuple):
     library: str
     libdevice: str
     release: str
-    """Exact release of libNVVM: "12.9.86"."""
+    """Exact release of libNVVM, such as "12.9.86"."""
     ir: Version
-    """Newest NVVM IR version that libNVVM reads."""
+    """Newest version (major, minor) of NVVM IR that libNVVM reads."""
     build: str = ""
-    """Identifier of the exact builds of libNVVM and libdevice."""
+    """Identifier of the exact builds of libNVVM and libdevice, without their paths and times."""
 
 
 class ToolchainPart(NamedTuple):
@@ -197,4 +201,4 @@ class ToolchainPart(NamedTuple):
     path: str | None
     found_via: str
     release: str | None = None
-    """Release of a header group; None if it is unknown, and for other parts."""
+    """Release of a header group; None if it is unknown. Always None for a library or file."""
