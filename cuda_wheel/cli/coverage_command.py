@@ -42,13 +42,14 @@ WIDTH = 80
 """Maximum width of the output, in characters."""
 
 GROUPS = 6
-"""Maximum number of columns for drivers in a table. The column of GPUs takes 27 characters, a column of drivers 8."""
+"""Maximum number of driver columns in one table. The GPU column takes 27 characters, each driver column 8."""
 
 NARROW_LABELS: dict[Cell, str] = {"link": "link", "unproven": "?"}
-"""Cell -> label in a terminal, for the cells whose label in CELL_LABELS is too long for a column."""
+"""Cell (how a GPU with a driver gets an image) -> short label for a terminal. A cell that is not here has its label in
+CELL_LABELS."""
 
 COLOURS: dict[Cell, str] = {"native": "green", "jit": "yellow", "link": "cyan", "unproven": "magenta", "none": "red"}
-"""Cell -> background colour, as rich names it."""
+"""Cell (how a GPU with a driver gets an image) -> background colour of its label, by rich's name."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_gaps(coverages: Iterable[Coverage], requirement: Requirement) -> None:
-    """Print the required GPUs and drivers for which modules have no image, and what the project can change."""
+    """Print, for each coverage, on which of the required GPUs and drivers the modules do not load as required, and how
+    the project can change this. Print nothing for a coverage that meets the requirement."""
     for coverage in coverages:
         for number, line in enumerate(gap_lines(coverage, requirement)):
             _print_wrapped(line, "  " if number else "")
@@ -104,7 +106,7 @@ def _print_wrapped(line: str, indent: str = "") -> None:
 
 
 def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
-    """Return the tables of all coverages, and a legend of the labels in them."""
+    """Return the tables of all coverages, then a line for each label in them that says what the label means."""
     found = {cell for coverage in coverages for cell in coverage.cells.values()}
     meanings = [
         (*(_label(cell) or (StyledText("blank"),)), StyledText(f" {meaning}"))
@@ -116,8 +118,8 @@ def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
 
 
 def _coverage_tables(coverage: Coverage) -> Iterator[Table]:
-    """Yield the tables of one coverage. Each has a row for every GPU and columns for some of the drivers, so that no
-    table is wider than WIDTH."""
+    """Yield the tables of one coverage. Each table has a row for every GPU. The columns, one for each group of drivers,
+    are spread over several tables, so that no table is wider than WIDTH."""
     groups = driver_groups(coverage)
     title = textwrap.fill(several_names(coverage.names), WIDTH, break_long_words=False, break_on_hyphens=False)
     size = math.ceil(len(groups) / math.ceil(len(groups) / GROUPS))
@@ -138,8 +140,8 @@ def _coverage_tables(coverage: Coverage) -> Iterator[Table]:
 
 
 def _narrow_heading(group: Sequence[Version]) -> str:
-    """Return a column heading of four lines, with the first and last CUDA version and driver branch of a group of
-    drivers: "12.0", "-12.4", "R525", "-R550"."""
+    """Return a column heading of four lines for a group of drivers: the first and last CUDA version, then the first and
+    last driver branch: "12.0", "-12.4", "R525", "-R550". The second line of a pair is empty if both are the same."""
     ranges = (text.removeprefix("CUDA ").split(" to ") for text in group_heading(group))
     return "\n".join(f"{first}\n{f'-{last[0]}' if last else ''}" for first, *last in ranges)
 

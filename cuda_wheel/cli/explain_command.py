@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _why_unknown(capability: Version, driver: Version) -> str | None:
-    """Return a message if the driver does not support the GPU; None if it does, or if the table of GPUs lacks the
-    GPU."""
+    """Return a message that the driver does not support the GPU. Return None if the driver supports the GPU, or if the
+    GPU is not in the table of GPUs. `capability` is the GPU's, `driver` the driver's CUDA version."""
     gpu = GPU_OF.get(capability)
     if gpu is None or gpu.is_supported_by(driver):
         return None
@@ -93,10 +93,11 @@ def _why_unknown(capability: Version, driver: Version) -> str | None:
 
 
 def _machine(options: argparse.Namespace) -> tuple[Version, Version, Version | None]:
-    """Return the GPU's compute capability, and the CUDA version of the driver and of nvJitLink (None without
-    nvJitLink).
+    """Return three versions: the GPU's compute capability, the driver's CUDA version, and nvJitLink's version (None
+    without nvJitLink).
 
-    Values that the options lack are this machine's; but with `--device` and `--driver`, its nvJitLink does not count.
+    A version that the command line does not give is that of this machine. But if both `--device` and `--driver` are
+    given, nvJitLink counts only if `--nvjitlink` is given too.
     """
     if options.device is not None and options.driver is not None:
         return options.device, options.driver, options.nvjitlink  # this machine's nvJitLink is not the other machine's
@@ -121,8 +122,11 @@ def _resolution_to_json(manifest: Manifest, resolution: Resolution) -> dict[str,
 
 
 def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
-    """Return names -> text, with each different text once. A module whose variants all have the same text is named
-    once, else each variant is named."""
+    """Return (names of modules or variants) -> the text that they share. Each text occurs once.
+
+    A module whose variants all have the same text is listed by its own name; otherwise each variant is listed:
+    "demo.scale[N=2]".
+    """
     by_name: dict[str, set[str]] = {}
     by_text: dict[str, list[Manifest]] = {}
     for manifest, text in texts:
@@ -135,8 +139,8 @@ def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
 
 
 def _resolution_lines(manifest: Manifest, resolution: Resolution) -> str:
-    """Return the text about a module or a variant: the chosen image, and a line for each reason to reject other
-    images."""
+    """Return the lines on one module or variant: first the chosen image, or "no image fits"; then a line for each
+    reason for which other images were rejected."""
     chosen = f"{resolution.image}, {resolution.how}" if resolution.image else "no image fits"
     if len(manifest.relocatable) == len(manifest.images):
         chosen += ", to be linked: load(..., link=[...])"
@@ -149,8 +153,8 @@ _FOREIGN = re.compile(r"is machine code for (.*), the GPU is (.*)")
 
 
 def _rejections(rejected: Sequence[Rejection]) -> Iterator[str]:
-    """Yield a line for each reason, with all images that it rejects: "cubin sm_75, sm_90: are machine code for 7.x,
-    9.x"."""
+    """Yield a line for each reason for rejection, with all images that were rejected for this reason: "cubin sm_75,
+    sm_90: are machine code for 7.x, 9.x, the GPU is 8.6"."""
     images: dict[str, list[Image]] = {}
     made_for: dict[str, list[str]] = {}
     for image, reason in rejected:

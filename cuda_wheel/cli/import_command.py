@@ -88,12 +88,13 @@ def _print_trial(trial: ModuleTrial) -> None:
 
 
 _SHOWN = 3
-"""Number of instances to show of a kernel template with many instances; a file may have hundreds."""
+"""Number of instances to list of a kernel template that has more than `_SHOWN` + 1 instances; a file may have hundreds.
+Of other templates, all instances are listed."""
 
 
 def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
-    """Yield a line for each kernel with its parameters. A template with many instances has lines for the first ones,
-    and one with the number of the others."""
+    """Yield a line for each kernel: "scale(float*, int)". Of a template with many instances, yield lines for the first
+    `_SHOWN` instances, and then one line with the number of further instances: "scale<...>: 97 more instances"."""
     for template, instances in groupby(trial.kernels, lambda kernel: kernel.name.partition("<")[0]):
         kernels = list(instances)
         shown = kernels if len(kernels) <= _SHOWN + 1 else kernels[:_SHOWN]

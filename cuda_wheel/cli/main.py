@@ -29,8 +29,8 @@ COMMANDS = {
     "stubs": "write the stubs of a project's packages into its source tree, for editable installs",
     "cmake-dir": "print the folder of the CMake module CudaWheel",
 }
-"""Name of a command -> its help text. Its module, such as `cmake_dir_command` for "cmake-dir", defines
-`add_arguments(parser)` and `run(options)`."""
+"""Name of a command -> its help text. The module of a command, such as `cuda_wheel.cli.cmake_dir_command` for
+"cmake-dir", defines `add_arguments(parser)` and `run(options)`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,8 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _chosen_command(arguments: Sequence[str]) -> str | None:
-    """Return the command that a command line names, such as "inspect"; None if its first argument without "-" is not a
-    command."""
+    """Return the name of the command in a command line, such as "inspect". This is the first argument that does not
+    begin with "-". Return None if that is not the name of a command, or if there is none."""
     first = next((argument for argument in arguments if not argument.startswith("-")), None)
     return first if first in COMMANDS else None
 

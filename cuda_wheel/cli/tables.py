@@ -25,7 +25,7 @@ class StyledText(NamedTuple):
 
 
 Line = str | tuple[StyledText, ...]
-"""A line of text: a string, or parts that may each have a style."""
+"""A line of text: either a string, or a tuple of texts, each with a style of its own."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ def _plain_table(table: Table) -> list[str]:
 
 
 def _plain_row(columns: Sequence[Column], cells: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
-    """Return a row as lines of text. `cells` has the lines of each cell, `widths` the width of each column in
-    characters."""
+    """Return the lines of text of one table row. `cells` has a list of lines for each cell of the row; `widths` has the
+    width of each column in characters."""
     pad = {"left": str.ljust, "center": str.center, "right": str.rjust}
     lines = []
     for number in range(max(map(len, cells))):
@@ -171,8 +171,9 @@ def _module_table(module: ModuleSize) -> Table:
 
 
 def _sizes_text(images: Sequence[ImageSize]) -> tuple[str, str, str]:
-    """Return the total sizes of images as text: of the images themselves, installed, and in a wheel. The last two are
-    "unknown" if an image is in a compressed fatbin."""
+    """Return the total size of the images as three texts: of the images themselves, "installed" (their byte ranges in
+    fatbins) and "in a wheel" (these ranges deflated). The last two are "unknown" if an image is in a compressed
+    fatbin."""
     known = [size for _, size in images if size is not None]
     size = size_text(sum(each.image.size for each in images))
     if len(known) < len(images):
@@ -193,7 +194,8 @@ def _target_table(targets: Sequence[TargetSize]) -> Table:
 
 
 def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
-    """Yield a line for each loss of coverage that dropping a target causes. `modules` is the number of all modules."""
+    """Yield a line for each loss of coverage (a GPU and driver get a worse image or none) that dropping a target would
+    cause, or else one line that says that nothing is lost. `modules` is the number of all modules."""
     for loss in target.lost:
         yield (
             f"without {target.target}{_modules_text(loss, modules)}: {CELL_TEXTS[loss.after]} instead of "
@@ -206,8 +208,8 @@ def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
 
 
 def _modules_text(loss: CoverageLoss, modules: int) -> str:
-    """Return which of `modules` modules a loss affects: ", demo.scale and 2 more". Return "" if it affects all of
-    them."""
+    """Return text that names the modules that a loss affects: ", demo.scale and 2 more". Return "" if the loss affects
+    all modules, whose number is `modules`."""
     if len(loss.names) == modules:
         return ""
     more = len(loss.names) - 1

@@ -54,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _tunables(named: str) -> list[Tunable]:
-    """Return the functions that an argument "MODULE:FUNCTION" or "MODULE" names. Raises CudaWheelError if there are
-    none."""
+    """Return the tunable functions that a command-line argument names: "MODULE:FUNCTION" names one function, "MODULE"
+    all functions of a module. Raises CudaWheelError if there is no such function."""
     module, _, function = named.partition(":")
     sys.path.insert(0, os.getcwd())  # as for python -m
     try:
@@ -74,8 +74,8 @@ def _tunables(named: str) -> list[Tunable]:
 
 
 def _table_path(module: str) -> Path:
-    """Return the path in the source tree for a module's table, which may not exist yet. Raises CudaWheelError if the
-    module's source is not in a source tree."""
+    """Return the path of the module's tuned table in the source tree; the table need not exist yet. Raises
+    CudaWheelError if the module's source is not in a source tree."""
     package, _, stem = module.rpartition(".")
     folders = package_folders(package)
     if find_source(module, folders) is None:
@@ -88,8 +88,8 @@ def _table_path(module: str) -> Path:
 
 
 def _old_rows(module: str, path: Path) -> tuple[Row, ...]:
-    """Return the rows of the existing table at `path`; none without a table. Raises CudaWheelError if the table is not
-    valid."""
+    """Return the rows of the tuned table at `path`; an empty tuple if there is no such file. Raises CudaWheelError if
+    the table is not valid."""
     return parse_table(path.read_bytes(), module, str(path)) if path.is_file() else ()
 
 
@@ -116,7 +116,9 @@ def _caption(measured: Measured) -> str | None:
 
 
 def _lines(measured: Measured) -> Iterator[tuple[Line, ...]]:
-    """Yield a table row for each candidate: first those that were timed, from fast to slow, then those left out."""
+    """Yield a table row for each candidate: (label, time, time relative to the first candidate, note). The timed
+    candidates come first, from fast to slow; then come the candidates that were left out (not timed), with the
+    reason."""
     first = measured.trials[0].seconds
     for trial in sorted(measured.trials, key=lambda each: (each.reason is not None, each.seconds)):
         if trial.reason is not None:

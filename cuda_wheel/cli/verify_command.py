@@ -69,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wheel_path(options: argparse.Namespace) -> Path | None:
-    """Return the path if it is a wheel, else None. Exit with a usage error if an option lacks another one that it
-    needs."""
+    """Return the path of the wheel that `options.path` names; None if it names no wheel. Exit with a usage error if an
+    option lacks what it needs: `--rebuild` a wheel, `--allow` and `--no-build-isolation` the option `--rebuild`."""
     wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
     if options.rebuild and wheel is None:
         options.refuse("--rebuild needs a wheel")
@@ -82,8 +82,12 @@ def _wheel_path(options: argparse.Namespace) -> Path | None:
 
 
 def _list_differences(modules: Sequence[FoundModule], wheel: Path | None) -> dict[str, list[str]]:
-    """Return "RECORD" and "SBOM" -> how the files differ from it, one line each. A wheel without an SBOM has no "SBOM".
-    For an installation, there is only "RECORD", and only if files differ."""
+    """Return the differences of the files from each list that names them: "RECORD" or "SBOM" -> differences, one line
+    each.
+
+    For a wheel, "RECORD" is always there, and "SBOM" if the wheel has an SBOM; without differences, their lists are
+    empty. For installed modules (`wheel` is None), the result has only "RECORD", and is empty if no file differs.
+    """
     if wheel is None:
         lines = installed_differences(modules)
         return {"RECORD": lines} if lines else {}

@@ -98,7 +98,8 @@ def build_module_files(settings: Path) -> None:
 
 
 def _make_rule(target: str, inputs: Iterable[str]) -> str:
-    """Return a rule of Make by which the target depends on all inputs."""
+    """Return a rule for Make by which `target` depends on all `inputs`: "target: input1 input2", with each path on its
+    own line."""
     return " \\\n  ".join([f"{escaped_path(target)}:", *map(escaped_path, inputs)]) + "\n"
 
 

@@ -20,8 +20,8 @@ __all__ = [
 ]
 
 MAXIMUM_SIZE, MAXIMUM_RATIO = 1 << 30, 100
-"""Unpacked size in bytes that any wheel may have, and the ratio of unpacked to packed size up to which a wheel may have
-more. Machine code deflates to a tenth of its size."""
+"""A wheel is rejected if its unpacked size in bytes is above both limits: MAXIMUM_SIZE, and MAXIMUM_RATIO times the
+size of the wheel. Machine code deflates to a tenth of its size."""
 
 
 def open_wheel(path: Path) -> zipfile.ZipFile:

@@ -51,7 +51,7 @@ CELL_LABELS: dict[Cell, tuple[str, str]] = {
     "none": ("none", "does not load"),
     "unknown": ("", "the driver does not know the GPU"),
 }
-"""Cell -> its label in tables, and the meaning of the label."""
+"""Cell (how a GPU with a driver gets an image) -> (label of the cell in tables, meaning of the label)."""
 
 _GPU_RANGE = re.compile(r"(?P<not>!)?(?P<first>sm_\d+)(?:\.\.(?P<last>sm_\d+))?")
 
@@ -92,8 +92,11 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def _gpus_in(match: re.Match[str]) -> set[Version]:
-    """Return the compute capabilities of the known GPUs in a range such as "sm_75..sm_121". Raises ValueError if an end
-    of the range is not a known GPU, or no GPU is between them."""
+    """Return the compute capabilities of all known GPUs in a range, ends included. `match` is a match of `_GPU_RANGE`,
+    for a text such as "sm_75..sm_121", or "sm_75" for one GPU.
+
+    Raises ValueError if an end of the range is not a known GPU, or if the first end is newer than the last.
+    """
     ends = [Target.parse(end).capability for end in (match["first"], match["last"] or match["first"])]
     for end in ends:
         if end not in GPU_OF:
@@ -107,8 +110,12 @@ def _gpus_in(match: re.Match[str]) -> set[Version]:
 def _gpus(
     included: Collection[Version], excluded: Collection[Version], drivers: Sequence[Version], text: str
 ) -> tuple[Version, ...]:
-    """Return the required GPUs: `included`, or all that a driver supports if `included` is empty, without `excluded`.
-    Raises ValueError if none is left, or if no driver supports one; `text` is the whole requirement, for messages."""
+    """Return the required GPUs, sorted: `included` without `excluded`. If `included` is empty, start from all GPUs that
+    one of the `drivers` supports.
+
+    Raises ValueError if no GPU is left, or if none of the drivers supports a GPU that is left of `included`. `text` is
+    the whole requirement, for the error message.
+    """
     supported = {gpu for gpu in GPU_OF if any(GPU_OF[gpu].is_supported_by(driver) for driver in drivers)}
     unanswerable = sorted(set(included) - set(excluded) - supported)
     if unanswerable:
@@ -132,8 +139,11 @@ def _known_driver(match: re.Match[str]) -> Version:
 
 
 def _drivers_within(bounds: Iterable[tuple[str, Version]], text: str) -> tuple[Version, ...]:
-    """Return the CUDA versions of the drivers that satisfy all bounds. Drivers too old to load a module are among them
-    only if a bound is a minimum or an exact version. Raises ValueError if there are none."""
+    """Return the CUDA versions of the drivers that satisfy all bounds, such as (">=", (12, 2)).
+
+    Without a bound ">=" or "==", drivers that are too old to load a module are left out. Raises ValueError if no driver
+    satisfies the bounds; `text` is the whole requirement, for the error message.
+    """
     has_lower_bound = any(operator != "<=" for operator, _ in bounds)
     drivers = [release.cuda for release in RELEASES if has_lower_bound or release.cuda >= OLDEST_DRIVER]
     for operator, bound in bounds:
@@ -166,7 +176,8 @@ def group_heading(drivers: Sequence[Version]) -> tuple[str, str]:
 
 
 _SHOWN_NAMES = 4
-"""Number of module names to show where more modules have the same coverage."""
+"""Number of module names to list for a coverage that more than `_SHOWN_NAMES` + 1 modules share. Otherwise, all names
+are listed."""
 
 
 def heading(path: str) -> str:
@@ -217,14 +228,15 @@ FILLS: dict[Cell, str] = {
     "none": "#ff9a94",
     "unknown": "#f3f4f6",
 }
-"""Cell -> colour in the SVG picture."""
+"""Cell (how a GPU with a driver gets an image) -> colour of the cell's box in the SVG picture."""
 
 ROW, HEADING, NAMES, COLUMN, MARGIN = 22, 46, 250, 138, 16
-"""Sizes in pixels: the heights of a row and of the column headings, the widths of the GPUs' names and of a column, and
-the margins."""
+"""Sizes in the SVG picture, in pixels: height of a row, height of the column headings, width of the column with GPU
+names, width of a driver column, and width of the margins."""
 
 CHARACTER = 7
-"""Width of a character in pixels: more than most fonts need on average."""
+"""Assumed width of a character in the SVG picture, in pixels. It is more than the average of most fonts, so that
+wrapped lines fit."""
 
 
 def coverage_to_svg(coverages: Sequence[Coverage], heading: str, requirement: Requirement) -> str:
@@ -263,8 +275,8 @@ def coverage_to_html(coverages: Sequence[Coverage], heading: str, requirement: R
 
 
 def _add_grid(elements: list[str], coverage: Coverage, y: int) -> int:
-    """Append the SVG elements of the table of a coverage, whose top is at `y` pixels. Return the `y` below the
-    table."""
+    """Append to `elements` the SVG elements of a coverage's table, whose upper edge is at `y` pixels. Return the y
+    coordinate at which the next item may begin."""
     elements.append(_text(MARGIN, y + 14, several_names(coverage.names), 'font-weight="600"'))
     y += ROW
     groups = driver_groups(coverage)

@@ -49,8 +49,9 @@ def _read_only_contents(cache: Cache) -> dict[str, Any]:
 
 
 def _folder_contents(cache: Cache) -> dict[str, Any]:
-    """Return a cache folder's path, number of entries, their total size in bytes, and the oldest and newest time of use
-    in ISO 8601, None without entries."""
+    """Return a summary of a cache folder as a JSON object: its path, number of entries, total size in bytes, and the
+    times at which the least and most recently used entries were used. The times are in ISO 8601; None if the cache has
+    no entries."""
     entries = cache.entries()
     return {
         "folder": cache.folder,
@@ -78,7 +79,8 @@ def examine_machine() -> dict[str, Any]:
 
 
 def _driver_and_gpus() -> dict[str, Any]:
-    """Return the driver's CUDA version and branch, and the GPUs with their compute capabilities."""
+    """Return {"driver": ..., "gpus": [...]}: the driver's CUDA version and branch, and the name and compute capability
+    of each GPU. If the driver cannot be used, "driver" has the error message, and "gpus" is empty."""
     try:
         found = [(device_name(number), *device_and_driver(number)) for number in range(device_count())]
     except DriverError as error:
@@ -92,8 +94,11 @@ def _driver_and_gpus() -> dict[str, Any]:
 
 
 def _toolchain() -> dict[str, Any]:
-    """Return the compilers' files, versions and targets. They are looked for in worker processes, because NVRTC loads
-    the driver."""
+    """Return a JSON object about the toolchain: its parts, the versions of its compilers, and the targets (such as
+    "sm_90") that they can compile for. If it is incomplete, "error" has the reason in place of versions and targets.
+
+    The search runs in a worker process, because NVRTC would load the driver into this one.
+    """
     with Workers(timeout=60, memory=None, count=1) as workers:
         listed = [part._asdict() for part in workers.submit(toolchain_parts, None).result()]
         try:
@@ -113,7 +118,8 @@ def _cache() -> dict[str, Any]:
 
 
 def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return every module of every installed distribution, and the image that each GPU model of this machine loads."""
+    """Return a JSON object for each module of each installed distribution. It says which image each GPU model loads
+    with the `driver`; or "error" says why the module's manifest cannot be read. `gpus` are compute capabilities."""
     found = []
     for distribution in distributions():
         manifests = [file for file in distribution.files or () if file.name.endswith(MANIFEST_SUFFIX)]

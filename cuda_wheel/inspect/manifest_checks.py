@@ -44,8 +44,8 @@ def manifest_differences(found: FoundModule) -> list[str]:
 
 
 def _described_size(found: FoundModule) -> int:
-    """Return the total size in bytes of the fatbins of all variants, which follow each other from the start of the
-    file."""
+    """Return the total size in bytes of the fatbins of a module's variants. The file has them one after the other, from
+    its start."""
     end = 0
     for manifest in found.manifests:
         if manifest.fatbin_offset == end:
@@ -54,9 +54,10 @@ def _described_size(found: FoundModule) -> int:
 
 
 def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> list[str]:
-    """Return where a fatbin differs from its manifest, one line each.
+    """Return where one fatbin differs from its manifest, one line for each difference.
 
-    `differs` says that a difference of the file was reported already; then the hash of the whole fatbin is not checked.
+    `differs` is True if a difference between the fatbin's file and the manifest is already known. The hash of the whole
+    fatbin is not checked then.
     """
     lines: list[str] = []
     for image in manifest.images:
@@ -70,8 +71,8 @@ def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> lis
 
 
 def _compression_differences(manifest: Manifest, fatbin: bytes) -> Iterator[str]:
-    """Yield a message if a fatbin's compression, on which it depends which drivers can read the fatbin, differs from
-    the manifest."""
+    """Yield a message if a fatbin is compressed in another way than its manifest says. This matters because older
+    drivers cannot read every compression."""
     try:
         compression = compression_of(fatbin)
     except ValueError:
@@ -82,7 +83,8 @@ def _compression_differences(manifest: Manifest, fatbin: bytes) -> Iterator[str]
 
 
 def _image_differences(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
-    """Yield how an image differs from the manifest."""
+    """Yield a message for each way in which an image differs from the manifest: its hash, or what its content declares.
+    `content` is the image's bytes in the fatbin."""
     if sha256(content).hexdigest() != image.sha256:
         yield f"{image} differs from the manifest"
     elif image.kind != "ltoir":
@@ -94,18 +96,20 @@ class _Contents:
     """Facts that an image's own machine code or PTX declares."""
 
     target: str
-    """Target, such as "sm_90" or "compute_90a"."""
+    """Target for which the content says that it was compiled: "sm_90", "compute_90a"."""
     matches_target: bool
-    """True if code for `target` can be the image for the target in the manifest."""
+    """Whether `target` fits the target that the manifest states for the image. The two may differ: PTX may be for a
+    lower target."""
     ptx_version: Version | None
     kernels: Mapping[str, tuple[Parameter, ...]]
-    """Symbol of a kernel -> its parameters."""
+    """Symbol of a kernel in the image -> the kernel's parameters."""
     variables: Mapping[str, tuple[str, int]]
-    """Symbol of a variable -> memory space and size in bytes."""
+    """Symbol of a global variable -> (its memory space, its size in bytes)."""
 
 
 def _contents(image: Image, content: bytes) -> _Contents:
-    """Return what an image declares; raises ValueError if it is damaged."""
+    """Return what the content of an image declares, such as its kernels. Raises ValueError if the content is
+    damaged."""
     if image.kind == "cubin":
         cubin = read_cubin(content)
         matches = divmod(cubin.arch, 10) == image.target.capability
@@ -119,7 +123,8 @@ def _contents(image: Image, content: bytes) -> _Contents:
 
 
 def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
-    """Yield where an image and the manifest contradict each other, although the image's hash is right."""
+    """Yield a message for each contradiction between what an image's content declares and what the manifest says. The
+    image's hash is known to be right."""
     try:
         declared = _contents(image, content)
     except ValueError as error:
@@ -145,5 +150,5 @@ def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterato
 
 
 def _layout(parameters: Iterable[Parameter]) -> list[tuple[int, int]]:
-    """Return the offset and size of each parameter, in bytes."""
+    """Return (offset, size) in bytes of each kernel parameter."""
     return [(parameter.offset, parameter.size) for parameter in parameters]

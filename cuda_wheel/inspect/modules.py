@@ -31,13 +31,15 @@ class FoundModule:
     """A module's manifests, their location, and functions that read the files in the manifest's folder."""
 
     manifests: tuple[Manifest, ...]
-    """Manifest of each variant; one for a module without variants."""
+    """Manifests of the module's variants. A module without variants has one manifest."""
     location: str
     """Path of the manifest's file, as messages show it: "demo.whl: demo/scale.fatbin.json" in an archive."""
     read: Callable[[str], bytes]
-    """Returns the content of a file beside the manifest by its name; raises OSError if there is no such file."""
+    """Takes the name of a file in the manifest's folder and returns the file's content. Raises OSError if there is no
+    such file."""
     compressed_size: Callable[[str], int | None] = lambda file: None
-    """Returns the deflated size of a file beside the manifest, in bytes; None outside an archive."""
+    """Takes the name of a file in the manifest's folder and returns the file's deflated size in the archive, in bytes.
+    Returns None if the module is not in an archive."""
 
     @property
     def name(self) -> str:
@@ -63,7 +65,8 @@ def find_modules(path: str) -> list[FoundModule]:
 
 
 def _modules_at(path: str) -> list[FoundModule]:
-    """Return the modules at a path, or in the package of that dotted name."""
+    """Return the modules at a path, which may be that of a wheel, a folder, a fatbin or a manifest. If nothing exists
+    there, `path` is taken as the dotted name of an importable package."""
     place = Path(path)
     if place.is_dir():
         return _in_folder(place)
@@ -80,7 +83,8 @@ def _modules_at(path: str) -> list[FoundModule]:
 
 
 def _package_folders(name: str) -> list[Path]:
-    """Return the folders of an importable package; raises ImageError if there is none."""
+    """Return the folders of the importable package with the dotted name `name`; raises ImageError if there is no such
+    package."""
     try:
         spec = importlib.util.find_spec(name)
     except Exception as error:  # finding a package imports its parents, which may raise anything
@@ -177,8 +181,12 @@ def exported_lines(found: FoundModule) -> list[str]:
 
 
 def _defined_symbols(found: FoundModule) -> dict[str, None]:
-    """Return the symbols that a module's relocatable PTX for its first target defines, as the keys of a dictionary:
-    sorted within each image."""
+    """Return the symbols that a module's relocatable PTX (to be linked with other code) defines, as keys of a
+    dictionary with None as values. They are sorted within each image.
+
+    Only images for one target are read: the target of the module's first relocatable PTX. Without such an image, the
+    dictionary is empty.
+    """
     images = [
         (manifest.fatbin_offset + (image.offset or 0), image)
         for manifest in found.manifests
@@ -208,12 +216,12 @@ _LAUNCH_BOUNDS = {
     "min_blocks": "at least {} blocks on a multiprocessor",
     "cluster_blocks": "at most {} blocks in a cluster",
 }
-"""Key of an image's resources -> text of the launch bound."""
+"""Key of a launch bound in `Image.resources` of a kernel -> text in which "{}" stands for the value."""
 
 
 def _launch_bounds(kernel: KernelInfo, manifest: Manifest) -> str:
-    """Return a kernel's launch bounds as text; if they differ between images, all values: "at most 256 or 512 threads
-    in a block"."""
+    """Return a kernel's launch bounds as text: "at most 256 threads in a block". If images have different values, the
+    text has all of them: "at most 256 or 512 threads in a block". Return "" without launch bounds."""
     bounds = []
     for key, text in _LAUNCH_BOUNDS.items():
         values = {image.resources.get(kernel.symbol, {}).get(key) for image in manifest.images}
@@ -243,7 +251,8 @@ def tuned_differences(found: FoundModule) -> list[str]:
 
 
 def _rows(found: FoundModule) -> tuple[Row, ...]:
-    """Return the rows of the table of tuned choices beside a module; none without a table."""
+    """Return the rows of the module's tuned table; an empty tuple if the module has no table. Raises ImageError if the
+    table is not valid."""
     file = found.name.rpartition(".")[2] + TABLE_SUFFIX
     try:
         content = found.read(file)

@@ -46,9 +46,10 @@ class WheelSbom:
     fatbins: Mapping[str, str]
     """Path of a fatbin in the wheel -> its SHA-256 in hexadecimal."""
     inputs: Mapping[str, Mapping[str, str]]
-    """Path of a fatbin -> name of an input (package or file) -> its version, or "sha256:..." of a file."""
+    """Path of a fatbin in the wheel -> inputs that the fatbin was built from: name of a package or file -> version of
+    the package, or "sha256:..." of the file."""
     packages: Mapping[str, str]
-    """Name of a Python package among the inputs -> its version."""
+    """Name of a Python package that was an input of a fatbin -> version of the package."""
 
 
 def read_sbom(path: Path) -> WheelSbom | None:
@@ -75,7 +76,8 @@ def sbom_differences(sbom: WheelSbom, digests: Mapping[str, str]) -> list[str]:
 
 
 def _parse(document: Any) -> WheelSbom:
-    """Return the content of an SBOM in CycloneDX's JSON."""
+    """Return the content of an SBOM that cuda-wheel wrote. `document` is the parsed JSON of CycloneDX. Raises
+    ValueError, LookupError, TypeError or AttributeError if it has another form."""
     names, values, packages = {}, {}, {}
     for component in document["components"]:
         reference, name = _printable(component["bom-ref"]), _printable(component["name"])
@@ -110,13 +112,16 @@ class Comparison:
     """The differences between two builds of a wheel."""
 
     modules: Mapping[str, Sequence[str]]
-    """Name of a module in either wheel -> its differences, one line each; empty if it is the same."""
+    """Dotted name of each module that one or both wheels have -> differences between the two builds, one line each. The
+    list is empty if the module is the same in both."""
     files: Sequence[str]
-    """Paths in the wheel of cuda-wheel's other files that differ: stubs, the vendored loader, the SBOM."""
+    """Paths in the wheel of files that cuda-wheel wrote and that differ, other than the fatbins and manifests of
+    `modules`: stubs, the vendored loader, the SBOM."""
     others: Sequence[str]
-    """Paths of the build back end's files that differ or are in one wheel only."""
+    """Paths in the wheel of files that the build back end put there and that differ, or that only one of the wheels
+    has."""
     allowed: Sequence[str] = ()
-    """Paths of files that differ and match a pattern given to `allowing`."""
+    """Paths of the files that differ, but match a pattern that was passed to `allowing`."""
 
     @property
     def is_identical(self) -> bool:
@@ -179,8 +184,8 @@ def pinned_requirements(wheel: Path) -> list[str]:
 
 
 def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
-    """Return distribution -> version of each compiler that a manifest records: exact for NVRTC, "12.9.*" for the
-    others."""
+    """Return name of a distribution -> version, for each compiler that a manifest records: {"nvidia-cuda-nvrtc-cu12":
+    "12.9.86", "nvidia-nvjitlink-cu12": "12.9.*"}. Only NVRTC's version is exact."""
     versions = manifest.toolchain
     suffix = "-cu12" if parse_version(versions["nvrtc"])[0] == 12 else ""
     return {f"nvidia-cuda-nvrtc{suffix}": versions["nvrtc"]} | {
@@ -189,19 +194,20 @@ def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
 
 
 NOT_SOURCES = shutil.ignore_patterns("build", "dist", ".venv", "venv", ".nox", ".tox", "*.egg-info", "__pycache__")
-"""Function for `shutil.copytree` that ignores results of earlier builds, and environments."""
+"""Function for the parameter `ignore` of `shutil.copytree`. It leaves out the results of earlier builds, and virtual
+environments."""
 
 
 def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set[str]:
-    """Return the names in a directory that are not copied: in the project's folder `top`, those that NOT_SOURCES
-    ignores; anywhere, the destination `folder`."""
+    """Return those of the `names` in `directory` that must not be copied. `top` is the project's folder: there, the
+    names that NOT_SOURCES ignores are not copied. `folder`, the destination of the copy, is never copied."""
     target = {folder.name} & {*names} if os.path.samefile(directory, folder.parent) else set()
     return target | (NOT_SOURCES(top, names) if directory == top else set())
 
 
 def _copy_project(project: Path, folder: Path) -> Path:
-    """Copy a project's folder, or unpack an sdist, into `folder`; return the project's root there. Raises
-    CudaWheelError."""
+    """Copy a project's folder into `folder`, or unpack an sdist there. Return the root folder of the copied project.
+    Raises CudaWheelError if `project` is neither."""
     root = folder / "project"
     try:
         if project.is_dir():
@@ -225,7 +231,13 @@ def _copy_project(project: Path, folder: Path) -> Path:
 
 
 def _build_command(root: Path, output: Path, constraints: Path, isolated: bool) -> tuple[list[str], dict[str, str]]:
-    """Return the command that builds a project's wheel, and the environment variables to set for it."""
+    """Return the command line that builds the wheel of the project at `root` into the folder `output`, and the
+    environment variables to set for the command.
+
+    `constraints` is a file with the versions of build requirements. If `isolated`, these are installed in a new
+    environment, else the packages of this environment are used. Raises CudaWheelError if neither pip nor uv is
+    installed.
+    """
     isolation = [] if isolated else ["--no-build-isolation"]
     if importlib.util.find_spec("pip"):
         pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--disable-pip-version-check", *isolation]
@@ -272,7 +284,8 @@ class _WheelContents:
     """The content of one of the compared wheels."""
 
     digests: Mapping[str, str]
-    """Path of a file, with the metadata folder as "dist-info" -> its SHA-256 in hexadecimal."""
+    """Path of a file in the wheel -> its SHA-256 in hexadecimal. In the paths, "dist-info/" stands for the metadata
+    folder, whose own name has the project's version."""
     manifests: Mapping[str, tuple[Manifest, ...]]
     """Path of a manifest's file in the wheel -> the manifests of its variants."""
     sbom: WheelSbom | None
@@ -308,9 +321,11 @@ def _module_lines(
     manifests: tuple[tuple[Manifest, ...] | None, tuple[Manifest, ...] | None],
     inputs: tuple[Mapping[str, str], Mapping[str, str]],
 ) -> list[str]:
-    """Return the differences between two builds of a module that are not the same, one line each.
+    """Return the differences between a module in the wheel and the same module in the rebuild, one line each. At least
+    one line is returned, because the builds are known to differ.
 
-    `manifests` and `inputs` are those of the wheel and of the rebuild. Manifests are None where the module is missing.
+    Each argument is a pair: of the wheel, of the rebuild. `manifests` has the manifests of the module's variants, or
+    None where the module is missing; `inputs` has name of an input -> version or "sha256:...".
     """
     first, second = manifests
     if first is None or second is None:
@@ -325,7 +340,7 @@ def _module_lines(
 
 
 def _image_hashes(manifests: Iterable[Manifest]) -> dict[str, str]:
-    """Return image -> "sha256:...", with a description of the image as the key: "cubin sm_80 of demo.scale[N=2]"."""
+    """Return description of an image -> its hash: "cubin sm_80 of demo.scale[N=2]" -> "sha256:..."."""
     return {
         str(image)
         + (f" of {image.source}" if image.source else "")
@@ -336,7 +351,8 @@ def _image_hashes(manifests: Iterable[Manifest]) -> dict[str, str]:
 
 
 def _table_lines(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
-    """Return the differences between two tables of versions and "sha256:..." values, one line each."""
+    """Return the differences between two mappings from a name to a version or to "sha256:...", one line each. `first`
+    is of the wheel, `second` of the rebuild."""
     lines = []
     for name in sorted(first.keys() | second.keys()):
         old, new = first.get(name), second.get(name)

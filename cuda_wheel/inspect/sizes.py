@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 FUTURE: Version = (999, 0)
-"""Compute capability that stands for a future GPU. No family of GPUs has it."""
+"""Compute capability that stands for any future GPU. No GPU has this compute capability, or belongs to its family."""
 
 
 class Size(NamedTuple):
@@ -54,7 +54,7 @@ class ImageSize(NamedTuple):
 
     image: Image
     size: Size | None
-    """None for an image in a compressed fatbin, whose share of the fatbin is not known."""
+    """Size of the image; None in a compressed fatbin, where the bytes of an image cannot be told apart."""
 
 
 class ModuleSize(NamedTuple):
@@ -69,7 +69,8 @@ class ModuleSize(NamedTuple):
     manifest: Size
     images: tuple[ImageSize, ...]
     saved: Mapping[Target, Size]
-    """Target -> bytes that the fatbin would save without the target's images. Empty for a compressed fatbin."""
+    """Target -> bytes by which the fatbin would shrink without the images for the target. Empty if the fatbin is
+    compressed."""
 
 
 class CoverageLoss(NamedTuple):
@@ -77,11 +78,12 @@ class CoverageLoss(NamedTuple):
     dropped."""
 
     names: tuple[str, ...]
-    """Names of the modules."""
+    """Names of the modules that would get a worse image."""
     before: Cell
     after: Cell
     keys: tuple[Key, ...]
-    """The pairs: the GPU's compute capability, and the driver's CUDA version."""
+    """Pairs (compute capability of the GPU, CUDA version of the driver) for which these modules would get a worse
+    image."""
 
 
 class TargetSize(NamedTuple):
@@ -89,16 +91,17 @@ class TargetSize(NamedTuple):
 
     target: Target
     images: int
-    """Number of images for the target."""
+    """Number of images for the target in all modules, including those in compressed fatbins."""
     unknown: int
-    """Number of images for the target in compressed fatbins. `size` and `saved` do not include them."""
+    """Number of the target's images that are in compressed fatbins, so that their sizes are unknown. `size` and `saved`
+    do not include these images."""
     size: Size
-    """Total size of the images for the target."""
+    """Total size of the target's images in all modules, in bytes."""
     saved: Size
-    """Bytes that all fatbins together would save without the images for the target."""
+    """Bytes by which all fatbins together would shrink without the target's images."""
     lost: tuple[CoverageLoss, ...]
     loses_future_gpus: bool
-    """True if a module that has an image for future GPUs would have none without the target."""
+    """True if, without the target, a module would lose its only images that future GPUs can load."""
 
 
 def measure_module(found: FoundModule) -> ModuleSize:
@@ -173,13 +176,13 @@ def _without_target(manifest: Manifest, target: Target) -> Manifest:
 
 
 def _covers_future(manifest: Manifest) -> bool:
-    """Return whether a module has an image that future GPUs can load, which must be PTX."""
+    """Return whether a module has an image that future GPUs can load. Only PTX can be such an image."""
     return any(unsupported(image.target, FUTURE) is None for image in once_linked(manifest).images)
 
 
 def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
-    """Return the size of an image; None in a compressed fatbin. `start` is the byte of the file at which the image's
-    fatbin starts."""
+    """Return the size of an image in the file `fatbin`; None if the fatbin is compressed. `start` is the byte offset in
+    the file at which the image's own fatbin begins; a file has a fatbin for each variant."""
     if image.offset is None:
         return None
     content = fatbin[start + image.offset : start + image.offset + image.size]
@@ -187,7 +190,8 @@ def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
 
 
 def _without_images(images: Iterable[tuple[int, Image]], fatbin: bytes) -> bytes:
-    """Return a file's bytes without some images, each given as the byte at which its fatbin starts, and the image."""
+    """Return the content of a fatbin's file without some images. `images` are the images to remove, each as (byte
+    offset in the file at which the image's own fatbin begins, image)."""
     parts, end_of_last = [], 0
     ranges = ((at + (image.offset or 0), image.size) for at, image in images)
     for start, end in sorted((start, start + size) for start, size in ranges):
@@ -202,8 +206,7 @@ def _file_size(found: FoundModule, name: str) -> Size:
 
 
 def _deflated_size(content: bytes) -> int:
-    """Return the number of bytes that some content takes in a wheel, which zipfile compresses with its default
-    level."""
+    """Return the size of `content` when deflated as in a wheel, in bytes; zipfile uses zlib's default level."""
     compressor = zlib.compressobj(zlib.Z_DEFAULT_COMPRESSION, zlib.DEFLATED, -zlib.MAX_WBITS)
     return len(compressor.compress(content)) + len(compressor.flush())
 

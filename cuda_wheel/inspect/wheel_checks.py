@@ -39,17 +39,19 @@ _CENTRAL = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
 
 _ENCRYPTED, _STREAMED, _UTF8 = 1 << 0, 1 << 3, 1 << 11
-"""Bits of a header's flags; _STREAMED: the sizes follow the data."""
+"""Bits in the flags of a file's header: _ENCRYPTED; _STREAMED (the file's sizes follow its data); _UTF8 (its name is in
+UTF-8)."""
 _STORED, _DEFLATED = 0, 8
-"""Compression methods."""
+"""Compression methods in a file's header: _STORED (not compressed) and _DEFLATED."""
 
 _ZIP64 = 0x0001
-"""Number of the extra field for sizes that need 64 bits."""
+"""Number of the extra field of a file's header that has sizes above 32 bits (zip64)."""
 _HARMLESS_FIELDS = (_ZIP64, 0x000A, 0x5455, 0x5855, 0x7855, 0x7875)
-"""Numbers of extra fields that change no content: large sizes, and times and owners of Windows and Unix."""
+"""Numbers of extra fields in a file's header that do not change the unpacked content: zip64 sizes, and times and owners
+for Windows and Unix."""
 
 _BLOCK = 1 << 20
-"""Maximum number of bytes that are unpacked at a time."""
+"""Maximum number of bytes that one step unpacks."""
 
 
 class _Entry(NamedTuple):
@@ -60,11 +62,11 @@ class _Entry(NamedTuple):
     method: int
     crc: int
     compressed: int
-    """Size in the archive, in bytes."""
+    """Size of the compressed data in the archive, in bytes."""
     size: int
-    """Size when unpacked, in bytes."""
+    """Size of the unpacked content, in bytes."""
     offset: int
-    """Byte of the archive at which the file's own header starts."""
+    """Byte offset in the archive at which the local header of the file (the one before its data) begins."""
 
 
 class _LayoutError(ValueError):
@@ -95,8 +97,12 @@ def layout_differences(path: Path) -> list[str]:
 
 
 def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
-    """Return a message if the file `name`, which starts at byte `start`, does not follow `before`, which ends at byte
-    `end`, directly. Return an empty list if it does, or if `end` is None, for unknown."""
+    """Return a list with a message if the item `name` does not begin directly after the item `before` in the archive,
+    else an empty list. An item is a file or the central directory.
+
+    `start` is the byte offset at which `name` begins, `end` the one at which `before` ends. If `end` is None (unknown),
+    the list is empty.
+    """
     if end is None:
         return []
     if start < end:
@@ -105,7 +111,11 @@ def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
 
 
 def _read(file: BinaryIO, offset: int, layout: struct.Struct, what: str) -> tuple[int, ...]:
-    """Return the fields of a record without its signature; raise _LayoutError if it is not there."""
+    """Return the fields of the zip record at byte `offset`, without its signature. `layout` is one of the structures
+    above.
+
+    Raises _LayoutError if there is no such record; `what` is the record's name in the error message.
+    """
     file.seek(offset)
     content = file.read(layout.size)
     signatures = {_END: b"PK\5\6", _END_64: b"PK\6\6", _LOCATOR_64: b"PK\6\7", _CENTRAL: b"PK\1\2", _LOCAL: b"PK\3\4"}
@@ -115,7 +125,8 @@ def _read(file: BinaryIO, offset: int, layout: struct.Struct, what: str) -> tupl
 
 
 def _central_directory(file: BinaryIO) -> tuple[list[_Entry], int]:
-    """Return the entries of the central directory, and the byte at which it starts. Raises _LayoutError."""
+    """Return the entries of the archive's central directory (one for each file), and the byte offset at which the
+    directory begins. Raises _LayoutError if the end of the archive does not have the expected form."""
     end = file.seek(0, 2) - _END.size
     last = _read(file, max(end, 0), _END, "end of the central directory, without a comment or other data behind it,")
     disk, first_disk, here, count, size, start, comment = last
@@ -152,7 +163,8 @@ def _central_directory(file: BinaryIO) -> tuple[list[_Entry], int]:
 
 
 def _central_entry(file: BinaryIO, at: int) -> tuple[_Entry, int]:
-    """Return the entry of the central directory at byte `at`, and the byte at which the next one starts."""
+    """Return the central directory's entry at byte offset `at`, and the offset of the next entry. Raises _LayoutError
+    if the entry is not as expected."""
     fields = _read(file, at, _CENTRAL, "entry of the central directory")
     _, _, flags, method, _, _, crc, compressed, size, *lengths, disk, _, _, offset = fields
     name, extra, comment = (file.read(length) for length in lengths)
@@ -174,8 +186,11 @@ def _central_entry(file: BinaryIO, at: int) -> tuple[_Entry, int]:
 
 
 def _zip64(extra: bytes, label: str) -> bytes:
-    """Return the content of the extra field for large sizes, empty without one. Raises _LayoutError for fields that
-    only some programs read."""
+    """Return the content of the zip64 field (sizes above 32 bits) among the extra fields of a header; empty if it has
+    none. `label` names the header in error messages.
+
+    Raises _LayoutError for a field that some programs read and others ignore, and for a field that is cut short.
+    """
     found, at = b"", 0
     while at < len(extra):
         if len(extra) - at < 4:
@@ -192,8 +207,12 @@ def _zip64(extra: bytes, label: str) -> bytes:
 
 
 def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]:
-    """Return the byte of the archive after a file and its descriptor, and what is wrong with the file, one line
-    each."""
+    """Check a file's header and data against its entry in the central directory. Return the byte offset after the file
+    (its data, and any sizes behind the data), and a message for each problem.
+
+    `label` is the file's name, with which the messages begin. Raises _LayoutError for a problem after which the end of
+    the file is unknown.
+    """
     _, flags, method, _, _, crc, compressed, size, name_size, extra_size = _read(
         file, entry.offset, _LOCAL, "header of the file"
     )
@@ -219,9 +238,10 @@ def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]
 
 
 def _local_sizes(compressed: int, size: int, wide: bytes) -> tuple[int, int]:
-    """Return a file's sizes in the archive and unpacked, in bytes, by its own header.
+    """Return two sizes of a file in bytes, as its own header states them: in the archive, and unpacked.
 
-    `wide` is the content of the header's extra field for large sizes. Raises _LayoutError if it does not fit.
+    `compressed` and `size` are the header's 32-bit fields; 0xFFFFFFFF means that the value is in the zip64 field.
+    `wide` is the content of that field. Raises _LayoutError if `wide` has a wrong length or contradicts the fields.
     """
     if wide and len(wide) not in (8, 16):
         raise _LayoutError("its header has zip64 sizes of a wrong length")
@@ -237,7 +257,7 @@ def _local_sizes(compressed: int, size: int, wide: bytes) -> tuple[int, int]:
 
 
 def _reasons_against_name(entry: _Entry) -> Iterator[str]:
-    """Yield each reason why programs may unpack an entry to different paths."""
+    """Yield a message for each reason why programs may unpack the entry to different paths."""
     parts = entry.name.removesuffix(b"/").split(b"/")
     if b"\0" in entry.name or b"\\" in entry.name or any(part in (b"", b".", b"..") for part in parts):
         yield "programs unpack this name to different places"
@@ -248,7 +268,9 @@ def _reasons_against_name(entry: _Entry) -> Iterator[str]:
 
 
 def _reasons_against_data(file: BinaryIO, start: int, entry: _Entry) -> Iterator[str]:
-    """Yield each reason why programs may unpack different content: the compressed data must end where the sizes say."""
+    """Yield a message for each reason why programs may unpack different content from a file's data at byte `start`.
+    Size and checksum must be those in the central directory, and compressed data must end exactly at the size in the
+    archive."""
     size, crc = 0, 0
     try:
         for content in _unpacked(file, start, entry):
@@ -266,9 +288,11 @@ def _reasons_against_data(file: BinaryIO, start: int, entry: _Entry) -> Iterator
 
 
 def _unpacked(file: BinaryIO, start: int, entry: _Entry) -> Iterator[bytes]:
-    """Yield the content of a file whose data begins at byte `start`, at most _BLOCK bytes at a time.
+    """Yield the content of a file in blocks of at most _BLOCK bytes. The file's data begins at byte `start` of the
+    archive.
 
-    Raises _LayoutError if the data ends before or after its size in the archive, and zlib.error if it is damaged.
+    Raises _LayoutError if the compressed data does not end exactly where `entry.compressed` says, and zlib.error if it
+    is damaged.
     """
     file.seek(start)
     stream = zlib.decompressobj(-zlib.MAX_WBITS) if entry.method == _DEFLATED else None
@@ -296,8 +320,11 @@ def _unpacked(file: BinaryIO, start: int, entry: _Entry) -> Iterator[bytes]:
 
 
 def _after_descriptor(file: BinaryIO, end: int, entry: _Entry, is_wide: bool) -> int:
-    """Return the byte after the sizes that follow a file's data at byte `end`. Raises _LayoutError if they differ from
-    those of the entry. `is_wide` says that they have 64 bits."""
+    """Return the byte offset after the data descriptor (checksum and sizes behind a file's data), which begins at byte
+    `end`. `is_wide` is True if its sizes have 64 bits instead of 32.
+
+    Raises _LayoutError if the descriptor differs from `entry`.
+    """
     sizes = struct.pack("<LQQ" if is_wide else "<LLL", entry.crc, entry.compressed, entry.size)
     for expected in (b"PK\7\x08" + sizes, sizes):
         file.seek(end)
@@ -310,7 +337,7 @@ ALGORITHMS = ("sha256", "sha384", "sha512")
 """Hash algorithms that RECORD may use."""
 
 UNRECORDED = re.compile(r"[^/]+\.dist-info/(RECORD|RECORD\.jws|RECORD\.p7s)")
-"""Paths of the files for which RECORD has no hash."""
+"""A match is the path in a wheel of RECORD itself or of a signature of RECORD. RECORD has no hash for these files."""
 
 
 def record_differences(path: Path) -> list[str]:
@@ -340,7 +367,8 @@ def record_differences(path: Path) -> list[str]:
 
 
 def _rows(content: bytes) -> list[tuple[str, str, str]]:
-    """Return the rows of RECORD: name, hash and size. Raises ValueError or csv.Error if it has another form."""
+    """Return the rows of RECORD: (path of a file, hash such as "sha256=...", size in bytes as text). Raises ValueError
+    or csv.Error if `content` is not a table of this form."""
     text = content.decode()
     unprintable = next((line for line in text.splitlines() if not line.isprintable()), None)
     if unprintable is not None:  # the names are printed to terminals
@@ -351,8 +379,8 @@ def _rows(content: bytes) -> list[tuple[str, str, str]]:
 def _member_differences(
     path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, recorded: tuple[str, str] | None
 ) -> Iterator[str]:
-    """Yield how a file of a wheel differs from its hash and size in RECORD; `recorded` is None for a file that is not
-    listed."""
+    """Yield a message if a file of the wheel differs from its row in RECORD. `recorded` is (hash, size) from the row;
+    None if RECORD does not list the file."""
     if recorded is None:
         yield f"{info.filename} is not in RECORD"
         return
@@ -381,7 +409,8 @@ def installed_differences(found: Iterable[FoundModule]) -> list[str]:
 
 
 def _installed_hashes(folder: Path) -> dict[str, str]:
-    """Return path -> hash, such as "sha256=...", of the files that the RECORDs of a folder's distributions list."""
+    """Return path of a file, relative to `folder` -> its hash, such as "sha256=...". The files are those that the
+    RECORDs of all distributions in `folder`, such as site-packages, list."""
     hashes: dict[str, str] = {}
     for record in sorted(folder.glob("*.dist-info/RECORD")):
         with suppress(ValueError, csv.Error, OSError):
@@ -390,8 +419,8 @@ def _installed_hashes(folder: Path) -> dict[str, str]:
 
 
 def _differs(content: bytes, recorded: str) -> bool:
-    """Return whether a file's content has another hash than `recorded`, such as "sha256=..."; an empty one fits any
-    content."""
+    """Return whether the hash of a file's content differs from `recorded`, such as "sha256=...". If `recorded` is
+    empty, RECORD has no hash for the file, and the result is False."""
     algorithm, _, value = recorded.partition("=")
     if not recorded:  # some installers leave it empty
         return False
@@ -399,5 +428,5 @@ def _differs(content: bytes, recorded: str) -> bool:
 
 
 def _encoded(digest: bytes) -> str:
-    """Return a hash in RECORD's encoding: base64 for URLs, without padding."""
+    """Return a hash as RECORD writes it: in URL-safe base64, without the padding "="."""
     return urlsafe_b64encode(digest).decode().rstrip("=")

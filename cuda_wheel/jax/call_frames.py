@@ -33,16 +33,17 @@ DATA_TYPES = {
     "float8_e4m3fn": 20, "float8_e4m3b11fnuz": 23, "float8_e5m2fnuz": 24, "float8_e4m3fnuz": 25, "float8_e4m3": 28,
     "float8_e3m4": 29, "float8_e8m0fnu": 33,
 }  # fmt: skip
-"""Name of NumPy's dtype -> XLA_FFI_DataType, for the types whose elements have whole bytes."""
+"""Name of a NumPy dtype -> value of XLA_FFI_DataType. Types whose elements do not fill whole bytes, such as int4, are
+left out."""
 
 EXECUTE = 3
-"""Value of XLA_FFI_ExecutionStage_EXECUTE."""
+"""Value of XLA_FFI_ExecutionStage_EXECUTE: the stage of a call in which the handler launches a kernel."""
 BUFFER = 1
-"""Value of XLA_FFI_ArgType_BUFFER and of XLA_FFI_RetType_BUFFER."""
+"""Value of both XLA_FFI_ArgType_BUFFER and XLA_FFI_RetType_BUFFER: the input or output is an array."""
 STRING = 4
-"""Value of XLA_FFI_AttrType_STRING."""
+"""Value of XLA_FFI_AttrType_STRING: the attribute is a string."""
 METADATA = 1
-"""Value of XLA_FFI_Extension_Metadata."""
+"""Value of XLA_FFI_Extension_Metadata: XLA asks the handler for its version and traits."""
 COMMAND_BUFFER_COMPATIBLE = 1
 """Value of XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE: XLA may capture the handler's launches for CUDA graphs."""
 
@@ -58,12 +59,13 @@ _API = struct.Struct("=QQ QQii Q 5Q")  # ..., api_version, internal_api, Error_C
 _ERROR_CREATE = struct.Struct("=QQQi")  # struct_size, extension_start, message, errc
 
 _ARGS_SIZE = 40
-"""Size of XLA_FFI_Args and of XLA_FFI_Rets in version 0.1, in bytes."""
+"""Minimum size in bytes of XLA_FFI_Args and of XLA_FFI_Rets: their size in version 0.1 of XLA's FFI."""
 _ATTRS_SIZE = 48
-"""Size of XLA_FFI_Attrs in version 0.1, in bytes."""
+"""Minimum size in bytes of XLA_FFI_Attrs: its size in version 0.1 of XLA's FFI."""
 
 _memory: Any = (ctypes.c_char * sys.maxsize).from_address(0)
-"""Buffer over the whole memory of the process, indexed by address: the fastest way to read at an address."""
+"""The whole memory of the process as a buffer; the index of a byte is its address. This is the fastest way to read at
+an address."""
 
 
 class _StreamGet(ctypes.Structure):
@@ -76,8 +78,9 @@ class _StreamGet(ctypes.Structure):
 
 
 _pointer_argument = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-"""ctypes type of XLA's functions: each takes the address of a structure with its arguments and returns an address. None
-of them blocks, so that they are called without releasing the GIL."""
+"""ctypes type of the functions of XLA that are called here. Each function takes the address of a structure that holds
+its arguments, and returns an address. The GIL is held during a call; this is harmless, because no such function
+blocks."""
 
 
 class HandlerError(Exception):
@@ -86,7 +89,7 @@ class HandlerError(Exception):
     def __init__(self, address: int) -> None:
         super().__init__(address)
         self.address = address
-        """Address of the error object."""
+        """Address of XLA's error object (XLA_FFI_Error)."""
 
 
 class XlaApi:
@@ -116,23 +119,23 @@ class XlaApi:
 
 
 BufferType = tuple[int, int, bytes]
-"""An array's type as XLA passes it: (XLA_FFI_DataType, number of dimensions, the dimensions as packed 64-bit
-integers)."""
+"""Type of an array as XLA passes it: (value of XLA_FFI_DataType, number of dimensions, lengths of the dimensions as
+packed 64-bit integers)."""
 
 
 class CallFrame(NamedTuple):
     """What XLA passes to a handler to launch a kernel: the content of an XLA_FFI_CallFrame."""
 
     context: int
-    """Address of XLA's execution context, from which `XlaApi.stream` gets the stream."""
+    """Address of XLA's execution context. `XlaApi.stream` takes it and returns the stream."""
     argument_types: list[BufferType]
     arguments: list[int]
-    """Addresses of the input arrays."""
+    """Addresses of the data of the input arrays."""
     result_types: list[BufferType]
     results: list[int]
-    """Addresses of the output arrays."""
+    """Addresses of the data of the output arrays."""
     attribute: bytes
-    """JSON text of a `tracing.Launch`: the content of the call's only attribute."""
+    """Content of the only attribute of the call: the JSON text of a `tracing.Launch`."""
 
 
 def header_version(text: str) -> tuple[int, int]:
@@ -210,9 +213,11 @@ def read_frame(address: int) -> CallFrame:
 
 
 def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], list[int]]:
-    """Return the types and the addresses of arrays; raise ArgumentError if one of the arguments is not an array.
+    """Return the types of `count` arrays, and the addresses of their data; raise ArgumentError if one of the items is
+    not an array.
 
-    `kinds` is the address of `count` values of XLA_FFI_ArgType, `buffers` that of as many pointers to XLA_FFI_Buffer.
+    `kinds` is the address of `count` values of XLA_FFI_ArgType or XLA_FFI_RetType, `buffers` the address of `count`
+    pointers to XLA_FFI_Buffer.
     """
     types: list[BufferType] = []
     addresses: list[int] = []
@@ -231,12 +236,14 @@ def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], lis
 
 
 def _word_at(address: int) -> int:
-    """Return the 64-bit integer at an address: a pointer, or the size in bytes with which every structure begins."""
+    """Return the unsigned 64-bit integer at an address. It is a pointer, or a size in bytes, with which each of XLA's
+    structures begins."""
     return ctypes.c_uint64.from_address(address).value
 
 
 def _check(size: int, least: int, what: str) -> None:
-    """Raise ArgumentError if the structure `what` has fewer than `least` bytes."""
+    """Raise ArgumentError if `size`, the size in bytes of one of XLA's structures, is below `least`. `what` names the
+    structure in the error message: "call frame"."""
     if size < least:
         raise ArgumentError(
             f"XLA's {what} has {size} bytes, and {least} were expected: this version of JAX is not supported; "

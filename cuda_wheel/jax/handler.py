@@ -81,8 +81,9 @@ def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Yield the entries of a code object's `co_exceptiontable` (CPython 3.11 and later): (start, length, target,
     depth).
 
-    The first three count code units of 2 bytes; `target` is where the handler begins. `depth` is twice the depth of the
-    stack, plus 1 if the offset of the instruction that raised is pushed.
+    `start` and `length` give the instructions that a `try` covers, `target` is where its handler begins; all three
+    count code units of 2 bytes. `depth` is twice the depth of the stack, plus 1 if the offset of the instruction that
+    raised is pushed.
     """
     position = 0
     while position < len(table):
@@ -98,10 +99,10 @@ def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _encoded(entry: tuple[int, int, int, int]) -> bytes:
-    """Return an entry of `co_exceptiontable` as bytes, which `_entries` reads.
+    """Return an entry of `co_exceptiontable` as bytes: the reverse of `_entries`.
 
-    Each number is cut into digits of 6 bits, one a byte, the highest first; all bytes of a number but its last have the
-    flag 0x40, the first byte of the entry has 0x80.
+    A number is written as digits of 6 bits, one digit in each byte, the highest digit first. Each byte of a number but
+    the last has the flag 0x40. The first byte of the entry has the flag 0x80.
     """
     encoded = bytearray()
     for number in entry:
@@ -114,10 +115,12 @@ def _encoded(entry: tuple[int, int, int, int]) -> bytes:
 
 
 ALIGNMENT = 16
-"""Alignment of XLA's arrays in bytes, which is checked because kernels may read vectors of 16 bytes."""
+"""Required alignment of XLA's arrays in bytes. The address of each array is checked, because kernels may read vectors
+of 16 bytes."""
 
 MOST_LAUNCHES = 10_000
-"""Maximum number of `ReadyLaunch` records that are kept; before one more is made, all are dropped."""
+"""Maximum number of `ReadyLaunch` records that `ProgramLaunches` keeps. When there are so many, all are dropped before
+the next one is made."""
 
 
 class ReadyLaunch(NamedTuple):
@@ -130,12 +133,14 @@ class ReadyLaunch(NamedTuple):
     outputs: list[BufferType]
     """Expected types of the output arrays."""
     arguments: list[Any]
-    """Arguments of the kernel, in order; each call copies the list and writes the addresses of its arrays into the
-    copy."""
+    """Arguments of the kernel, in order. Each call copies this list, and writes the addresses of its own arrays into
+    the copy."""
     input_places: list[tuple[int, int]]
-    """(0-based index of an argument of the kernel, 0-based index of the input array whose address is passed there)."""
+    """For each kernel argument that is an input array: (its index in `arguments`, index of the array among the inputs
+    of the call). Indices are 0-based; the array's address becomes the argument."""
     output_places: list[tuple[int, int]]
-    """(0-based index of an argument of the kernel, 0-based index of the output array whose address is passed there)."""
+    """For each kernel argument that is an output array: (its index in `arguments`, index of the array among the outputs
+    of the call). Indices are 0-based; the array's address becomes the argument."""
 
 
 class ProgramLaunches:
@@ -147,9 +152,9 @@ class ProgramLaunches:
     def __init__(self, operators: dict[str, KernelInstances]) -> None:
         self._operators = operators
         self._ready: dict[tuple[bytes, int], ReadyLaunch] = {}
-        """(JSON text of a launch, number of the GPU) -> the launch, ready for that GPU."""
+        """(JSON text of a launch, number of the GPU) -> the launch, checked, with its kernel loaded for that GPU."""
         self.are_used = False
-        """Whether a kernel was launched or is about to be."""
+        """True from the moment at which the first launch is prepared: kernels may have been launched."""
 
     def is_ready(self, text: bytes, device: int) -> bool:
         """Return whether the launch with this JSON text has run on this GPU before, so that no module has to be
@@ -189,7 +194,8 @@ class ProgramLaunches:
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
-        """Return the launch with this JSON text, checked, with its kernel loaded for GPU number `device`."""
+        """Read and check the launch with the JSON text `text`, load its kernel for GPU number `device`, and return
+        both. Raises ArgumentError if the program was made for another version of the operator."""
         self.are_used = True
         launch = Launch.read(text)
         kernels = self._kernels(launch)
@@ -218,11 +224,11 @@ class ProgramLaunches:
         return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
 
     def _kernels(self, launch: Launch) -> KernelInstances:
-        """Return the kernels of the operator that a launch belongs to, by the operator's name and the kernel's
-        identity.
+        """Return the kernels of the operator that a launch was made for: an operator of the same name whose kernel for
+        this launch has the identity (symbol, module, digest of the images) that the launch states.
 
-        The number in a name such as "demo::swish#2" does not decide: in the process that exported the program,
-        operators of one name may have been made in another order. Raises ArgumentError if no operator has the kernel.
+        The number in a name such as "demo::swish#2" does not count: the process that exported the program may have made
+        operators of one name in another order. Raises ArgumentError if no operator fits.
         """
         named = [kernels for name, kernels in self._operators.items() if base_name(name) == base_name(launch.operator)]
         if not named:
@@ -241,7 +247,8 @@ class ProgramLaunches:
 
 
 def _identity(kernels: KernelInstances, launch: Launch) -> KernelIdentity | None:
-    """Return the identity of the kernel that a launch chooses among `kernels`; None if they have no such kernel."""
+    """Return the identity of the kernel that `launch.choice` selects among `kernels`; None if `kernels` has no such
+    kernel."""
     try:
         return kernels.identity(launch.choice)
     except CudaWheelError:  # another version of the operator
@@ -278,7 +285,8 @@ class GpuLaunches:
             self._pop_context(ctypes.byref(current))
 
     def _run_there(self, frame: CallFrame, stream: int) -> None:
-        """Launch the kernel of a call frame on the stream at this address, whose context is current."""
+        """Launch the kernel of a call frame on the stream with the address `stream`. The context of the stream must be
+        current."""
         device = 0
         if self._several:
             number = ctypes.c_int()
@@ -298,23 +306,24 @@ class GpuLaunches:
 
 
 def _checked(code: int, doing: str) -> None:
-    """Raise DriverError if `code`, which a function of the driver returned, is an error. `doing` is "getting the
-    current context", for example."""
+    """Raise DriverError if `code`, the result of a function of the CUDA driver, is an error (not 0). `doing` says in
+    the error message what was tried: "getting the current context"."""
     if code:
         check_result((cuda_driver().CUresult(code),), doing)
 
 
 def _expected(types: Sequence[ArrayType]) -> list[BufferType]:
-    """Return the types of arrays in the form in which XLA passes them."""
+    """Return array types in the form in which XLA passes them to a handler."""
     return [
         (DATA_TYPES[each.dtype], len(each.shape), struct.pack(f"={len(each.shape)}q", *each.shape)) for each in types
     ]
 
 
 def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Sequence[ArrayType]) -> ArgumentError:
-    """Return the error for a call whose arrays have other types than its program says.
+    """Return the error for a call that passes arrays of other types than the program states.
 
-    `what` is "input" or "output", `passed` are the types of XLA's arrays, `types` those of the program.
+    `what` is "input" or "output" for the message. `passed` are the types of the arrays that XLA passed, `types` those
+    that the program states.
     """
     names = {number: name for name, number in DATA_TYPES.items()}
     found = [
@@ -328,23 +337,25 @@ def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Se
 
 
 CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 9, 13, 14
-"""Values of XLA_FFI_Error_Code."""
+"""Values of XLA_FFI_Error_Code_CANCELLED, XLA_FFI_Error_Code_INVALID_ARGUMENT, and so on."""
 
 LONGEST_HOLD = 10.0
-"""Maximum time, in seconds, for which a thread that calls a handler at exit is made to wait. If XLA waits for that
-thread, the exit takes as long."""
+"""Maximum time, in seconds, for which a thread is made to wait when it calls a handler while the interpreter is ending.
+If XLA waits for the thread, ending the process takes as long."""
 
 _kept: list[Any] = []
-"""ctypes callbacks, kept as long as the process lives because XLA may call them until then."""
+"""The handlers' ctypes callbacks. They are kept until the process ends, because XLA may call them until then."""
 
 _state = {"closed": False}
-""""closed" -> whether the interpreter is ending, so that handlers launch nothing any more."""
+"""Dictionary with one item. "closed" becomes True when the interpreter is ending; from then on, handlers launch no
+kernels."""
 
 _held: list[int] = []
-"""Identifiers of the threads that wait in a handler for the process to end."""
+"""Identifiers of the threads that called a handler while the interpreter was ending, and were made to wait."""
 
 _never = threading.Lock()
-"""Lock that is never released; a thread that waits for it does not occupy the GIL."""
+"""Lock that is acquired below and never released. A thread that waits for it stands still, and does not hold the
+GIL."""
 _never.acquire()
 
 
@@ -365,9 +376,9 @@ def close(seconds: float = 0.25) -> None:
 
 
 def _refuse_at_exit(api: XlaApi) -> int:
-    """Return the address of an XLA error object that says that the interpreter is ending.
+    """Return the address of a new XLA error object which says that the interpreter is ending.
 
-    Any thread but the main one waits for `LONGEST_HOLD` seconds first, so that the process can end meanwhile.
+    A thread other than the main thread first waits for `LONGEST_HOLD` seconds. The process usually ends meanwhile.
     """
     if threading.get_ident() != threading.main_thread().ident:
         _held.append(threading.get_ident())
@@ -411,8 +422,11 @@ def handler(run: Callable[[XlaApi, CallFrame], None], version: tuple[int, int]) 
 
 
 def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
-    """Return XLA's functions at an address, and add them to `apis`. Abort the process if their version is unknown:
-    without them, no error object can be made."""
+    """Return XLA's functions from the table XLA_FFI_Api at `address`, and add them to `apis` (address -> functions).
+
+    If the version of the table is unknown, abort the process, because no error object can be made without these
+    functions.
+    """
     api = api_at(address)
     if api is None:
         print("cuda_wheel.jax does not know this version of XLA, and cannot return an error to it", file=sys.stderr)
@@ -422,8 +436,8 @@ def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
 
 
 def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
-    """Return the address of an XLA error object for an exception in the call with the call frame at the address
-    `frame`."""
+    """Return the address of an XLA error object that reports the exception `error`. The exception was raised in the
+    handler's call with the call frame at the address `frame`. `apis` maps the address of a table to XLA's functions."""
     if isinstance(error, HandlerError):
         return error.address
     api = _api(frame_base(frame)[1], apis)
@@ -438,7 +452,7 @@ def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
 
 
 TARGET = "cuda_wheel_launch"
-"""Name under which the handlers are registered with JAX, by which compiled programs call them."""
+"""Name under which the handlers are registered with JAX. Compiled programs call the handlers by this name."""
 
 _operators: dict[str, KernelInstances] = {}
 """Name of an operator in compiled programs, such as "demo::swish" or "demo::swish#2" -> its kernels."""
@@ -476,7 +490,8 @@ def register(jax: Any, name: str, kernels: KernelInstances) -> str:
 
 
 def _register_handlers(jax: Any) -> None:
-    """Register a handler for each platform with JAX; raise ImportError for an unknown version of XLA's FFI."""
+    """Register one handler for each platform in `PLATFORMS` with JAX, and `_finish` to run at exit. Raises ImportError
+    if the version of XLA's FFI is unknown."""
     version = header_version((Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h").read_text())
     if not (0, 1) <= version < (1, 0):
         raise ImportError(
@@ -505,15 +520,17 @@ PLATFORMS: dict[str, Callable[[XlaApi, CallFrame], None]] = {
     "CUDA": lambda api, frame: _gpu_launches().run(api, frame),  # finds the driver in the first call
     "cpu": _refuse_cpu,
 }
-"""Name of a platform of JAX -> function that launches the kernel of a call frame there. Tests replace the one of the
-CPU."""
+"""Name of a JAX platform -> function that launches the kernel of a call frame on that platform. The function for the
+CPU refuses; tests replace it."""
 
 
 def _finish(jax: Any) -> None:
-    """Wait until all running programs have ended, and make handlers launch nothing from now on; called at exit.
+    """Wait until all running programs have ended, and make handlers launch nothing from now on. This function is called
+    at exit.
 
-    A thread that calls a handler after the interpreter has ended would end the process with an error. Each GPU runs
-    programs in the order of their calls, so that when one more program has run, all before it have.
+    Without it, a thread that calls a handler after the interpreter has ended would end the process with an error. Each
+    GPU runs programs in the order of their calls. So a small further program is run on each GPU: when it has ended, all
+    earlier programs have too.
     """
     try:
         for device in jax.local_devices(backend="cuda") if launches.are_used else ():

@@ -32,18 +32,21 @@ USES = {
     "tensor-maps": r"\b(tensor_map|TensorMap)\b",
     "tuned-tables": r"\btuned\b",
 }
-"""Part of the loader -> regular expression that matches Python code which may use the part. A name alone is enough:
-code may call it by another name. A needless part costs only its size."""
+"""Name of a part of the loader -> regular expression for the text of a Python file. A match means that the file may use
+the part. The expressions look for names, not for calls, because code may use a function under another name. A part that
+is copied without need only makes the wheel larger."""
 
 
 _CORE_ARRAYS = re.compile(r"^\s*(import|from)\s+(torch|cupy)\b", re.MULTILINE)
-"""Import of a library whose arrays the core of the loader reads."""
+"""A match is a line that imports PyTorch or CuPy: "import torch". The core of the loader reads the arrays of these
+libraries without the part `array-protocols`."""
 
 _OTHER_ARRAYS = re.compile(
     r"\b(jax|numba|warp|cudf|cuml|rmm|pycuda|tensorflow|cupynumeric|\w*dlpack\w*|\w*cuda_array_interface\w*)\b"
     r"|\bcuda\.core\b|\b(from|import) cuda\b"
 )
-"""Name of a library whose arrays the part `array-protocols` reads, or of such a protocol."""
+"""A match is the name of a library whose arrays only the part `array-protocols` can read, or the name of an array
+protocol: "jax", "from_dlpack", "__cuda_array_interface__"."""
 
 
 def passes_other_arrays(files: Iterable[Path]) -> bool:
@@ -71,7 +74,8 @@ def parts_for(module: BuiltModule) -> set[str]:
 
 
 def _parts_of_variant(manifest: Manifest) -> set[str]:
-    """Return the names of the loader's parts that one variant of a module needs."""
+    """Return the names of the loader's parts that a load of one variant needs, such as {"variants", "structs"}; a part
+    is an optional file of a vendored loader. `manifest` is that of the variant."""
     parameters = [each for kernel in manifest.kernels for each in kernel.parameters]
     names = [info.name for info in manifest.kernels] + [info.name for info in manifest.globals]
     needed = {
@@ -108,7 +112,8 @@ def copied_files(parts: Iterable[str]) -> dict[str, bytes]:
 
 
 def _files_of(part: str) -> list[str]:
-    """Return the paths, relative to `runtime`, of the files of the module or package `part` in `runtime/parts`."""
+    """Return the paths of all files of the part (module or package) `part` of the loader, and of `parts/__init__.py`.
+    `part` has "_" for "-"; paths are relative to `runtime`: "parts/linking.py"."""
     folder = RUNTIME / "parts" / part
     found = sorted(folder.glob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
     return ["parts/__init__.py", *(path.relative_to(RUNTIME).as_posix() for path in found)]
@@ -116,8 +121,9 @@ def _files_of(part: str) -> list[str]:
 
 @cache
 def _imported(name: str) -> list[str]:
-    """Return the paths, relative to `runtime`, of the files in `runtime/parts` that the file `name` imports at its top
-    level, and of their packages' `__init__.py`."""
+    """Return the paths of the files in `runtime/parts` that the top-level statements of the file `name` import, each
+    followed by the `__init__.py` of every package that contains the imported file. `name` and the paths are relative to
+    `runtime`."""
     path = RUNTIME / name
     found = []
     for node in ast.parse(path.read_bytes()).body:

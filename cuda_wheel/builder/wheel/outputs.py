@@ -49,7 +49,8 @@ __all__ = [
 
 
 VENDORED_PACKAGE = "_cuda_wheel"
-"""Name of the loader's copy in each top-level package that has modules."""
+"""Name of the package that holds the copy of the loader (`loader = "vendor"`) in each top-level package that has
+modules: `demo/_cuda_wheel/`."""
 
 
 @dataclass(frozen=True)
@@ -221,12 +222,13 @@ def _package_of(name: str) -> str:
 
 
 def _stub_path(package: str) -> str:
-    """Return the path in the wheel of the stub of a package with this dotted name."""
+    """Return the path in the wheel of a package's stub: "demo.kernels" -> "demo/kernels/__init__.pyi"."""
     return package.replace(".", "/") + "/__init__.pyi"
 
 
 def _module_paths(name: str) -> tuple[str, str]:
-    """Return the paths in the wheel of a module's fatbin and manifest."""
+    """Return two paths in the wheel: of a module's fatbin, and of its manifest. "demo.scale" -> ("demo/scale.fatbin",
+    "demo/scale.fatbin.json")."""
     stem = name.replace(".", "/")
     return stem + ".fatbin", stem + MANIFEST_SUFFIX
 
@@ -268,10 +270,10 @@ def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = 
 
 @contextmanager
 def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]:
-    """Yield a temporary path for the `with` block to write, then rename that file to `path`.
+    """Yield the path of a temporary file, which the `with` block must write. Then rename the temporary file to `path`.
 
-    The temporary path is beside `path`, or in the folder `aside` if that is on the same file system. Raises ConfigError
-    if the file cannot be written.
+    The temporary file is in the folder `aside` if `aside` and `path` are on the same file system, else in the folder of
+    `path`. If the block raises, the temporary file is removed. Raises ConfigError if the file cannot be written.
     """
     try:
         near = path.parent
@@ -291,10 +293,11 @@ def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]
 
 
 FORMAT = 1
-"""Version of the JSON text that `carried_sources` writes; `unpack_sources` reads no other."""
+"""Version of the format in which `carried_sources` writes a module's sources as JSON. `unpack_sources` rejects any
+other version."""
 
 _LEFT_OUT = ("variants", "specialize")
-"""Attributes of ModuleConfig that `carried_sources` leaves out, because only a build uses them."""
+"""Attributes of ModuleConfig that `carried_sources` does not write, because compiling at load does not use them."""
 
 
 def carried_sources(root: Path, module: SourceModule, headers: Iterable[str], toolchain: tuple[str, ...]) -> bytes:
@@ -317,7 +320,11 @@ def carried_sources(root: Path, module: SourceModule, headers: Iterable[str], to
 
 
 def _table(settings: ModuleConfig) -> dict[str, Any]:
-    """Return a module's settings as a `[[tool.cuda-wheel.module]]` table, without defaults and `_LEFT_OUT`."""
+    """Return a module's settings as a `[[tool.cuda-wheel.module]]` table: key of the setting, such as "include-dirs" ->
+    value.
+
+    A setting with its default value is omitted, except "architectures". The settings in `_LEFT_OUT` are always omitted.
+    """
     default = ModuleConfig()
     values = {item.name: getattr(settings, item.name) for item in fields(settings) if item.name not in _LEFT_OUT}
     return {
@@ -328,7 +335,8 @@ def _table(settings: ModuleConfig) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return the value of a setting for JSON: a dictionary for `defines`, a list for any other tuple."""
+    """Return the value of the setting `name` in a form that JSON can hold: the tuple of `defines` becomes a dictionary,
+    every other tuple a list. Other values are unchanged."""
     if name == "defines":
         return dict(value)
     return list(value) if isinstance(value, tuple) else value

@@ -32,7 +32,8 @@ from cuda_wheel.builder.toolchain.toolchain import (
 __all__ = ["Document", "Materials", "merged", "sbom_path"]
 
 Document = dict[str, Any]
-"""JSON object of CycloneDX: an SBOM, a module's part of one ("components" and "dependencies"), or one component."""
+"""JSON object of CycloneDX. It is either a whole SBOM, or the part of an SBOM for one module (with the keys
+"components" and "dependencies"), or one component (a package or a file)."""
 
 
 def sbom_path(name: str) -> str:
@@ -86,25 +87,28 @@ class Materials:
         return list(filter(os.path.isfile, paths))
 
     def _cuda_wheel(self, used_in: bool = False) -> Document:
-        """Return cuda-wheel as a component: a build tool, or a part of the wheel if its headers are compiled in
-        (`used_in`) or its loader is vendored."""
+        """Return cuda-wheel as a component. It has the scope "excluded" (a build tool) unless the wheel contains code
+        of cuda-wheel: a vendored loader, or a header that is compiled in (`used_in` is True)."""
         scope = {} if used_in or self._is_vendored else {"scope": "excluded"}
         return _component("cuda-wheel", cuda_wheel.__version__, [{"expression": "Apache-2.0"}]) | scope
 
     def _compiler(self, name: str, version: str, library: str) -> Document:
-        """Return the package that contains a compiler's library, or else the compiler itself, as a component that is a
-        build tool."""
+        """Return a compiler as a component with the scope "excluded" (a build tool). The component is the package that
+        contains the file `library`. If no package contains it, the component has the compiler's own `name` and
+        `version`."""
         package = self._package_of(library)
         if package is None:  # part of a CUDA toolkit installation
             package = {"type": "library", "bom-ref": f"toolkit:{name}@{version}", "name": name, "version": version}
         return package | {"scope": "excluded"}
 
     def _own_file(self, path: str) -> Document:
-        """Return a file of the project as a component; `path` is project-relative with "/"."""
+        """Return a file of the project as a component. `path` is relative to the project's folder, with "/"."""
         return _file("source", path, sha256((self._root / path).read_bytes()).hexdigest())
 
     def _header_component(self, path: str, system_dirs: Sequence[str]) -> Document:
-        """Return the component for a header with this absolute path: its package, or else the file itself."""
+        """Return the component for the header with the absolute path `path`: the package that contains the header, or
+        the header itself if no package contains it. `system_dirs` are the absolute folders from
+        `system-include-dirs`."""
         folders = (*self._include_dirs, *system_dirs)
         folder = next((folder for folder in folders if path.startswith(folder + os.sep)), None)
         if folder in (str(INCLUDE), *STAND_INS):
@@ -118,7 +122,8 @@ class Materials:
         return self._package_of(path) or _file(origin, name, sha256(Path(path).read_bytes()).hexdigest())
 
     def _package_of(self, path: str) -> Document | None:
-        """Return the CUDA package that contains the file with this absolute path, as a component; None if none does."""
+        """Return the component for the CUDA package that contains the file with the absolute path `path`; None if the
+        file is in no CUDA package."""
         for folder in self._folders:
             if path.startswith(folder + os.sep):
                 name = self._owners(folder).get(path[len(folder) + 1 :].replace(os.sep, "/"))
@@ -145,9 +150,9 @@ def merged(documents: Sequence[Document]) -> bytes:
 
 
 def _united(components: Iterable[Document]) -> list[Document]:
-    """Return each component once, sorted by "bom-ref".
+    """Return the components without duplicates, sorted by "bom-ref".
 
-    A component that has the scope "excluded" (a build tool) in one place and none in another gets none.
+    If duplicates differ in whether they have the scope "excluded" (a build tool), the one without a scope is kept.
     """
     united: dict[str, Document] = {}
     for component in components:
@@ -157,8 +162,9 @@ def _united(components: Iterable[Document]) -> list[Document]:
 
 
 def _owners(folder: str) -> dict[str, str]:
-    """Return path of a file -> name of the metadata folder (*.dist-info) of its package, for all files of CUDA packages
-    in a folder such as site-packages. Both are relative to that folder."""
+    """Return path of a file -> name of the metadata folder (*.dist-info) of the file's package, for all files of the
+    CUDA packages in `folder`. `folder` is a folder of `sys.path` such as site-packages; paths and names are relative to
+    it."""
     owners: dict[str, str] = {}
     for name in sorted(filter(is_cuda_package, os.listdir(folder))):
         try:
@@ -172,7 +178,8 @@ def _owners(folder: str) -> dict[str, str]:
 def _package(folder: str | None, name: str) -> Document:
     """Return an installed package as a component.
 
-    `name` is the name of its metadata folder (*.dist-info) in `folder`; if `folder` is None, the distribution's name.
+    With a `folder`, `name` is the name of the package's metadata folder (*.dist-info) there. If `folder` is None,
+    `name` is the name of an installed distribution, such as "cuda-wheel".
     """
     installed = metadata.distribution(name) if folder is None else metadata.PathDistribution(Path(folder, name))
     about = installed.metadata
@@ -193,7 +200,7 @@ def _component(name: str, version: str, licences: Sequence[Document]) -> Documen
 
 
 def _file(origin: str, path: str, digest: str) -> Document:
-    """Return a file as a component; `origin` is "source" (the project), "wheel", "toolkit" or "system" (a library
-    outside the project)."""
+    """Return a file as a component. `digest` is its SHA-256 in hexadecimal. `origin` says where the file belongs:
+    "source" (the project), "wheel", "toolkit" (CUDA) or "system" (another library outside the project)."""
     hashes = [{"alg": "SHA-256", "content": digest}]
     return {"type": "file", "bom-ref": f"{origin}:{path}", "name": path, "hashes": hashes}

@@ -36,8 +36,11 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
 
 
 def _own_headers(module: SourceModule, root: Path, warn: Callable[[str], None]) -> Iterator[str]:
-    """Yield the absolute paths of the project's headers that a module includes; warn or raise ConfigError about headers
-    outside the project, as `sdist_files` says."""
+    """Yield the absolute path of each project header that the module's CUDA sources include.
+
+    For a header outside the project, raise ConfigError. If it is a header of the CUDA toolkit, or its `#include` is in
+    a conditional block, call `warn` with a message instead.
+    """
     cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
     for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):
         if is_inside(header.path, root):

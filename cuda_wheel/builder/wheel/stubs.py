@@ -16,15 +16,16 @@ __all__ = ["MADE_BY", "attaches", "stub", "variant_loader_stub"]
 
 
 MOST_OVERLOADS = 32
-"""Maximum number of overload signatures for a module's variants; with more combinations, the stub lists the values of
-each macro separately."""
+"""Maximum number of overloads in the stub of a module with variants. If more were needed to allow exactly the variants,
+the stub has only one overload for each set of macro names, which lists the values of each macro independently."""
 
 _ANY_VALUE = "str | int | float"
 
 Values = tuple[MacroValue, ...]
 
 Signature = tuple[tuple[str, Values], ...]
-"""(macro's name, its allowed values) of each macro; every combination of the values is a variant."""
+"""Signature of one overload: (macro's name, allowed values of the macro) for each macro. Any combination of allowed
+values may be passed: (("N", (1, 2)), ("FAST", (0, 1))) allows four."""
 
 
 def variant_loader_stub(name: str, variants: Sequence[Variant], any_values: bool) -> list[str]:
@@ -43,8 +44,11 @@ def variant_loader_stub(name: str, variants: Sequence[Variant], any_values: bool
 
 
 def _signatures(variants: Sequence[Variant]) -> list[Signature]:
-    """Return signatures that allow exactly these variants; one for each set of macro names, which may allow further
-    combinations, if there would be more than `MOST_OVERLOADS`."""
+    """Return signatures (see `Signature`) that together allow exactly these variants.
+
+    If there would be more than `MOST_OVERLOADS`, return instead one signature for each set of macro names. It allows
+    every value that any variant gives to a macro, and so also combinations that are no variant.
+    """
     by_names: dict[tuple[str, ...], list[Values]] = {}
     for variant in variants:
         by_names.setdefault(tuple(macro for macro, _ in variant), []).append(tuple(value for _, value in variant))
@@ -60,10 +64,8 @@ def _signatures(variants: Sequence[Variant]) -> list[Signature]:
 
 
 def _products(rows: Sequence[Values]) -> list[tuple[Values, ...]]:
-    """Return a list of Cartesian products whose union is `rows`, each as the values in each place of a row.
-
-    [(1, 3), (1, 4), (2, 3), (2, 4)] -> [((1, 2), (3, 4))]
-    """
+    """Return Cartesian products whose union is `rows`. A row has one value for each macro; a product has a tuple of
+    values for each macro: [(1, 3), (1, 4), (2, 3), (2, 4)] -> [((1, 2), (3, 4))]."""
     if not rows[0]:
         return [()]
     rests: dict[MacroValue, list[Values]] = {}
@@ -76,21 +78,22 @@ def _products(rows: Sequence[Values]) -> list[tuple[Values, ...]]:
 
 
 def _declaration(name: str, types: Sequence[tuple[str, str]]) -> str:
-    """Return the line that declares the function `name`; `types` are the macros' names and stub types."""
+    """Return the stub's line that declares the function `name`, which loads a variant. `types` has (macro's name, its
+    type in the stub) for each macro: ("N", "Literal[1, 2]")."""
     macros = "".join(f"{macro}: {type_}, " for macro, type_ in types)
     return f"def {name}(*, {macros}link: Any = ..., device: int | None = ..., jit: Any = ...) -> Module: ..."
 
 
 def _type(values: Sequence[MacroValue]) -> str:
-    """Return the stub type of a macro's values: a Literal, or the plain type for floats, which a Literal cannot
-    have."""
+    """Return the type of a macro in the stub, from the values that it may have: (1, 2) -> "Literal[1, 2]". Floats give
+    "float", because a Literal cannot contain a float."""
     literals = ", ".join(repr(value) for value in values if not isinstance(value, float))
     types = [f"Literal[{literals}]"] if literals else []
     return " | ".join(types + ["float"] * any(isinstance(value, float) for value in values))
 
 
 MADE_BY = "# Made by cuda-wheel of __init__.py and the compiled kernels."
-"""First line of a stub that cuda-wheel wrote, which it may overwrite."""
+"""First line of each stub that cuda-wheel writes. A stub that begins with this line may be overwritten."""
 
 
 def attaches(source: str) -> bool:
@@ -124,10 +127,11 @@ def stub(source: str, modules: Sequence[Sequence[Manifest]], files: Sequence[str
 def _kernels(
     all_: Sequence[str], modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str
 ) -> list[str]:
-    """Return the stub lines for the attributes that `attach` creates.
+    """Return the stub's lines that declare the attributes of a package that `attach` creates; the other parameters are
+    those of `stub`.
 
-    `all_` has the name of the variable for the list of their names, which is "__all__", or is empty if `__init__.py`
-    assigns the list to none.
+    `all_` contains the name of the variable to which `__init__.py` assigns the list of attribute names: ["__all__"]. It
+    is empty if there is no such variable.
     """
     plain = {first.name: {info.name: info for info in first.kernels} for first, *_ in modules if not first.variant}
     with_variants = {first.name: (first, *rest) for first, *rest in modules if first.variant}
@@ -151,17 +155,19 @@ def _kernels(
 
 
 def _parameters(info: KernelInfo) -> str:
-    """Return the types and names of a kernel's parameters as in C++: "const float* x, int n"."""
+    """Return a kernel's parameter list as in C++, with types and names: "const float* x, int n". A parameter whose C++
+    type is unknown has its PTX type: ".f32 x"."""
     return ", ".join(f"{each.cpp_or_ptx_type} {each.name}".rstrip() for each in info.parameters)
 
 
 def _annotation(info: KernelInfo) -> str:
-    """Return the stub type of a kernel: "Kernel[Pointer, Integer]"."""
+    """Return the type of a kernel in a stub, with the types that its parameters take: "Kernel[Pointer, Integer]"."""
     return f"Kernel[{', '.join(map(argument_type, info.parameters)) or '()'}]"
 
 
 def _is_attaching(statement: ast.stmt) -> bool:
-    """Return whether a statement is `__getattr__, __dir__, __all__ = attach(__name__)`, with any other names."""
+    """Return whether a statement assigns the result of a call of `attach` to several names, with `__getattr__` among
+    them: `__getattr__, __dir__, __all__ = attach(__name__)`."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return False
     function = statement.value.func
@@ -170,14 +176,15 @@ def _is_attaching(statement: ast.stmt) -> bool:
 
 
 def _targets(statement: ast.stmt) -> list[str]:
-    """Return the names to which a statement such as `a, b = ...` assigns; an empty list for other statements."""
+    """Return the names to which a tuple assignment assigns: `a, b = ...` -> ["a", "b"]. Return an empty list for any
+    other statement."""
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     return [getattr(each, "id", "") for each in target.elts] if isinstance(target, ast.Tuple) else []
 
 
 def _reexported(statement: ast.stmt) -> ast.stmt:
-    """Return a statement for a stub. `import x` becomes `import x as x`, because other imports are private in a
-    stub."""
+    """Return the statement as the stub must have it. `from x import y` becomes `from x import y as y`, because type
+    checkers take `y` for private in a stub otherwise. Other statements are unchanged."""
     if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
         for alias in statement.names:
             if alias.name != "*":

@@ -44,9 +44,9 @@ class TunedTables:
         """
         names = set(names)
         self._rows: dict[str, tuple[Row, ...]] = {}
-        """Dotted module name -> choices in its table."""
+        """Dotted module name -> rows of the module's tuned table; a row is the choice for one GPU and one problem."""
         self.files: dict[str, bytes] = {}
-        """Path in the wheel -> content of the tuned table."""
+        """Path of a tuned table in the wheel -> content of the table."""
         for file in files:
             module = _module_of(file.destination)
             if module is None:
@@ -89,12 +89,14 @@ def check_rows(module: str, rows: Iterable[Row], manifests: Sequence[Manifest]) 
 
 
 def _module_of(path: str) -> str | None:
-    """Return the dotted name of the module to which a file of the wheel is the tuned table; None if it is no table."""
+    """Return the dotted name of the module whose tuned table is at `path` in the wheel: "demo/scale.tuned.json" ->
+    "demo.scale". Return None if `path` is not that of a tuned table."""
     return path.removesuffix(TABLE_SUFFIX).replace("/", ".") if path.endswith(TABLE_SUFFIX) else None
 
 
 def _check_kernel(manifest: Manifest, name: str) -> None:
-    """Raise UnknownKernelError for a kernel that a module does not have and cannot compile when it is loaded."""
+    """Raise UnknownKernelError if `name` fits no kernel of the module, or several. A missing instance of a template is
+    accepted if the module can compile the instance at load (`specialize`)."""
     from cuda_wheel.runtime.module import ByName  # only for tables
 
     kernels = ByName(manifest.full_name, "kernel", manifest.kernels, lambda info: info, UnknownKernelError)
@@ -103,5 +105,6 @@ def _check_kernel(manifest: Manifest, name: str) -> None:
 
 
 def _may_specialize(manifests: Iterable[Manifest], row: Row) -> bool:
-    """Return whether the variant of a row can be compiled at load: a variant with the same macros has `specialize`."""
+    """Return whether the variant that a row names can be compiled at load. It can if a manifest with the same macro
+    names has `specialize`; its macro values may differ."""
     return any(each.specialize is not None and dict(each.variant).keys() == row.variant.keys() for each in manifests)

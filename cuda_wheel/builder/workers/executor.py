@@ -35,10 +35,11 @@ __all__ = [
 T = TypeVar("T")
 
 EXECUTOR = "CUDA_WHEEL_EXECUTOR"
-"""Environment variable that names a build's executor."""
+"""Environment variable that names the executor which runs the calls of a build."""
 
 FALLBACK = "CUDA_WHEEL_EXECUTOR_FALLBACK"
-"""Environment variable that names the executor to use if the first is unavailable."""
+"""Environment variable that names a second executor. A build uses it if the executor that CUDA_WHEEL_EXECUTOR names is
+unavailable."""
 
 
 def shared_options(options: Iterable[str], lineinfo: bool) -> tuple[str, ...]:
@@ -82,15 +83,17 @@ class Call(Generic[T]):
     argument: Any
     """The function's only argument; it must be picklable."""
     options: tuple[str, ...] | None = None
-    """Compiler options of the call; a worker serves only calls with equal options. None if any worker may serve the
-    call."""
+    """Compiler options of the call. A worker that has served a call with options serves no call with other options.
+    None if any worker may serve the call."""
     seconds: float = 0.0
-    """Expected seconds of the call and of the calls that depend on it. The longest waiting call runs first."""
+    """Expected duration, in seconds, of the call together with the calls that depend on it. Normally, the waiting call
+    with the highest value runs first; see `Queue`."""
     headers: HeaderGroup | None = None
-    """Group of jobs that can share precompiled headers; few workers serve each group. None if the call has no group."""
+    """Group of jobs (compilations) that can share precompiled headers. Calls of one group run on few workers, so that
+    each precompiles once for many calls. None if the call belongs to no group."""
     timed: bool = False
-    """Whether the future's result is a `Timed` and its error a TimedError, in place of the function's own result or
-    error. Errors that prevent a call from starting are never TimedErrors."""
+    """If True, the future of the call gives a `Timed` in place of the function's result, and raises a TimedError in
+    place of the function's exception. An error that prevents the call from starting is never a TimedError."""
 
 
 class Executor(ABC):
@@ -126,15 +129,16 @@ class Executor(ABC):
 # --- which waiting call a worker does next ----------------------------------------------------------
 
 Options = tuple[str, ...] | None
-"""Compiler options of a job; a worker does only jobs with equal options. None if any worker can do the job."""
+"""Compiler options of a job. A worker that has done a job with options does no job with other options. None if any
+worker can do the job."""
 
 LaneKey = tuple[Options, str | None]
-"""Compiler options of a job, and the key of its group of jobs with the same precompiled headers (None without a
-group)."""
+"""(compiler options of a job, key of the group of jobs with which it can share precompiled headers). The key is None
+for a job without a group."""
 
 REPLACE_WORKER_SECONDS = 0.5
-"""A job with other options than a worker's must be this many seconds longer than all jobs with the worker's options,
-before the worker is replaced by a new one for it.
+"""A worker is replaced by a new one if a waiting job with other compiler options is longer, by more than this many
+seconds, than every waiting job that the worker can do.
 
 This is about twice the time until a new worker is as ready as the old one, so little time is lost either way. With 0,
 jobs of equal length and different options would keep replacing workers. If busy workers were never replaced, the
@@ -142,8 +146,8 @@ longest job with other options would start only after all others.
 """
 
 KEEP_GROUP_SECONDS = 1.0
-"""A job outside a worker's group must be this many seconds longer than the group's longest job, before the worker does
-it first.
+"""A worker leaves its group (jobs that share precompiled headers) for a job outside the group if that job is longer, by
+more than this many seconds, than the longest waiting job of the group.
 
 This is about the time that precompiled headers of CCCL save a job.
 """
@@ -154,9 +158,10 @@ class _Lane(Generic[T]):
 
     def __init__(self) -> None:
         self.heap: list[tuple[float, int, T]] = []
-        """Heap of (negated expected seconds, number in order of arrival, job)."""
+        """Heap of (negated expected seconds, arrival number, job): the longest job comes first, of equally long jobs
+        the one that arrived first."""
         self.seconds = 0.0
-        """Total expected seconds of the lane's jobs."""
+        """Sum of the expected seconds of the jobs that wait in the lane."""
 
     @property
     def longest(self) -> float:
@@ -174,14 +179,15 @@ class Queue(Generic[T]):
     def __init__(self) -> None:
         self._number = count()
         self._lanes: dict[LaneKey, _Lane[T]] = {}
-        """Lane key -> lane with at least one job."""
+        """Lane key -> lane of the waiting jobs with that key. A lane without jobs is removed."""
         self._group_lanes: dict[LaneKey, None] = {}
-        """Keys of the lanes of groups, as an ordered set. They are few; other lanes may be as many as jobs."""
+        """Keys of the lanes that belong to a group, as an ordered set (all values are None). Such lanes are few,
+        whereas there may be as many other lanes as jobs."""
         self._all: list[tuple[float, int, LaneKey]] = []
-        """Heap of (negated expected seconds, number in order of arrival, lane key) of all jobs. A job that was taken is
-        removed only when it comes to the top of the heap."""
+        """Heap of (negated expected seconds, arrival number, lane key), with an item for each waiting job. The item of
+        a job that was taken stays until it comes to the top of the heap."""
         self._taken: set[int] = set()
-        """Numbers (in order of arrival) of the jobs that were taken and are still in `_all`."""
+        """Arrival numbers of the jobs that were taken, but whose items are still in `_all`."""
 
     def __len__(self) -> int:
         return len(self._all) - len(self._taken)
@@ -213,7 +219,7 @@ class Queue(Generic[T]):
         return self._remove_first(self._choose(options, group, others))
 
     def _choose(self, options: Options, group: str | None, others: Mapping[str, int]) -> LaneKey:
-        """Return the key of the lane with the next job for a worker; see `take`."""
+        """Return the key of the lane whose first job the worker should do next. The parameters are those of `take`."""
         first, own = self._all[0][2], (options, group)
         longest = self._lanes[first].longest
         if group is not None and own in self._lanes and self._lanes[own].longest >= longest - KEEP_GROUP_SECONDS:
@@ -229,18 +235,21 @@ class Queue(Generic[T]):
         return max(near, key=lambda key: (self._seconds_per_worker(key, others), worths[key]))
 
     def _worth(self, key: LaneKey, options: Options) -> tuple[float, int]:
-        """Return a sort key for the first job of a lane; the greatest key is the best for a worker with `options`.
+        """Return a sort key for the first job of the lane `key`: (expected seconds, negated arrival number). The lane
+        with the greatest sort key is the best for a worker with `options`.
 
-        No two keys are equal.
+        A job for which the worker would have to be replaced has `REPLACE_WORKER_SECONDS` less. No two sort keys are
+        equal.
         """
         seconds, number, _ = self._lanes[key].heap[0]
         suits = None in (options, key[0]) or options == key[0]
         return -seconds - (0 if suits else REPLACE_WORKER_SECONDS), -number
 
     def _seconds_per_worker(self, key: LaneKey, others: Mapping[str, int]) -> float:
-        """Return the expected seconds of a lane's waiting jobs, divided by one more than the workers of its group.
+        """Return the expected seconds of a lane's waiting jobs, divided by the number of workers that the lane's group
+        would have with the asking worker. Return 0 for a lane without a group.
 
-        `others` maps each group to its number of workers. Return 0 for a lane without a group.
+        `others` maps a group to its number of workers, without the asking worker.
         """
         group = key[1]
         return 0.0 if group is None else self._lanes[key].seconds / (1 + others.get(group, 0))

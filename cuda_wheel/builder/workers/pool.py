@@ -81,9 +81,11 @@ def container_limit(process: Path = Path("/proc/self")) -> float | None:
 
 
 def _folders(group: str, root: str, point: str) -> Iterator[Path]:
-    """Yield the folder of the control group with the name `group`, and of each group that contains it.
+    """Yield the folder of the control group named `group`, such as "/docker/1f0", and the folder of each control group
+    that contains it.
 
-    The folder `root` of the control groups' file system is mounted at `point`, as /proc/self/mountinfo lists it.
+    `root` and `point` are two fields of a line in /proc/self/mountinfo: the folder `root` of the control groups' file
+    system is mounted at the path `point`.
     """
     try:
         below = PurePosixPath(group).relative_to(root)
@@ -113,8 +115,8 @@ class _Waiting(NamedTuple):
     call: Call[Any]
     future: Future[Any]
     jobs: int = 0
-    """Number of jobs of the call's header group that the thread that runs this call will probably run, this one
-    included. 0 while the call waits, and without a group."""
+    """Number of jobs of the call's header group that the thread which runs this call will probably run, including this
+    call. 0 before the call leaves the queue, and for a call without a group."""
 
     def request(self, folder: str | None) -> tuple[Callable[[Any], Any], Any]:
         """Return the function and the argument to send to a worker.
@@ -149,17 +151,17 @@ class Workers(Executor):
         self._memory = memory
         self._queue: Queue[_Waiting] = Queue()
         self._lock = threading.RLock()
-        """Guards the queue and all attributes below. Take this lock and not the condition: a condition's `__enter__` is
-        written in Python, and Ctrl-C inside it would leave the lock held for ever."""
+        """Guards the queue and all attributes below. Use `with self._lock`, not `with self._changed`: a condition's
+        `__enter__` is written in Python, and Ctrl-C inside it would leave the lock held for ever."""
         self._changed = threading.Condition(self._lock)
         self._threads: list[threading.Thread] = []
         self._idle = 0
-        """Number of threads that wait for a call."""
+        """Number of the pool's threads that are waiting for a call."""
         self._workers: set[Worker] = set()
         self._running: dict[Future[Any], Worker] = {}
         """Future of a running call -> worker that runs the call."""
         self._stopped: set[Future[Any]] = set()
-        """Futures of calls that were stopped after they had left the queue."""
+        """Futures of calls that `stop` was asked to stop after they had left the queue."""
         self._closed = False
         self._thread_groups: dict[int, str] = {}
         """Identifier of a thread -> key of the header group whose headers the thread's worker may have precompiled."""
@@ -167,7 +169,7 @@ class Workers(Executor):
         """Key of a header group -> number of its jobs that have left the queue."""
         self._is_prepared = False
         self._search: Future[Toolchain] | None = None
-        """Future of the toolchain; None before the search begins."""
+        """Future of the search for the toolchain; None before the search begins."""
 
     def __enter__(self) -> Workers:
         return self
@@ -247,7 +249,8 @@ class Workers(Executor):
                 self._running[future].kill()
 
     def _serve(self) -> None:
-        """Run waiting calls, with one worker at a time, until the pool is closed."""
+        """Take waiting calls and run them, one at a time, until the pool is closed. Each thread of the pool runs this
+        function. A thread has one worker at a time, and replaces it where a call needs a new one."""
         worker: Worker | None = None
         answer: tuple[bool, Any, Times | None] | None
         taken = self._take(worker)
@@ -275,7 +278,8 @@ class Workers(Executor):
             taken = again or self._take(worker)
 
     def _take(self, worker: Worker | None) -> _Waiting | None:
-        """Wait for the next call for this thread and its `worker`, and return it; None when the pool closes."""
+        """Wait for the next call for this thread, remove the call from the queue and return it. Return None when the
+        pool closes. `worker` is this thread's worker; None if it has none yet."""
         while True:
             with self._lock:
                 self._idle += 1
@@ -290,7 +294,8 @@ class Workers(Executor):
             del waiting  # while this thread waits for the next call, it keeps none
 
     def _next(self, worker: Worker | None) -> _Waiting:
-        """Remove and return the next call for this thread, whose worker is `worker`. The queue must not be empty."""
+        """Remove the next call for this thread from the queue, and return it with `jobs` set. `worker` is this thread's
+        worker; None if it has none. The queue must not be empty."""
         thread = threading.get_ident()
         others = Counter(group for other, group in self._thread_groups.items() if other != thread)
         waiting = self._queue.take(None if worker is None else worker.options, self._thread_groups.get(thread), others)
@@ -307,7 +312,8 @@ class Workers(Executor):
         return waiting._replace(jobs=jobs)
 
     def _suitable(self, worker: Worker | None, call: Call[Any]) -> Worker:
-        """Return this thread's worker if it can serve a call, else a new worker."""
+        """Return this thread's `worker` if it can run the call, else a new worker. A worker that cannot run the call is
+        killed first."""
         if worker is not None and (worker.has_ended or not _suits(worker, call)):
             self._drop(worker)
             worker = None
@@ -323,7 +329,8 @@ class Workers(Executor):
 
     @contextmanager
     def _running_in(self, worker: Worker, future: Future[Any]) -> Iterator[None]:
-        """Note for `stop` that the worker runs a call during the `with` block; kill the worker if that was stopped."""
+        """During the `with` block, record that `worker` runs the call with this future, so that `stop` can find and
+        kill the worker. If `stop` was called for this future before, kill the worker at once."""
         with self._lock:
             self._running[future] = worker
             if future in self._stopped:
@@ -343,8 +350,6 @@ class Workers(Executor):
 
 
 def _suits(worker: Worker | None, call: Call[Any]) -> bool:
-    """Return whether a worker can run a call: it has served no other compiler options, or one of both has none.
-
-    None stands for a new worker.
-    """
+    """Return whether a worker can run a call. It can if it has served no call with other compiler options, or if the
+    call has no options. `worker` is None for a new worker, which can run every call."""
     return worker is None or None in (call.options, worker.options) or worker.options == call.options

@@ -69,12 +69,14 @@ class Worker:
 
     def __init__(self, memory: int | None) -> None:
         self.options: tuple[str, ...] | None = None
-        """Compiler options of the calls that the worker has served; None if no call had any."""
+        """Compiler options of the calls that the worker has served; None if it has served no call with options."""
         self._is_killed = False
         self._greeted = False
-        """Whether the process has written its `GREETING`, so that all further output is answers."""
+        """Whether the worker's `GREETING` was read from the pipe. After the greeting, the process writes only
+        answers."""
         self._unread = 0
-        """Number of answers to calls by `prepare` that were not yet read from the pipe."""
+        """Number of calls sent by `prepare` whose answers have not been read from the pipe yet. They arrive before the
+        answer to the next call, and are dropped."""
         self._memory = memory
         self._folder = None
         with suppress(ConfigError):  # most calls need no temporary files
@@ -104,8 +106,8 @@ class Worker:
             self._unread += 1
 
     def _send(self, request: bytes) -> None:
-        """Write a pickled request to the process, after its length in bytes (as 8 bytes): a request that the process
-        cannot unpickle then ends where the next one begins."""
+        """Write a pickled request to the process: first its length in bytes, as 8 bytes, then the request. With the
+        length, a request that cannot be unpickled does not disturb the next one."""
         assert self._process.stdin is not None
         self._process.stdin.write(len(request).to_bytes(8, "little"))
         self._process.stdin.write(request)
@@ -166,16 +168,18 @@ class Worker:
         return succeeded, value, times
 
     def _timed(self, error: WorkerDiedError, began: float, is_timed: bool) -> Exception:
-        """Return the error of a worker that did not answer; if `is_timed`, in a TimedError with the time since `began`.
+        """Return the exception to raise for a worker that did not answer: `error` itself, or if `is_timed` a TimedError
+        that contains `error` and the time since `began`.
 
-        `began` is in seconds, as `now` returns it.
+        `began` is the time at which the call began, in seconds as `now` returns it.
         """
         if not is_timed:
             return error
         return TimedError(error, Times(worker_name(self._process.pid), began, now(), (), None))
 
     def _await_greeting(self, stream: IO[bytes]) -> None:
-        """Skip the process's output up to its `GREETING`. Raises EOFError if the process ends before that."""
+        """Read and drop the process's output up to the end of its `GREETING`. Raises EOFError if the process ends
+        before the greeting."""
         while not self._greeted:
             line = stream.readline()
             if not line:
@@ -183,9 +187,9 @@ class Worker:
             self._greeted = line.endswith(GREETING)
 
     def _death_message(self, printed: int) -> str:
-        """Return a message that says how the process ended and what it printed to standard error.
+        """Return an error message that says how the process ended and what it printed to standard error.
 
-        The first `printed` bytes of its standard error are left out; earlier calls wrote them.
+        `printed` is the number of bytes that earlier calls wrote to standard error; these are left out.
         """
         try:
             status = self._process.wait(timeout=1)  # a process closes its pipe shortly before it ends
@@ -202,7 +206,8 @@ class Worker:
         return "\n".join(filter(None, lines))
 
     def _death_help(self, how: str) -> str:
-        """Return the line of help after a message that the process died; `how` is "killed by SIGSEGV", for example."""
+        """Return the last line of the error message for a process that died: "help: ...". `how` says how it died:
+        "killed by SIGSEGV"."""
         if how == "killed by SIGKILL":  # this build sends it only after a timeout, which has its own message
             return (
                 "help: the system kills processes when memory runs out; CUDA_WHEEL_JOBS=1 runs one compiler at a time, "

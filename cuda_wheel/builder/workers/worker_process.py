@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     Request = tuple[Callable[[Any], Any], Any, bool]
-    """Function, its argument, and whether to measure the call."""
+    """(function, its only argument, whether to measure the time of the call)."""
 
 __all__ = ["GREETING", "imported", "load_compilers", "serve"]
 
 GREETING = b"cuda-wheel worker\n"
-"""First line that a worker writes. Start-up files of the Python environment may have printed text before it."""
+"""First line that a worker writes to standard output; its answers follow. Start-up files of the Python environment may
+print text before this line."""
 
 
 def serve(memory: int | None, began: float, folder: str | None) -> None:
@@ -101,9 +102,11 @@ def load_compilers(library: str | None) -> None:
 
 
 def _sendable(error: Exception, memory: int | None) -> Exception:
-    """Return an error itself if the parent can unpickle it, else a ToolchainError with its text.
+    """Return the exception to send to the parent process. It is `error` itself if the parent can unpickle that, else a
+    ToolchainError with the type and the message of `error`.
 
-    A MemoryError becomes a CompileError. `memory` is the limit on the address space in bytes, or None.
+    A MemoryError becomes a CompileError, whose message names the limit. `memory` is the limit on the address space in
+    bytes; None for no limit.
     """
     if isinstance(error, MemoryError):
         from cuda_wheel.builder.errors import CompileError  # inside: only failed calls need it
@@ -122,11 +125,11 @@ def _sendable(error: Exception, memory: int | None) -> Exception:
 
 
 def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str | None) -> None:
-    """Read the parent's requests from a pipe, and put each into a queue for the main thread.
+    """Read requests from the parent's pipe `stream`, and put each into the queue `requests` for the main thread.
 
-    A request is the length of its pickle in bytes, as 8 bytes, and the pickle. When the pipe closes, for whatever
-    reason, end this process at once, even during a compilation. `folder` is the folder for temporary files to remove
-    before that, or None.
+    A request is 8 bytes that contain the length of its pickle, followed by the pickle. When the pipe closes, for
+    whatever reason, end this process at once, even during a compilation. Before that, remove `folder`, the process's
+    folder for temporary files, if it is not None.
     """
     try:
         while size := int.from_bytes(stream.read(8), "little"):
@@ -179,10 +182,11 @@ def _limit_memory(memory: int) -> None:
 
 
 def _hide_folder() -> None:
-    """Set the environment variable PWD to a path of the working folder that is the same in every build.
+    """Set the environment variable PWD to "/proc/self/cwd", which leads to the working folder and is the same text in
+    every build. Where there is no such path, only remove PWD.
 
-    NVRTC writes the path of the working folder into debug information, and takes it from PWD if PWD leads to that
-    folder.
+    NVRTC writes the path of the working folder into debug information. It takes the path from PWD if PWD leads to the
+    working folder.
     """
     os.environ.pop("PWD", None)
     if os.path.isdir("/proc/self/cwd"):
@@ -190,10 +194,11 @@ def _hide_folder() -> None:
 
 
 def _use_one_toolchain() -> None:
-    """Make every search for CUDA's compilers in this process find those that the build uses.
+    """Make every search for CUDA's compilers in this process find the compilers that the build uses.
 
-    cuda.pathfinder searches conda environments and toolkits, but not packages, and takes the newest library. It knows
-    only the base environment's folders, because `site` does not run in this process.
+    The loader's search is replaced by the build's. cuda.pathfinder, which takes the newest library, is kept from
+    searching packages: in this process it would know only the folders of the base environment, because `site` does not
+    run.
     """
     cuda_libraries.library_path = _find_library
     site.getsitepackages = lambda prefixes=None: []
