@@ -99,11 +99,10 @@ def operator(
 
 
 def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
-    """Return `kernel`, a mapping from JAX's element types to kernels, with tuples of NumPy's names as keys:
-    ("float32",).
+    """Return the mapping `kernel` with tuples of NumPy's type names as keys: {jnp.float32: k} -> {("float32",): k}.
 
-    Anything but a mapping is returned as it is. Raises ArgumentError for a key that is no element type, and for two
-    equal keys.
+    `kernel` maps element types of JAX, or tuples of them, to kernels; anything but a mapping is returned unchanged.
+    Raises ArgumentError for a key that is no element type, and for two keys of the same types.
     """
     if not isinstance(kernel, Mapping) or isinstance(kernel, Kernel):
         return kernel
@@ -120,8 +119,10 @@ def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
 
 
 def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that users call, with the operator's signature. It calls `jitted` with a tuple of the
-    numbers, followed by the arrays."""
+    """Return the function that users call. Its parameters are the operator's inputs.
+
+    The function calls `jitted` with one tuple of all inputs that are numbers, followed by each array.
+    """
     inputs = roles.inputs
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature(
@@ -152,8 +153,11 @@ def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callabl
 
 
 def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any:
-    """Return a number as a static argument of JAX: a float as hexadecimal text, else a bool or an int. Raise
-    ArgumentError for a value that is not of the argument's type."""
+    """Return a number in the form in which it is a static argument of JAX: a float as hexadecimal text, such as
+    "0x1.8000000000000p+0"; a bool as a bool; an integer as an int.
+
+    Raises ArgumentError for a value that is not of the argument's type.
+    """
     try:
         if argument.type == "Real":
             return float(value).hex()

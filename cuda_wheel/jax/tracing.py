@@ -50,12 +50,12 @@ class Launch(NamedTuple):
     operator: str
     """Name of the operator in compiled programs: "demo::swish", or "demo::swish#2" for the second of that name."""
     dtypes: tuple[str, ...]
-    """NumPy's names of the element types that choose the kernel; empty if no element types do."""
+    """NumPy's names of the element types by which the kernel is chosen; empty if no element types choose it."""
     kernel: KernelIdentity
-    """Identity of the kernel; where an exported program runs, the operator must have a kernel of the same identity."""
+    """Identity of the kernel. An exported program runs only where the operator has a kernel of this identity."""
     parameters: str
-    """C++ types of the kernel's parameters, which must be the same where an exported program runs; empty for a kernel
-    that is compiled when it is loaded."""
+    """C++ types of the kernel's parameters: "const float*, int"; "" for a kernel that is compiled when it is loaded. An
+    exported program runs only where the kernel has the same types."""
     inputs: Sequence[ArrayType]
     outputs: Sequence[ArrayType]
     aliases: Sequence[tuple[int, int]]
@@ -69,9 +69,9 @@ class Launch(NamedTuple):
     settings: dict[str, Any]
     """Name of a setting of `Kernel.launch` besides grid and block, such as "shared_memory" -> its value."""
     name: str = ""
-    """Name that the operator's function `kernel` returned; empty if no function chooses the kernel."""
+    """Name of the kernel that the operator's function `kernel` returned; "" if `kernel` is no function."""
     macros: Macros = ()
-    """Macros of the module's variant that has the kernel, as (name, text); empty if there is none."""
+    """(name, text) of each macro of the variant that has the kernel; empty if the operator names no variant."""
 
     @property
     def choice(self) -> KernelChoice:
@@ -231,10 +231,11 @@ class TracedOperator:
         return found[0] if len(found) == 1 else tuple(found)
 
     def _results(self, inputs: dict[str, Any], known: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """Return the arrays that the call returns, name -> shape and element type, and `Launch.aliases`.
+        """Return two items: name -> shape and element type of each array that the call returns, and `Launch.aliases`.
 
-        `inputs` and `known` map names to arrays and values. The outputs are added to `known`. If the function of an
-        output returns an array with content, for a kernel that adds to it, the array is added to `inputs` too.
+        `inputs` maps the names of input arrays to arrays, `known` the names of arguments and computed values to their
+        values. Each output is added to `known`. An output's function may return an array with content, for the kernel
+        to add to; this array is added to `inputs`.
         """
         results: dict[str, Any] = {}
         aliases: list[tuple[int, int]] = []
@@ -251,8 +252,10 @@ class TracedOperator:
         return results, aliases
 
     def _dtypes(self, known: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return NumPy's names of the element types that choose the kernel; raise ArgumentError if no kernel serves
-        them."""
+        """Return NumPy's names of the element types by which the kernel is chosen.
+
+        `known` maps the names of arguments to arrays and numbers. Raises ArgumentError if no kernel is for these types.
+        """
         selecting = [each.name for each in self._roles.selecting[: self._kernels.count]]
         dtypes = tuple(self._type(name, known[name]).dtype for name in selecting)
         if dtypes not in self._kernels.accepted:
@@ -261,11 +264,11 @@ class TracedOperator:
         return dtypes
 
     def _choice(self, dtypes: tuple[str, ...], known: Mapping[str, Any]) -> KernelChoice:
-        """Return which kernel is launched, for these element types and what the functions `kernel` and `variant`
-        return.
+        """Return the choice of the kernel to launch.
 
-        `known` maps names of arguments and values to values. Raises ArgumentError if a function returns something that
-        depends on the content of an array.
+        `dtypes` are NumPy's names of the element types that choose the kernel. The functions `kernel` and `variant` are
+        called with values in `known`, which maps the names of arguments and computed values to their values. Raises
+        ArgumentError if a function returns something that depends on the content of an array.
         """
         kernels = self._kernels
         name = "" if kernels.chooser is None else self._computed("kernel", kernels.chooser, known)
@@ -278,10 +281,10 @@ class TracedOperator:
         return choice
 
     def _computed(self, what: str, value: Bound, known: Mapping[str, Any]) -> Any:
-        """Return a constant, or what a function returns for the values of its parameters in `known` (name -> value).
+        """Return the constant in `value`, or what the function in `value` returns.
 
-        `what` names the value in messages. Raises ArgumentError if it depends on the content of an array, or on a
-        symbolic shape.
+        `known` maps the names of the function's parameters to values. `what` is the subject of error messages, such as
+        "grid". Raises ArgumentError if the result depends on the content of an array or on a symbolic shape.
         """
         found = _called(value, known)
         several = found.values() if isinstance(found, Mapping) else found
@@ -296,8 +299,8 @@ class TracedOperator:
         return found
 
     def _configuration(self, grid: Any, block: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields `grid`, `block` and `settings` of a `Launch`, checked; raise ArgumentError for a wrong
-        value."""
+        """Check the settings of a launch, and return them as the fields `grid`, `block` and `settings` of a `Launch`.
+        Raise ArgumentError for a value that `Kernel.launch` does not take."""
         checks: dict[str, Callable[[Any], Any]] = {
             "cluster": lambda value: dimensions(value, "cluster"),
             "shared_memory": lambda value: whole_number(value, "shared_memory", 0),
@@ -315,11 +318,11 @@ class TracedOperator:
     def _argument(
         self, name: str, inputs: list[str], results: list[str], value: Any, info: KernelInfo | None
     ) -> tuple[str, Any]:
-        """Return an argument of the kernel in the form of `Launch.arguments`.
+        """Return the kernel's argument of this name in the form of `Launch.arguments`.
 
-        `inputs` and `results` are the names of the arrays in the call; an argument `name` of neither has this `value`.
-        `info` is None for a kernel that is compiled when it is loaded. Raises ArgumentError for a value that the kernel
-        does not take.
+        `inputs` and `results` are the names of the arrays that the call takes and returns. If `name` is in neither of
+        these lists, the argument is `value`. `info` is None for a kernel that is compiled when it is loaded. Raises
+        ArgumentError for a value that the kernel does not take.
         """
         if name in results:
             return "output", results.index(name)
@@ -337,7 +340,8 @@ class TracedOperator:
             raise ArgumentError(f"{self._name}: the value {name}: {error}") from None
 
     def _type(self, name: str, array: Any) -> ArrayType:
-        """Return the element type and shape of an array; raise ArgumentError for what kernels cannot read."""
+        """Return the element type and shape of the array `name`. Raise ArgumentError if `array` is no array, if kernels
+        cannot read its element type, or if its shape is symbolic."""
         try:
             found = ArrayType(array.dtype.name, tuple(array.shape))
         except AttributeError:
@@ -354,10 +358,11 @@ class TracedOperator:
         return found
 
     def _checked_type(self, name: str, array: Any, info: KernelInfo | None) -> ArrayType:
-        """Return the element type and shape of an input or output; raise ArgumentError if the kernel's parameter does
-        not take it.
+        """Return the element type and shape of the input or output `name`. Raise ArgumentError if the kernel's
+        parameter does not take this element type.
 
-        `info` is None for a kernel that is compiled when it is loaded; the handler then checks the element type.
+        `info` is None for a kernel that is compiled when it is loaded. The element type is then checked when the
+        program runs.
         """
         found = self._type(name, array)
         if info is None:
@@ -373,10 +378,10 @@ class TracedOperator:
 
 
 def _struct_argument(parameter: Parameter, value: Any) -> tuple[str, Any]:
-    """Return an argument in the form of `Launch.arguments`, for this parameter of the kernel.
+    """Return `value`, the argument for a parameter of the kernel, in the form of `Launch.arguments`.
 
-    A struct, a vector or a complex number becomes ("bytes", hexadecimal digits). Raises TypeError for what
-    `Kernel.launch` does not take as one.
+    For a parameter that is a struct, a vector or a complex number, the form is ("bytes", hexadecimal digits). Raises
+    TypeError or ArgumentError for a value that cannot be passed.
     """
     if argument_type(parameter) != "Struct" or is_machine_word(parameter):
         return json_argument(value)
@@ -385,6 +390,6 @@ def _struct_argument(parameter: Parameter, value: Any) -> tuple[str, Any]:
 
 
 def _called(value: Bound, known: Mapping[str, Any]) -> Any:
-    """Return the constant of `value`, or what its function returns for the values of its parameters in `known` (name ->
-    value)."""
+    """Return the constant in `value`, or what the function in `value` returns. `known` maps the names of the function's
+    parameters to values."""
     return value.value if value.names is None else value.value(*(known[name] for name in value.names))

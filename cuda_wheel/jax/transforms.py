@@ -16,8 +16,9 @@ from cuda_wheel.runtime.errors import ArgumentError
 __all__ = ["batched", "differentiable"]
 
 Run = Callable[..., Any]
-"""Function that runs an operator while JAX traces: it takes a tuple of static arguments for the numbers, as
-`TracedOperator.numbers` does, and then each array, None for one that is missing."""
+"""Function that runs an operator while JAX traces, and returns the operator's result. Its first argument is a tuple of
+the operator's numbers, in the static form that `TracedOperator.numbers` reads. The others are the input arrays, None
+for an array that was not passed."""
 
 
 def batched(jax: Any, declaration: Declaration, traced: TracedOperator, rule: Any) -> Run:
@@ -65,8 +66,8 @@ def batched(jax: Any, declaration: Declaration, traced: TracedOperator, rule: An
 
 
 def _shapes(types: Any) -> str:
-    """Return the types of arrays for a message: "float32[2,3], int32[4]". `types` is (shape, element type), or a tuple
-    of such pairs."""
+    """Return the types of arrays for an error message: "float32[2,3], int32[4]". `types` is one pair (shape, element
+    type), or a tuple of such pairs."""
     several = types if types and isinstance(types[0], tuple) and isinstance(types[0][0], tuple) else [types]
     return ", ".join(f"{dtype}[{','.join(map(str, shape))}]" for shape, dtype in several)
 
@@ -133,16 +134,19 @@ class _Derivatives:
         return dict(zip(names, result if len(self._roles.outputs) > 1 else (result,), strict=True))
 
     def _forward(self, function: Run, numbers: tuple[Any, ...], given: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
-        """Return the operator's result, and what reverse mode needs later: name -> array, for the arrays that
-        `backward` names."""
+        """Return two items: the operator's result, and name -> array for the inputs and outputs that `backward` takes.
+
+        `function` runs the operator, `numbers` are its static arguments, and `given` are its input arrays in order.
+        """
         result = function(numbers, *given)
         known = {**dict(zip(self._arrays, given, strict=True)), **self._named_outputs(self._roles.outputs, result)}
         return result, {name: known[name] for name in self._backward_names if name in known}
 
     def _differentiate(self, numbers: tuple[Any, ...], kept: dict[str, Any], cotangent: Any) -> tuple[Any, ...]:
-        """Return a gradient, or None, for each input array, computed by `backward`.
+        """Call `backward`, and return a gradient, or None, for each input array.
 
-        `kept` are the arrays that `_forward` kept, `cotangent` is the gradient of the result: one array or a tuple.
+        `numbers` are the operator's static arguments. `kept` is the second item that `_forward` returned. `cotangent`
+        is the gradient of the operator's result: one array or a tuple.
         """
         gradients = [f"grad_{output}" for output in self._roles.outputs]
         known = {**kept, **self._traced.numbers(numbers), **self._named_outputs(gradients, cotangent)}
@@ -160,8 +164,12 @@ class _Derivatives:
     def _tangents(
         self, function: Run, numbers: tuple[Any, ...], primals: Sequence[Any], tangents: Sequence[Any]
     ) -> tuple[Any, Any]:
-        """Return the operator's result and the tangent of the result, given arrays and their tangents: the rule for
-        `jax.custom_jvp`."""
+        """Return two items: the operator's result, and the tangent of the result. This is the rule for
+        `jax.custom_jvp`.
+
+        `function` runs the operator, `numbers` are its static arguments, `primals` are its input arrays, and `tangents`
+        has the tangent of each input array.
+        """
         result = function(numbers, *primals)
         outputs = self._named_outputs(self._roles.outputs, result)
         known = {**dict(zip(self._arrays, primals, strict=True)), **outputs}
@@ -173,9 +181,10 @@ class _Derivatives:
         return result, tuple(found) if len(outputs) > 1 else found[0]
 
     def _tangents_by_jvp(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
-        """Return the tangent of each output, computed by `jvp`.
+        """Call `jvp`, and return the tangent of each output, in order.
 
-        `known` maps the names of inputs and outputs to arrays; `tangents` maps names such as "tangent_x" to arrays.
+        `numbers` are the operator's static arguments. `known` maps the names of inputs and outputs to arrays.
+        `tangents` maps names such as "tangent_x" to the tangents of inputs.
         """
         values = {**known, **tangents, **self._traced.numbers(numbers)}
         found = self._jvp(*(values[name] for name in self._jvp_names))
@@ -188,8 +197,11 @@ class _Derivatives:
         return [self._checked_tangent(name, known[name], tangent) for name, tangent in zip(outputs, found, strict=True)]
 
     def _checked_tangent(self, name: str, output: Any, tangent: Any) -> Any:
-        """Return the tangent of an output, in the form that JAX expects; raise ArgumentError if `jvp` returned one of
-        another shape or element type."""
+        """Return `tangent`, which `jvp` returned for the output `name`, as an array of JAX.
+
+        For an output of integers, return what `_no_tangent` returns. Raises ArgumentError for None, and for a tangent
+        whose shape or element type is not that of `output`.
+        """
         jax = self._jax
         if not self._has_tangents(output):
             return self._no_tangent(output)
@@ -219,8 +231,8 @@ class _Derivatives:
     def _linear_tangents(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
         """Return the tangent of each output, computed by the primitive of `_linear_primitive`.
 
-        Forward mode evaluates it by `jvp`; reverse mode transposes it, which calls `backward`. The parameters are those
-        of `_tangents_by_jvp`.
+        In forward mode, the primitive calls `jvp`. In reverse mode, JAX transposes the primitive, and the transpose
+        calls `backward`. The parameters are those of `_tangents_by_jvp`.
         """
         outputs = [*self._roles.outputs]
         inexact = [name for name in outputs if self._has_tangents(known[name])]
@@ -282,7 +294,7 @@ class _LinearMap:
         self.forward = forward
         self.transposed = transposed
         self.count = count
-        """Number of arrays, which are the first operands; the tangents follow."""
+        """How many operands of `__call__` are arrays. The arrays come first; all operands after them are tangents."""
 
     def __call__(self, *operands: Any) -> list[Any]:
         return self.forward(operands[: self.count], operands[self.count :])
@@ -290,11 +302,11 @@ class _LinearMap:
 
 @cache
 def _linear_primitive(jax: Any) -> Any:
-    """Return the JAX primitive that evaluates a `_LinearMap`, its parameter `map`; the operands are the arrays, then
-    the tangents.
+    """Return the JAX primitive that evaluates a `_LinearMap`. Its `bind` takes the map as the keyword argument `map`,
+    and as positional arguments the arrays, then the tangents.
 
     Source: JAX, "JAX Internals: primitives". `jax.custom_derivatives.linear_call` cannot be mapped by `vmap`, nor
-    differentiated in the arrays.
+    differentiated with respect to the arrays.
     """
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
@@ -361,8 +373,11 @@ def _linear_primitive(jax: Any) -> Any:
 
 
 def _names(operator: str, what: str, function: Any, known: set[str]) -> tuple[str, ...]:
-    """Return the names of a function's parameters; raise ArgumentError if `function` is no function, or has a parameter
-    that is not in `known`."""
+    """Return the names of a function's parameters. `what` says which of the operator's functions it is, such as
+    "backward".
+
+    Raises ArgumentError if `function` is not callable, or if a parameter is not in `known`.
+    """
     found = bound(f"{operator}: {what}", function, known).names
     if found is None:
         raise ArgumentError(f"{operator}: {what} must be a function, not {function!r}")
@@ -370,18 +385,20 @@ def _names(operator: str, what: str, function: Any, known: set[str]) -> tuple[st
 
 
 def _refuse_shared(operator: str, inputs: Sequence[str], names: Sequence[str], what: str) -> None:
-    """Raise ArgumentError if an input has one of `names`, which mean something else to the function `what`, as
-    "axis_size" does to "vmap"."""
+    """Raise ArgumentError if an input of the operator has one of `names`.
+
+    `names` are reserved for parameters of the operator's function `what`, as "axis_size" is for "vmap".
+    """
     for name in inputs:
         if name in names:
             raise ArgumentError(f"{operator}: {name} is an argument, and has another meaning to {what}: rename it")
 
 
 def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequence[str], of: str) -> None:
-    """Raise ArgumentError if `names`, the parameters of the function `what`, lack one of the derivatives `needed`,
-    which would count as zero.
+    """Raise ArgumentError if a derivative in `needed`, such as "grad_y", is not in `names`.
 
-    `what` is "backward" or "jvp", and `of` is "output" or "input": what the derivatives belong to.
+    `names` are the parameters of the function `what`, "backward" or "jvp". A derivative that is no parameter would
+    count as zero. `of` says what the derivatives belong to: "output" or "input".
     """
     missing = [name for name in needed if name not in names]
     if missing:
@@ -392,7 +409,7 @@ def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequ
 
 
 def _has_integers(kernels: KernelInstances, place: int) -> bool:
-    """Return whether the kernels' parameter at this 0-based index points to integers or bools only, which have no
-    gradient."""
+    """Return whether the kernels' parameter of the 0-based index `place` takes only arrays of integers or bools, which
+    have no gradient."""
     types = [kernels.element_types(info.parameters[place]) for info in kernels.described]
     return all(found and all(name.startswith(("int", "uint", "bool")) for name in found) for found in types)

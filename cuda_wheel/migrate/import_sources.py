@@ -65,7 +65,8 @@ _TEXT_FUNCTIONS = {
     "SourceModule": _TextFunction((0, "source"), (2, "options")),
     "load_inline": _TextFunction((2, "cuda_sources"), (None, "extra_cuda_cflags")),
 }
-"""Name of a function of CuPy, PyCUDA or PyTorch that compiles CUDA C++ in a string -> its arguments."""
+"""Name of a function of CuPy, PyCUDA or PyTorch that compiles a string of CUDA C++ -> which of its arguments are the
+string and the compiler's options."""
 
 
 class KernelText(NamedTuple):
@@ -78,8 +79,8 @@ class KernelText(NamedTuple):
     instantiate: tuple[str, ...]
     """C++ name expressions of the template instances to compile, such as "scale<float>"."""
     name: str
-    """Name, without a suffix, for the source file and the module: that of the first kernel or, without a kernel, of the
-    Python file."""
+    """Name for the module, and for its source file without ".cu": the name of the first kernel, or the name of the
+    Python file if no kernel is found. RawKernel names its kernel itself."""
     call: ScriptCall
 
 
@@ -90,7 +91,7 @@ def texts_in(path: Path) -> list[KernelText]:
 
 
 _INLINE_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
-"""Text that load_inline writes before the CUDA C++ (torch.utils.cpp_extension)."""
+"""Lines that load_inline writes before the CUDA C++ that it is given. Source: torch.utils.cpp_extension."""
 
 
 def _kernel_text(call: ScriptCall, path: Path) -> KernelText:
@@ -137,9 +138,9 @@ class _ChangedLines(ast.NodeVisitor):
     def __init__(self, names: Mapping[tuple[int, int], str]) -> None:
         self._names = names
         self._kinds: dict[str, str] = {}
-        """Expression of a variable, such as "self.kernel" -> "module" or "kernel"."""
+        """Source text of a variable or attribute, such as "self.kernel" -> what it holds: "module" or "kernel"."""
         self.found: list[tuple[int, str, str]] = []
-        """1-based line, old expression, new expression."""
+        """Edits to the Python file: 1-based line, old expression, new expression."""
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
@@ -172,7 +173,8 @@ class _ChangedLines(ast.NodeVisitor):
         return ast.unparse(node.func).rpartition(".")[2]
 
     def _kind(self, node: ast.expr) -> str | None:
-        """Return "module" or "kernel" for an expression that is one; None for others."""
+        """Return "module" if the value of an expression is a module, "kernel" if it is a kernel, and None for any other
+        value."""
         if isinstance(node, ast.Call):
             function = self._function(node)
             if (node.lineno, node.col_offset) in self._names and function in _TEXT_FUNCTIONS:
@@ -187,8 +189,10 @@ _KEYWORDS = {"shared_mem": "shared_memory", "shared": "shared_memory", "stream":
 
 
 def _launch(node: ast.Call) -> str:
-    """Return a launch by CuPy or PyCUDA as one by cuda-wheel: `k.launch(grid, block, x, n)`. CuPy's is `k(grid, block,
-    (x, n))`, PyCUDA's `k(x, n, grid=..., block=...)`."""
+    """Return the expression that launches a kernel with cuda-wheel: `k.launch(grid, block, x, n)`.
+
+    `node` launches the kernel with CuPy, `k(grid, block, (x, n))`, or with PyCUDA, `k(x, n, grid=..., block=...)`.
+    """
     keywords = {each.arg: ast.unparse(each.value) for each in node.keywords if each.arg}
     arguments: Sequence[ast.expr] = node.args
     if "block" in keywords:
@@ -302,8 +306,8 @@ def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extensio
 
 
 def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
-    """Return the first package that extensions are in, "demo" for "demo._C", and that the project has; "" if there is
-    none."""
+    """Return the top-level package of the first extension whose package exists in the project: "demo" for "demo._C".
+    The package may be in `root` or in "src". Return "" if no such package exists."""
     tops = (each.name.partition(".")[0] for each in extensions if "." in each.name)
     return next((top for top in tops for parent in (".", "src") if (root / parent / top / "__init__.py").is_file()), "")
 
@@ -314,7 +318,11 @@ def _shown(path: Path, root: Path) -> str:
 
 
 def _name_apart(modules: Iterable[ProposedModule]) -> None:
-    """Rename each module whose name an earlier one has: "demo.scale" to "demo.FOLDER_scale", by its source's folder."""
+    """Rename each module that has the name of an earlier module.
+
+    The new name has the folder of the module's first source in it: "demo.scale" of "csrc/nn/scale.cu" becomes
+    "demo.nn_scale".
+    """
     taken: set[str] = set()
     for module in modules:
         package, _, stem = module.name.rpartition(".")
@@ -330,7 +338,11 @@ def _name_apart(modules: Iterable[ProposedModule]) -> None:
 
 
 def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -> None:
-    """Add a source and a module for each string of CUDA C++. Equal strings with equal options become one module."""
+    """Add to `done` a source and a module for each string of CUDA C++, and messages about the lines to edit.
+
+    `texts` has each string with the path of its Python file. Equal strings with equal options become one module. A
+    string that is composed at run time only gets a message.
+    """
     modules: dict[tuple[Any, ...], str] = {}
     calls: dict[Path, dict[ast.Call, str]] = {}
     for path, text in texts:
@@ -360,7 +372,8 @@ def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -
 
 
 def _add_text(done: ImportProposal, path: Path, text: KernelText) -> str:
-    """Add the source and the module for a string of CUDA C++, and return the module's dotted name."""
+    """Add to `done` the source and the module for a string of CUDA C++ in the Python file `path`. Return the module's
+    dotted name."""
     project = done.project
     beside = _shown(path.parent, project.root)
     folder = beside if f"{beside}/".startswith(f"{project.folder}/") else project.folder
@@ -382,7 +395,8 @@ def _add_text(done: ImportProposal, path: Path, text: KernelText) -> str:
 # --- the tables -------------------------------------------------------------------------------------
 
 _OWN = frozenset({"name", "sources", "instantiate", "link"})
-"""Keys of `[[tool.cuda-wheel.module]]` that never move to `[tool.cuda-wheel]`."""
+"""Keys that stay in each `[[tool.cuda-wheel.module]]`. The other keys move to `[tool.cuda-wheel]` if their values are
+the same in all modules."""
 
 
 def shared_settings(
@@ -404,7 +418,8 @@ def shared_settings(
 
 
 def _common_settings(modules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return key -> value of the settings that are equal in all tables of modules, without the keys of _OWN."""
+    """Return key -> value of each setting that all `modules`, tables of modules, have with the same value. The keys in
+    _OWN are left out."""
     first, *others = modules
     return {
         key: value

@@ -225,7 +225,8 @@ def unlisted_package(project: DetectedProject, content: Mapping[str, Any]) -> li
 
 
 def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild | None) -> None:
-    """Add the toolchain to the build requirements. After an import, remove those that only C++ extensions need."""
+    """Add the toolchain, such as "cuda-wheel[cu12]", to `build-system.requires`. After an import, remove the
+    requirements that only C++ extensions need. `imported` is None if nothing was imported."""
     extra = chosen_extra(edit.content, imported or ImportedBuild())
     toolchain = f"cuda-wheel[{extra.name}]"
     requires = ("build-system", "requires")
@@ -243,7 +244,8 @@ def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: Impo
 
 
 def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
-    """Add cuda-wheel to the project's dependencies, unless the wheel has a copy of the loader."""
+    """Add cuda-wheel to `project.dependencies`, unless the wheel has a copy of the loader. If the dependencies are not
+    in pyproject.toml, add advice to `done` instead."""
     dependencies = ("project", "dependencies")
     if edit.get((*TABLE_PATH, "loader")) == "vendor":
         done.kept.append('loader = "vendor": the wheel has the loader, and needs no dependency')
@@ -260,7 +262,8 @@ def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
 
 
 def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild) -> None:
-    """Remove the build requirements that only C++ extensions need. Add PyTorch if modules include its headers."""
+    """Remove the build requirements that only C++ extensions need. Add PyTorch to the requirements if imported modules
+    include PyTorch's headers."""
     requires = ("build-system", "requires")
     removed, kept, by_hand = unneeded_requirements(done.project, edit.content, imported)
     for requirement in removed:
@@ -274,7 +277,8 @@ def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: Importe
 
 
 def _requirement(requirements: Any) -> str | None:
-    """Return the requirement of cuda-wheel in a list, such as "cuda-wheel[cu12]>=1"; None if it has none."""
+    """Return the first of `requirements` that is for cuda-wheel, such as "cuda-wheel[cu12]>=1"; None if there is
+    none."""
     texts = (each for each in requirements or () if isinstance(each, str))
     return next((each for each in texts if re.match(r"cuda[-_.]wheel\b(?![-_.])", each, re.IGNORECASE)), None)
 
@@ -294,7 +298,8 @@ def _enable_hook(edit: PyprojectEdit, done: ProjectChanges) -> None:
 def _add_tables(
     edit: PyprojectEdit, done: ProjectChanges, shared: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Add `[tool.cuda-wheel]` and the tables of modules, unless the project has them."""
+    """Add `[tool.cuda-wheel]` with the settings `shared`, and the tables `modules`. A table that the project has
+    already is left as it is."""
     table = edit.get(TABLE_PATH)
     if table is not None:
         done.kept.append(f"[{TABLE}]")
@@ -309,9 +314,10 @@ def _add_tables(
 
 
 def _unnamed_modules(done: ProjectChanges) -> list[dict[str, Any]]:
-    """Return a table with a name for each source outside the package, or with a path that Python cannot import.
+    """Return a table with the keys `name` and `sources` for each source in `DetectedProject.unnamed`.
 
-    Sources of C++ extensions are left to `cuda-wheel import`.
+    The sources of C++ extensions in setup.py are left out. For these, advice to use `cuda-wheel import` is added to
+    `done`.
     """
     script = done.project.root / "setup.py"
     extensions = extensions_in(script) if script.is_file() else []
@@ -329,7 +335,11 @@ def _unnamed_modules(done: ProjectChanges) -> list[dict[str, Any]]:
 
 
 def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
-    """Return the files of a first kernel: path relative to the project -> text."""
+    """Return the new files for a first kernel, named saxpy: path relative to the project -> text of the file.
+
+    If pyproject.toml lists the packages for setuptools, add the kernel's package to the list. If the project's package
+    has an `__init__.py`, add advice to `done` on how to call the kernel.
+    """
     project, root = done.project, done.project.root
     # A package that has a module or another package of that name keeps it.
     taken = (root / project.folder / "kernels.py").exists() or (root / project.folder / "kernels").exists()
@@ -348,9 +358,10 @@ def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
 def _modules_in_package(
     project: DetectedProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return a table for each `.cu` file in the package, and for each in the new `files`, that `modules` do not list.
+    """Return a module's table for each `.cu` file in the package and in `files`. Sources that `modules` list are left
+    out.
 
-    CMake compiles only listed sources; the other back ends search the package.
+    `files` are the paths of new files. CMake compiles only listed sources; the other back ends search the package.
     """
     listed = {path for module in modules for path in module["sources"]}
     paths = (path for path in (*project.inside, *files) if path.endswith(".cu") and path not in listed)
@@ -358,8 +369,11 @@ def _modules_in_package(
 
 
 def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | None) -> None:
-    """Set for scikit-build-core what a wheel without compiled code needs. `lists` is the text of the project's
-    CMakeLists.txt, None if it has none."""
+    """Let scikit-build-core make one wheel for all platforms, without the `.cu` files.
+
+    If the project has a CMakeLists.txt, or settings for scikit-build-core, add advice to `done` instead. `lists` is the
+    text of the CMakeLists.txt; None if there is none.
+    """
     settings = ("tool", "scikit-build")
     if lists is None and edit.get(settings) is None:
         edit.add_table((*settings, "wheel"), {"platlib": False, "exclude": ["**.cu", "**.cuh"]})
@@ -373,8 +387,8 @@ def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | 
 
 
 def _extend_cmake_lists(edit: PyprojectEdit, done: ProjectChanges, modules: Sequence[Mapping[str, Any]]) -> None:
-    """Add a call of `cuda_wheel_add_module` for each module to CMakeLists.txt, and scikit-build-core's settings for a
-    wheel without compiled code."""
+    """Add a call of `cuda_wheel_add_module` to CMakeLists.txt for each module that has none. Let scikit-build-core make
+    a wheel without compiled code; see `_set_wheel_contents`."""
     path = done.project.root / "CMakeLists.txt"
     before = read_text(path)
     _set_wheel_contents(edit, done, before)

@@ -55,9 +55,9 @@ class ProposedModule:
 
     table: Table
     notes: list[str] = field(default_factory=list)
-    """Messages, one line each: options of the sources' own build that were left out, and why."""
+    """Messages, one line each: an option or a file of the replaced build that the module leaves out, and why."""
     architectures: tuple[str, ...] = ()
-    """Architectures that the options of the sources' own build name, such as "80-real"."""
+    """Architectures that nvcc's options name in the build that the module replaces, such as "80-real"."""
 
     @property
     def name(self) -> str:
@@ -107,7 +107,8 @@ def source_modules(project: DetectedProject, paths: Sequence[str], options: Sequ
 
 
 def _module(project: DetectedProject, path: str, settings: Table, package: str) -> ProposedModule:
-    """Return the module of one source. For a source outside the project's package, it is in the package `package`."""
+    """Return the module for the source `path`. If the source lies outside the project's package, the module's name is
+    in `package`: "PACKAGE.scale" for "csrc/scale.cu"."""
     name = project.module_name(path)
     if not path.startswith(f"{project.folder}/"):
         name = f"{package}.{name.rpartition('.')[2]}"
@@ -115,8 +116,8 @@ def _module(project: DetectedProject, path: str, settings: Table, package: str) 
 
 
 def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], settings: Table) -> Table:
-    """Return the settings. If a source includes PyTorch, macros and options are left out that a build adds for such
-    sources."""
+    """Return the settings of a module with the sources `paths`. If a source includes PyTorch, leave out the macros and
+    options that cuda-wheel adds by itself for PyTorch."""
     folders = settings.get("include-dirs", ())
     sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
     if not any(includes_pytorch(each, project.root, folders) for each in sources):
@@ -159,8 +160,8 @@ def options_table(options: Sequence[str], root: Path, folders: Sequence[str] = (
 
 
 def _project_folders(root: Path, folders: Iterable[str], notes: list[str]) -> list[str]:
-    """Return the include folders that are in the project, relative to `root`. `notes` gets a line for each other
-    folder."""
+    """Return the include folders that are in the project, relative to `root`. Add a message to `notes` for each folder
+    that is not in the project."""
     inside: dict[str, None] = {}
     for folder in folders:
         place = below(os.path.abspath(os.path.join(root, folder)), str(root))
@@ -172,13 +173,14 @@ def _project_folders(root: Path, folders: Iterable[str], notes: list[str]) -> li
 
 
 def _architectures(options: Sequence[str]) -> tuple[str, ...]:
-    """Return the architectures that options of nvcc name, as entries of `architectures`."""
+    """Return the architectures that options of nvcc name, in the form of the key `architectures`: "80-real"."""
     found = (read_options(option, "nvcc's options").keys.get("architectures", ()) for option in _separate(options, []))
     return tuple(dict.fromkeys(str(each) for entries in found for each in entries))  # type: ignore[attr-defined]
 
 
 def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
-    """Yield each valid option as one or two arguments: ["-I", "include"]. `notes` gets a line for each invalid one."""
+    """Yield each valid option of nvcc as a list of one or two arguments: ["-O3"], ["-I", "include"]. Add an error
+    message to `notes` for each invalid option."""
     waiting = list(options)
     while waiting:
         count = 2 if takes_value(waiting[0]) and len(waiting) > 1 else 1
@@ -195,8 +197,11 @@ def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
 
 
 def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return three parts of options: macros (name -> value, True for none), options that are neither macros nor include
-    folders, and include folders."""
+    """Return three parts of the compiler's arguments: macros (name -> value, True for a macro without a value), other
+    options, and include folders.
+
+    ["-DN=4", "-lineinfo", "-I", "csrc"] -> ({"N": 4}, ["-lineinfo"], ["csrc"]).
+    """
     defines: dict[str, Any] = {}
     undefined: dict[str, None] = {}
     others: list[str] = []
@@ -262,7 +267,11 @@ def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) ->
 
 
 def _included_names(path: Path) -> list[str]:
-    """Return the names in a file's includes, without `<...>` names that cuda-wheel's own standard headers have."""
+    """Return the names that a file includes, such as "nn/scale.h" for `#include "nn/scale.h"`; none if the file cannot
+    be read.
+
+    A name in `<...>` is left out if cuda-wheel has a standard header of its own with this name.
+    """
     try:
         named = list(includes(path.read_bytes()))
     except OSError:  # the compile reports it
@@ -276,8 +285,8 @@ def _included_names(path: Path) -> list[str]:
 
 
 def _included_file(root: Path, name: str, folders: Iterable[str]) -> str | None:
-    """Return the path, relative to `root`, of the file that an include of `name` finds in these folders of the project;
-    None if there is none."""
+    """Return the path of the first file `name` in `folders`; None if no folder has such a file. All these paths are
+    relative to `root`."""
     paths = (os.path.normpath(os.path.join(folder, name)) for folder in folders)
     return next((path for path in paths if not path.startswith("..") and (root / path).is_file()), None)
 
@@ -287,15 +296,17 @@ class ModuleTrial:
     """Result of compiling a proposed module."""
 
     module: ProposedModule
-    """The module as it was compiled: settings, and instances of kernel templates, may have been added."""
+    """The module with the settings that were compiled: those that were proposed, and those that were added to make it
+    compile."""
     kernels: tuple[KernelInfo, ...] = ()
     warnings: list[str] = field(default_factory=list)
     error: str = ""
     """Error message of the compilation; "" if the module compiles."""
     unnamed_instances: tuple[str, ...] = ()
-    """C++ name expressions of instances that the key `instantiate` lacks: `CompileError.unnamed_instances`."""
+    """C++ name expressions, such as "scale<float>", of template instances that the key `instantiate` must list, for
+    host code to be left out. See `CompileError.unnamed_instances`."""
     is_host_code: bool = False
-    """True if the sources have no kernel, so that no module is needed."""
+    """True if the sources have no kernel, only host code. No module is needed then."""
     includes_pytorch: bool = False
     """True if the module includes headers of the installed PyTorch."""
 
@@ -342,10 +353,11 @@ _ATTEMPTS = 30
 
 
 def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleTrial:
-    """Return the trial of a module with settings added until it compiles.
+    """Add one setting after the other to a module, until it compiles or lacks only instances of its kernel templates.
+    Return the last trial; `trial` is the first.
 
-    If none help, return the trial with only include folders of the project added, whose error is about the sources as
-    they are.
+    If no setting helps, return the last trial to which only include folders of the project were added. Its error
+    message is about the sources as they are.
     """
     last = trial
     for _ in range(_ATTEMPTS):
@@ -359,11 +371,12 @@ def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleT
 
 
 def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
-    """Return a module's table with one more setting that may help against a trial's error; None if there is none to
-    try.
+    """Return the table of a trial's module with one more setting that may avoid the trial's error; None if no setting
+    is left to try.
 
-    For a header that is not found, in this order: folders of the project, the folder of a library outside the project,
-    `missing-headers`. For other errors: `host-code = "leave-out"`, then the template instances that host code launches.
+    If headers are not found, try in this order: folders of the project, the folder of a library outside the project,
+    `missing-headers`. For any other error, try `host-code = "leave-out"`, then the template instances that host code
+    launches.
     """
     table = trial.module.table
     if names := list(dict.fromkeys(MISSING_HEADER.findall(trial.error))):
@@ -374,8 +387,8 @@ def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
 
 
 def _table_with_headers(root: Path, table: Table, names: Sequence[str]) -> Table | None:
-    """Return a module's table with one more setting by which these headers may be found; None if there is none to
-    try."""
+    """Return a module's table with one more setting for headers that the compiler did not find; None if no setting is
+    left to try. `names` are the headers as the sources include them."""
     if found := missing_folders(root, table["sources"], table.get("include-dirs", [])):
         return {**table, "include-dirs": [*table.get("include-dirs", []), *found]}
     if folders := list(filter(None, map(partial(library_folder, root), names))):
@@ -386,20 +399,21 @@ def _table_with_headers(root: Path, table: Table, names: Sequence[str]) -> Table
 
 
 def _extended(table: Table, key: str, items: Iterable[str]) -> Table | None:
-    """Return a module's table with `items` added to the list of a key; None if the list has all of them."""
+    """Return a module's table with `items` added to the list at `key`; None if the list has all of them already."""
     listed = table.get(key, [])
     new = [each for each in dict.fromkeys(items) if each not in listed]
     return {**table, key: [*listed, *new]} if new else None
 
 
 _DEVICE_CODE = (".cuh", ".cu", ".inl", ".inc")
-"""Suffixes of headers that probably have device code, so that no empty file can replace them."""
+"""Suffixes of headers that probably have device code. A missing header of this kind is never replaced by an empty
+file."""
 
 _PLACES = ("include", "", "include/eigen3", "include/opencv4")
-"""Folders of headers, relative to a library's folder."""
+"""Folders where a library may have its headers, relative to the library's folder."""
 
 _WELL_KNOWN = ("/usr/include/eigen3", "/usr/include/opencv4", "/usr/local/include")
-"""Folders of libraries' headers that no environment variable needs to name."""
+"""Folders of libraries' headers that are searched although no environment variable names them."""
 
 
 def library_folder(root: Path, name: str, environ: Mapping[str, str] = os.environ) -> str | None:
@@ -421,19 +435,19 @@ def library_folder(root: Path, name: str, environ: Mapping[str, str] = os.enviro
 
 
 def _texts(root: Path, module: ProposedModule) -> list[str]:
-    """Return the texts of a module's sources."""
+    """Return the text of each source of a module."""
     paths = (root / path for path in module.table["sources"])
     return [path.read_text(encoding="utf-8", errors="surrogateescape") for path in paths]
 
 
 def _lacks_instances(trial: ModuleTrial) -> bool:
-    """Return whether the error is that the module has no kernel, because all kernels are templates without
-    instances."""
+    """Return whether the error of a trial is that the module has no kernel. The sources may have kernel templates
+    without an instance."""
     return "has no kernel" in trial.error
 
 
 def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
-    """Compile a module with its settings as they are."""
+    """Compile a module once, with its settings as they are, and return the result."""
     reporter = _CollectedWarnings()
     try:
         files, _ = build_module(root, {**module.table, "architectures": [architecture]}, {}, reporter)
@@ -453,8 +467,8 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
-    """Return a suggested instance of each kernel template in the sources that has none in `kernels`, those of the
-    compiled module."""
+    """Return a suggested instance, such as "scale<float>", for each kernel template in the module's sources that has no
+    instance in `kernels`. `kernels` are the kernels of the compiled module."""
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
     options = read_options(module.table.get("options", ()), "options").arguments

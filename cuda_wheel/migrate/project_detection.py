@@ -39,10 +39,11 @@ BUILD_EXTENSION = (
     "-D__CUDA_NO_HALF2_OPERATORS__",
     "--expt-relaxed-constexpr",
 )
-"""Options that PyTorch passes to nvcc before an extension's own (torch.utils.cpp_extension, COMMON_NVCC_FLAGS)."""
+"""Options that PyTorch passes to nvcc before the options of the extension itself. Source: torch.utils.cpp_extension,
+COMMON_NVCC_FLAGS."""
 
 _FUNCTIONS = ("CUDAExtension", "load")
-"""PyTorch's functions that name the CUDA sources of an extension, in a setup.py and at run time."""
+"""PyTorch's functions that compile an extension with CUDA sources: CUDAExtension in a setup.py, load at run time."""
 
 
 class Extension(NamedTuple):
@@ -60,7 +61,8 @@ class Extension(NamedTuple):
     line: int
     """1-based line of the call in the Python file."""
     unread: tuple[str, ...]
-    """Names of the arguments whose values are known only when the file runs, such as "include_dirs"."""
+    """Names of the settings of the call whose values are known only when the file runs: "sources", "include_dirs",
+    "define_macros" or "nvcc's options"."""
 
 
 def extensions_in(path: Path) -> list[Extension]:
@@ -70,8 +72,8 @@ def extensions_in(path: Path) -> list[Extension]:
 
 
 def _extension(call: ScriptCall, folder: Path) -> Extension | None:
-    """Return the extension that a call declares; None if it has no CUDA sources. Paths in the call are relative to
-    `folder`."""
+    """Return the extension that a call of CUDAExtension or load declares; None if it has no CUDA sources. `folder` is
+    the folder to which paths in the call are relative."""
     listed = call.argument(1, "sources")
     sources = [path for each in strings(listed) for path in _paths(each, folder) if path.endswith(".cu")]
     if not sources:
@@ -105,18 +107,21 @@ def _stem(path: str) -> str:
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:
-    """Return name and value of each macro in `define_macros`; a value of None is a macro without one."""
+    """Return (name, value) of each macro in the argument `define_macros`. The value is None for a macro without a
+    value."""
     return [(each[0], each[1]) for each in known(value) if isinstance(each, (tuple, list)) and len(each) == 2]
 
 
 def _paths(path: str, folder: Path) -> list[str]:
-    """Return the absolute paths of the files that `path`, which may be a glob pattern relative to `folder`, names."""
+    """Return the absolute paths of the files that `path` names. `path` is relative to `folder`, and may be a glob
+    pattern such as "csrc/*.cu"."""
     whole = os.path.abspath(os.path.join(folder, path))
     return sorted(glob.glob(whole)) if "*" in path else [whole]
 
 
 def _is_determined(value: Any) -> bool:
-    """Return whether a value, and each item of a list, was found without running the file."""
+    """Return whether the value of an argument was found without running the file: neither the value nor an item of it
+    is UNKNOWN."""
     return value is not UNKNOWN and not (isinstance(value, (list, tuple)) and UNKNOWN in value)
 
 
@@ -125,7 +130,7 @@ BACK_ENDS = {
     "setuptools.build_meta": "setuptools",
     "scikit_build_core.build": "scikit-build-core",
 }
-"""Build back end, as `build-backend` names it -> distribution to require."""
+"""Build back end, as `build-backend` names it -> distribution that contains it, for `build-system.requires`."""
 
 _GENERATED = frozenset({"build", "dist", "env", "node_modules", "site", "venv"})
 """Names of folders whose files tools generate or install."""
@@ -157,7 +162,8 @@ class DetectedProject:
     package: str
     """Dotted name of the import package that gets the modules."""
     folder: str
-    """Folder of the package relative to `root`, with "/"; "." for `root`. It may not exist yet."""
+    """Path of the package's folder relative to `root`, with "/" between folders; "." if `root` is the package. The
+    folder may not exist yet."""
     sources: tuple[str, ...]
     """Paths relative to `root` of the CUDA sources that have kernels and that no other source includes, sorted."""
 
@@ -180,7 +186,8 @@ class DetectedProject:
         return ".".join([self.package, *(folders if _is_importable("/".join(folders)) else []), stem])
 
     def _below(self, path: str) -> str:
-        """Return the path of a source relative to the package, without its suffix."""
+        """Return the path of a source relative to the package's folder, without ".cu": "nn/scale". The path of a source
+        outside the package stays relative to `root`."""
         return path.removeprefix(f"{self.folder}/").removesuffix(".cu")
 
 
@@ -242,7 +249,11 @@ def normalized(name: str) -> str:
 
 
 def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -> tuple[str, str]:
-    """Return the package's dotted name, and its folder relative to `root`."""
+    """Return two items: the dotted name of the package that gets the modules, and its folder relative to `root`.
+
+    `named` is the name of the package that the user gave; "" if none was given. Raises ConfigError if the project has
+    several packages and none has the name, or if the project is a single file.
+    """
     listed = [each for each in _listed_packages(root, content, backend) if named in ("", each[0])]
     if listed:
         return listed[0]
@@ -275,7 +286,7 @@ def _check_single_file(root: Path, name: str) -> None:
 
 
 def _scripted_name(root: Path) -> str:
-    """Return the project's name in its setup.py; "" if there is none."""
+    """Return the name of the project that setup.py passes to setup(); "" if there is no setup.py or no such name."""
     script = root / "setup.py"
     names = (call.keywords.get("name") for call in (calls_in(script, ["setup"]) if script.is_file() else ()))
     return next((name for name in names if isinstance(name, str)), "")
@@ -302,7 +313,8 @@ def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> It
 
 
 def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return a table of pyproject.toml, empty if it is missing. Raises ConfigError if it is something else."""
+    """Return the table of pyproject.toml at these keys; empty if the table is missing. Raises ConfigError if the value
+    there is no table."""
     for number, key in enumerate(keys, 1):
         content = content.get(key, {})
         if not isinstance(content, Mapping):
@@ -311,8 +323,11 @@ def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _strings(value: Any, where: str) -> list[str]:
-    """Return the strings of a list; empty if the value is no list, such as `{find = {}}` for setuptools. Raises
-    ConfigError for an item that is no path."""
+    """Return the paths in a list of pyproject.toml. Return an empty list if `value` is no list, such as `{find = {}}`
+    for setuptools.
+
+    Raises ConfigError for an item that is no path; `where`, the key of the list, begins the error message.
+    """
     items = value if isinstance(value, list) else []
     wrong = next((each for each in items if not isinstance(each, str) or "\0" in each), None)
     if wrong is not None:
@@ -321,7 +336,8 @@ def _strings(value: Any, where: str) -> list[str]:
 
 
 def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield dotted name and folder of each package in "src", else in "python", else beside pyproject.toml."""
+    """Yield dotted name and folder of each package in "src". If "src" has no package, search "python"; if that has none
+    either, search the folder of pyproject.toml."""
     for parent in ("src/", "python/", ""):
         found = sorted((root / parent).glob("*/__init__.py"))
         names = [path.parent.name for path in found if parent or path.parent.name not in _NO_PACKAGES]

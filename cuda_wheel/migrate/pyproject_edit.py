@@ -90,7 +90,7 @@ def write_changes(changes: Sequence[FileChange]) -> None:
 
 
 def _write(change: FileChange, undo: ExitStack) -> None:
-    """Write one change, and push on `undo` what reverts it."""
+    """Write one changed file. Push on `undo` the calls that restore the file, and that remove new folders."""
     path = Path(os.path.realpath(change.path))  # a link stays a link
     for folder in reversed([each for each in path.parents if not each.exists()]):
         folder.mkdir()
@@ -186,8 +186,11 @@ class PyprojectEdit:
         self._accept(f"{body}\n\n{lines}" if body else lines, expected, path, lines)
 
     def _accept(self, text: str, expected: Mapping[str, Any], path: Keys, added: str) -> None:
-        """Replace the text by an edited one. Raises ConfigError, which asks the user to add `added`, if the text does
-        not parse to `expected`."""
+        """Make `text` the new text of the document, and `expected` its content.
+
+        Raises ConfigError if `text` does not parse to `expected`. The error message asks the user to write `added` at
+        `path` by hand.
+        """
         try:
             found = tomllib.loads(text)
         except ValueError:
@@ -201,7 +204,7 @@ class PyprojectEdit:
 
 
 def _table_at(content: dict[str, Any], path: Keys) -> dict[str, Any]:
-    """Return the table at a path, which is created if missing."""
+    """Return the table at `path` in `content`. Missing tables are added to `content`."""
     for key in path:
         content = content.setdefault(key, {})
     return content
@@ -243,7 +246,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a value in TOML."""
+    """Return a value as TOML text: "true" for True, "[1, 2]" for [1, 2]."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -268,7 +271,7 @@ class ImportedBuild:
     failed: int = 0
     """Number of modules that do not compile."""
     architectures: tuple[str, ...] = ()
-    """Architectures that nvcc's options name, such as "80-real"."""
+    """Architectures that nvcc's options name in the imported build, such as "80-real"."""
     standards: tuple[str, ...] = ()
     """C++ standards of the modules, such as "c++20"; "" for the default."""
     pytorch: tuple[str, ...] = ()
@@ -333,7 +336,8 @@ def _classifiers(content: Mapping[str, Any]) -> list[str]:
 
 
 def _numbers(content: Mapping[str, Any], imported: ImportedBuild) -> list[int]:
-    """Return the architectures that a project names, such as 80 for each of "sm_80", "8.0+PTX" and "80-real"."""
+    """Return the number of each architecture that a project's settings or its imported build name: 80 for each of
+    "sm_80", "8.0+PTX" and "80-real"."""
     table = content.get("tool", {}).get("cuda-wheel", {})
     tables = [table, *(each for each in table.get("module", ()) if isinstance(each, Mapping))]
     named = [each for own in tables for each in _texts(own.get("architectures"))]
@@ -342,7 +346,8 @@ def _numbers(content: Mapping[str, Any], imported: ImportedBuild) -> list[int]:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the entries of `architectures`, which may be one string: "80;90"."""
+    """Return the items of the key `architectures`. `value` is a list, or one string such as "80;90"; anything else
+    gives no items."""
     if isinstance(value, str):
         return re.split(r"[;,\s]+", value)
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
@@ -364,7 +369,8 @@ _CMAKE = re.compile(
     r"enable_language|find_package\s*\(\s*(?:Torch|pybind11|nanobind))\b",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Commands of CMake by which a project compiles C++."""
+"""Matches a command in a CMakeLists.txt by which a project compiles C++. Group 1 is the command, such as
+"pybind11_add_module" or "find_package(Torch"."""
 
 
 def requirement_name(requirement: str) -> str:
@@ -391,7 +397,7 @@ def unneeded_requirements(
 
 
 def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:
-    """Return those of `build-system.requires` that only builds of C++ extensions need."""
+    """Return the entries of `build-system.requires` that only builds of C++ extensions need, such as "pybind11>=2"."""
     listed = [each for each in content.get("build-system", {}).get("requires", ()) if isinstance(each, str)]
     # CMake may use ninja.
     others = {"ninja"} if project.backend == "scikit_build_core.build" else set()
@@ -399,12 +405,13 @@ def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> l
 
 
 def _reads(modules: Sequence[str]) -> str:
-    """Return the reason why PyTorch stays a requirement of builds: the `modules` include its headers."""
+    """Return the reason, for a message, why builds still require PyTorch: `modules` are the names of modules that
+    include PyTorch's headers."""
     return f"{', '.join(modules)} include headers with device code of PyTorch, which are those of the build's PyTorch"
 
 
 def _still_compiles(project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild) -> str:
-    """Return why a build may still compile C++; empty if it does not."""
+    """Return the reason why builds may still compile C++ after the import; "" if they compile none."""
     if imported.failed:
         return f"{imported.failed} of the modules do not compile, so that their extension stays"
     script = project.root / "setup.py"
@@ -421,7 +428,8 @@ def _still_compiles(project: DetectedProject, content: Mapping[str, Any], import
 
 
 def _imports(root: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield a message about each line of setup.py that imports a package with one of these names."""
+    """Yield a message for each line of setup.py that imports one of the packages `names`. The message asks the user to
+    remove the line."""
     pattern = re.compile(rf"\s*(?:import|from)\s+(?:{'|'.join(sorted(names))})\b.*")
     for number, line in enumerate((read_text(root / "setup.py") or "").splitlines(), 1):
         if pattern.fullmatch(line):

@@ -75,7 +75,7 @@ MACHINE = {
     "__name__": "__main__",
     "True": True,
 }
-"""Expression of a name or attribute -> its value on Linux with CUDA."""
+"""Name or attribute as source text, such as "sys.platform" -> its value on Linux with CUDA."""
 
 _ANSWERS: dict[str, Any] = {
     "torch.cuda.is_available": True,
@@ -102,7 +102,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 """Name of an operator in `ast`, such as "NotEq" -> function of the two operands."""
 
 _MOST_ITEMS = 10_000
-"""Maximum number of items of a list, such as one that a loop adds to itself."""
+"""Length at which a computed list stops growing. A loop may add a list to itself."""
 
 
 def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -145,7 +145,7 @@ _LISTS: dict[str, Callable[..., Iterable[Any]]] = {
     "reversed": reversed,
     "range": lambda *bounds: range(*bounds)[:1000],
 }
-"""Name of a function of Python -> function that returns the items of its result."""
+"""Name of a built-in function of Python whose result has items -> function that returns these items."""
 
 
 def summed(left: Any, right: Any) -> Any:
@@ -159,7 +159,8 @@ def summed(left: Any, right: Any) -> Any:
 
 
 _MOST_CHARACTERS = 1 << 20
-"""Maximum length of a string, such as one that a loop adds to itself."""
+"""Maximum length of a string in a computation. With a longer string, the result is UNKNOWN. A loop may add a string to
+itself."""
 
 
 def is_large(value: Any) -> bool:
@@ -176,8 +177,11 @@ def is_wide(text: str) -> bool:
 
 
 def _globbed(pattern: str, folder: str, recursive: bool) -> Any:
-    """Return the files that match a pattern, sorted; UNKNOWN for a recursive pattern that starts outside the
-    project."""
+    """Return the paths of the files that match a glob pattern, sorted.
+
+    `folder` is the folder of the script. Return UNKNOWN for a recursive pattern that starts outside the folder above
+    `folder`.
+    """
     root = os.path.dirname(folder)  # a script may be in a folder below the sources
     start = os.path.normpath(re.split(r"[*?\[]", pattern)[0] or folder)
     if "**" in pattern and recursive and not (start + os.sep).startswith(root.rstrip(os.sep) + os.sep):
@@ -197,10 +201,10 @@ _METHODS = frozenset(
     {"split", "splitlines", "strip", "lstrip", "rstrip", "replace", "format", "join", "startswith", "endswith"}
     | {"lower", "upper", "get", "keys", "values", "items"}
 )
-"""Methods of strings and dictionaries that do not change their owner."""
+"""Methods of strings and dictionaries that do not change the string or dictionary."""
 
 _CHANGING = frozenset({"append", "extend", "insert", "update"})
-"""Methods that add to a list or dictionary."""
+"""Methods of lists and dictionaries that add to the list or dictionary."""
 
 
 def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -221,8 +225,8 @@ def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mappi
 
 
 def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: str) -> Any:
-    """Return the result of a method of a path; UNKNOWN if it cannot be found. Relative paths are relative to
-    `folder`."""
+    """Return the result of a method of the path `owner`; UNKNOWN if it cannot be computed. For the methods `glob` and
+    `rglob`, a relative path is relative to `folder`."""
     if name in ("resolve", "absolute", "expanduser"):
         return owner
     if name in ("glob", "rglob"):
@@ -234,7 +238,7 @@ def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: 
 
 
 def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:
-    """Return whether a method of a string may return a string longer than any that a build needs."""
+    """Return whether the method `name` of the string `owner` may return a string that is too long to be computed."""
     if name == "format":
         return is_wide(owner) or any(map(is_large, arguments))
     if name == "replace":
@@ -343,7 +347,8 @@ class _ScriptReader:
     # --- statements -----------------------------------------------------------------------------------
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
-        """Evaluate statements, each by the method that has the name of its syntax node."""
+        """Evaluate statements. Each is evaluated by the method that has the name of its syntax node, such as `_assign`
+        for `ast.Assign`; if there is no such method, by `_compound`."""
         for statement in statements:
             self._steps += 1
             if self._steps > _MOST_STEPS:
@@ -382,7 +387,8 @@ class _ScriptReader:
             self._block(node.body)
 
     def _compound(self, node: ast.stmt) -> None:
-        """Evaluate all blocks of a statement that has no method of its own: with, try, while, class."""
+        """Evaluate the blocks of a statement that has no method of its own, such as `with`, `try`, `while` and `class`.
+        The blocks of `except` are left out."""
         for item in getattr(node, "items", ()):
             self._value(item.context_expr)
             if item.optional_vars is not None:
@@ -391,8 +397,8 @@ class _ScriptReader:
             self._block([each for each in getattr(node, name, ()) if isinstance(each, ast.stmt)])
 
     def _if(self, node: ast.If) -> None:
-        """Evaluate the branch that the test selects, or both branches: if the test is UNKNOWN, or if `every_branch` was
-        given."""
+        """Evaluate the branch that the test of an `if` selects. Evaluate both branches if the test is UNKNOWN, or if
+        the reader was made with `every_branch`."""
         test = self._value(node.test)
         taken, other = (node.orelse, node.body) if not test and test is not UNKNOWN else (node.body, node.orelse)
         if test is not UNKNOWN and not self._every_branch:
@@ -455,7 +461,8 @@ class _ScriptReader:
         return UNKNOWN
 
     def _items(self, nodes: Iterable[ast.expr]) -> Iterator[Any]:
-        """Yield the values of expressions; for a starred one, the value of each item."""
+        """Yield the value of each expression. A starred expression, such as `*names`, gives the value of each of its
+        items."""
         for node in nodes:
             if isinstance(node, ast.Starred):
                 value = self._value(node.value)
@@ -571,12 +578,14 @@ class _ScriptReader:
         return attempt(lambda: call_function(function, arguments, keywords, self._folder))
 
     def _alias(self, function: str) -> str:
-        """Return the function that a variable names, "CUDAExtension" after `extension = CUDAExtension`; "" if none."""
+        """Return the string that is the value of the variable `function`; "" if its value is no string. After
+        `extension = CUDAExtension`, the value of `extension` is "CUDAExtension"."""
         value = self._names.get(function)
         return value if isinstance(value, str) else ""
 
     def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: dict[str, Any]) -> Any:
-        """Return what one of the file's own functions returns; `arguments` is parameter -> value."""
+        """Evaluate one of the file's own functions and return its result; UNKNOWN for a recursive call. `arguments` is
+        parameter -> value."""
         self._called.add(node.name)
         if node.name in self._active or len(self._active) > 20:
             return UNKNOWN

@@ -47,8 +47,9 @@ class InputArgument(NamedTuple):
 
     name: str
     type: str
-    """Kind of the argument: "Pointer" or "Accessor" for an array, "Integer", "Real" or "bool" for a number. An operator
-    that is a Python function may also have "Pointers", a list of arrays, and "Other", which no kernel takes."""
+    """Kind of the argument. An array is a "Pointer", or an "Accessor" if the kernel takes a packed accessor of PyTorch.
+    A number is an "Integer", a "Real" or a "bool". An operator that is a Python function may also have "Pointers", a
+    list of arrays, and "Other", a value that no kernel takes."""
     written: bool
     """Whether the kernel changes the array."""
     has_default: bool
@@ -72,9 +73,10 @@ class OperatorArguments(NamedTuple):
     inputs: tuple[InputArgument, ...]
     """Arguments of the operator, in the order of its signature: those with defaults come last."""
     outputs: Mapping[str, Bound]
-    """Name of an output -> the function that makes it, or (None, (name,)) if it is like the input of this name."""
+    """Name of an output -> function that makes it, or `Bound(None, ("x",))` for an output with the shape and element
+    type of the input x."""
     values: Mapping[str, Bound]
-    """Name of a computed value -> its constant or function, in the order of computation."""
+    """Name of a computed value -> its constant or function. The values are computed in this order."""
 
     @property
     def tensors(self) -> list[InputArgument]:
@@ -178,7 +180,12 @@ def _inputs(
     defaults: Mapping[str, Any],
     read_only: Sequence[str],
 ) -> Iterator[InputArgument]:
-    """Yield the arguments of the operator that are parameters of the kernel, in the kernel's order."""
+    """Yield the operator's arguments that are parameters of the kernel, in the kernel's order. Outputs and computed
+    values are left out.
+
+    `names` are the names of the kernel's parameters; `read_only` are the names of arrays that the kernel does not
+    change. Raises ArgumentError if a parameter cannot be what the declaration says.
+    """
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         cpp = parameter.cpp_or_ptx_type
         if name in outputs and (type_ not in ARRAYS or not written):
@@ -231,10 +238,10 @@ def _bound_values(
     inputs: Iterable[InputArgument],
     types: Mapping[str, str],
 ) -> dict[str, Bound]:
-    """Return the constant or function of each computed value by name, in the order of `values`.
+    """Return name -> constant or function of each computed value, in the order of `values`.
 
-    A function's parameters are names of inputs and of values before it. `types` maps the names of the kernel's
-    parameters to types such as "Pointer" and "Integer". The constant None is a null pointer.
+    The parameters of a function are names of inputs, and of values that precede it in `values`. `types` maps the names
+    of the kernel's parameters to types such as "Pointer" and "Integer". The constant None means a null pointer.
     """
     known = {each.name for each in inputs}
     found = {}
@@ -249,10 +256,10 @@ def _bound_values(
 
 
 def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, type_: str, is_read_only: bool) -> None:
-    """Raise ArgumentError if a kernel's parameter cannot be an argument of the operator.
+    """Raise ArgumentError if the kernel's parameter `name` cannot be an argument of the operator.
 
-    It must be an array or a number. If the manifest has no C++ type for it, only `read_only` says that the kernel does
-    not write the array.
+    The parameter must take an array or a number. If the manifest has no C++ type of the parameter, `is_read_only` must
+    be True: the user says by this that the kernel does not write to the array.
     """
     if type_ not in (*ARRAYS, "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
         raise ArgumentError(
@@ -268,10 +275,11 @@ def _check_names(
     given: Mapping[str, Sequence[str]],
     more: Sequence[str],
 ) -> None:
-    """Raise ArgumentError for a name that no argument can have, and for a setting that names no argument.
+    """Raise ArgumentError for a wrong name in a declaration.
 
-    `names` are the names of the kernel's parameters, of which there must be as many as parameters; `more` are those of
-    `more_arguments`. `given` maps settings, such as "outputs", to the names in them.
+    `names` are the names of the kernel's parameters, one for each parameter; `more` are the names in `more_arguments`.
+    All of these must be different and valid names. `given` maps a setting, such as "outputs", to the names that the
+    setting mentions. A setting may mention only `names`; "defaults" may mention `more` too.
     """
     if len(names) != len(kernels.kinds):
         types = ", ".join(parameter.cpp_or_ptx_type for parameter in kernels.parameters)
@@ -305,9 +313,9 @@ def why_no_name(name: Any, names: Sequence[Any]) -> str:
 
 
 def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:
-    """Return the default of an argument, checked: None for a pointer, else a Python number.
+    """Return the default of the argument `name` after a check: None for a pointer, a Python number for a number.
 
-    `cpp` is the argument's type in messages. Raises ArgumentError for a default of another type.
+    `cpp` is the argument's type for error messages. Raises ArgumentError for a default that does not fit `type_`.
     """
     if type_ == "Accessor":
         raise ArgumentError(f"{operator}: {name} is an accessor, which has no default: it cannot be None")
@@ -317,8 +325,8 @@ def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:
 
 
 def _number(what: str, type_: str, value: Any) -> Any:
-    """Return `value` as a Python number of the type "Integer", "Real" or "bool"; raise ArgumentError if it is none.
-    `what` is its name in the message."""
+    """Return `value` as a Python float, int or bool, for the `type_` "Real", "Integer" or "bool". Raise ArgumentError
+    for a value that does not fit the type; `what` begins the error message."""
     try:
         if type_ == "Real":
             if isinstance(value, (str, bytes)):
@@ -349,8 +357,8 @@ def launch_settings(operator: str, roles: OperatorArguments, settings: Mapping[s
 
 
 def _constant(operator: str, name: str, value: Any) -> Any:
-    """Return a launch setting that is a constant, checked; raise ArgumentError for one that `Kernel.launch` does not
-    take."""
+    """Return the constant `value` of the launch setting `name`, as `Kernel.launch` takes it. Raise ArgumentError for a
+    value that `Kernel.launch` does not take."""
     if name in ("grid", "block", "cluster"):
         sizes = dimensions(value, f"{operator}: {name}")
         return sizes if is_sequence(value) else sizes[0]
@@ -387,10 +395,10 @@ def gradient_names(operator: str, inputs: Iterable[InputArgument], outputs: Iter
 def _output(
     operator: str, name: str, output: str | Callable[..., Any], known: set[str], arrays: Sequence[str]
 ) -> Bound:
-    """Return how an output is made: like an input array, or by a function.
+    """Return how the output `name` is made: by a function, or like an input array; see `OperatorArguments.outputs`.
 
-    `known` are the names that the function's parameters may have, `arrays` the input arrays that are always passed.
-    Raises ArgumentError for anything else.
+    `output` is a function, whose parameters must be in `known`, or the name of an input array in `arrays`. `arrays` are
+    the input arrays that are always passed. Raises ArgumentError for any other `output`.
     """
     if not isinstance(output, str):
         made = bound(f"{operator}: the output {name}", output, known)

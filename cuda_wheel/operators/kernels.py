@@ -43,8 +43,9 @@ DIGEST = 32
 """Number of hexadecimal digits in `KernelIdentity.digest`."""
 
 ParameterKind = tuple[str, bool]
-"""(type, may be written) of a kernel's parameter: the type is the one in stubs, such as "Pointer" or "Integer", or
-"Accessor" for a packed accessor of PyTorch; the bool is True if the kernel may write to the array."""
+"""Kind of a kernel's parameter: (type, may be written). The type is the name that stubs (.pyi files) use, such as
+"Pointer" or "Integer", or "Accessor" for a packed accessor of PyTorch. The bool is True if the kernel may write to the
+array."""
 
 
 ARRAYS = ("Pointer", "Accessor")
@@ -91,11 +92,12 @@ class KernelIdentity(NamedTuple):
     module: str
     """Name of the module with the macros of its variant: "demo.update[NUM_MODES=4]"."""
     symbol: str
-    """Mangled name of the kernel; of a template instance that is compiled when it is loaded, its C++ name:
-    "scale<3>"."""
+    """Mangled name of the kernel. For a kernel that is compiled when it is loaded, this is the name in the operator's
+    declaration or the name that a function returned: "scale<3>"."""
     digest: str
-    """First digits of a SHA-256: of the module's fatbin; of the loaded image, if the module was linked on this machine
-    or comes from no wheel; of the sources in the wheel, for a kernel that is compiled from them when it is loaded."""
+    """First digits of a SHA-256: that of the module's fatbin, with two exceptions. A loaded module that was linked on
+    this machine or comes from no wheel has the SHA-256 of its image. A kernel that is compiled from sources in a wheel
+    when it is loaded has the SHA-256 of the sources."""
 
 
 class KernelChoice(NamedTuple):
@@ -103,11 +105,11 @@ class KernelChoice(NamedTuple):
     kernel."""
 
     dtypes: tuple[Any, ...] = ()
-    """Element types of the arrays that choose the kernel; empty if no element types do."""
+    """Element types by which the kernel is chosen; empty if no element types choose it."""
     name: str = ""
-    """Name that the function `kernel` returned; empty if no function chooses the kernel."""
+    """Name of the kernel that the function `kernel` returned; "" if `kernel` is no function."""
     macros: Macros = ()
-    """Macros of the module's variant, as (name, text); empty if there is none."""
+    """(name, text) of each macro of the module's variant; empty if the operator names no variant."""
 
 
 class _Found(NamedTuple):
@@ -119,7 +121,8 @@ class _Found(NamedTuple):
     """Entry of the kernel in the manifest; None if it is compiled when it is loaded."""
     identity: KernelIdentity
     kernel: Kernel | None
-    """The kernel, if the declaration was given a loaded one; None if it was given a name."""
+    """The kernel, if the declaration contains a loaded kernel; None if the declaration or a function names the
+    kernel."""
 
 
 class KernelInstances:
@@ -139,11 +142,11 @@ class KernelInstances:
     """
 
     chooser: Bound | None
-    """Function `kernel` that returns the name of the kernel, with the names of its parameters; None if `kernel` is not
-    a function."""
+    """The argument `kernel` if it is a function that returns the name of the kernel to run; None if `kernel` is no
+    function."""
     variant_chooser: Bound | None
-    """Function `variant` that returns the macros of the module's variant, with the names of its parameters; None if
-    `variant` is not a function."""
+    """The argument `variant` if it is a function that returns the macros of the module's variant; None if `variant` is
+    no function."""
 
     def __init__(
         self, operator: str, kernel: Any, module: str | None, kernels: Any = None, variant: Any = None
@@ -161,26 +164,28 @@ class KernelInstances:
         if len(counts) != 1:
             raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
         self.count = counts.pop()
-        """Number of arrays whose element types choose the kernel; 0 for a single kernel, or if a function chooses."""
+        """Number of arrays whose element types choose the kernel; 0 if there is one kernel only, or if a function
+        chooses."""
         self._list = self._checked_list(kernels)
         self._check_given(variant)
         self._manifests: dict[Macros, Manifest | None] = {}
         self._choices: dict[KernelChoice, _Found] = {}
         self._base = None if module is None else self._base_manifest()
-        """Manifest from which the kernels' parameters are read, of the module or one of its variants; None without a
-        module."""
+        """Manifest that tells the parameters of the kernels; None if the operator names no module. `_base_manifest`
+        says of which variant it is."""
         manifests = [each.module.manifest for each in (*self._given.values(), *self._list) if isinstance(each, Kernel)]
         manifests += [self._base] if self._base else []
         self.long_size = long_size(manifests[0])
         """Size of a `long` in the kernels' code, in bytes; None if it is not known."""
         self.infos = {} if self.chooser else {key: self._described(each) for key, each in self._given.items()}
-        """Tuple of element types -> manifest entry of their kernel; () for a single kernel. Empty if a function names
-        the kernel."""
+        """Tuple of element types -> manifest entry of the kernel for these types. A single kernel has the key (). Empty
+        if a function chooses the kernel."""
         self.described = self._listed(self._base, needs_all=True) if self.chooser else list(self.infos.values())
-        """Manifest entries of all kernels that the declaration lists, in one variant of the module."""
+        """Manifest entries of all kernels that the declaration lists. For kernels that are given by name, the entries
+        are those in `_base`."""
         first = self.described[0]
         self.kinds = [_kind(parameter) for parameter in first.parameters]
-        """Kind of each parameter, in order; the same for all kernels."""
+        """Kind of each parameter of a kernel, in order. All kernels have the same kinds."""
         self.parameters = first.parameters
         self.name = first.name
         self._parameter_list = first.parameter_list
@@ -244,7 +249,11 @@ class KernelInstances:
     # --- checks of the declaration ---------------------------------------------------------------------
 
     def _check_given(self, variant: Any) -> None:
-        """Raise ArgumentError for what is no kernel, and for names and variants without a module."""
+        """Raise ArgumentError if the declaration's kernels, module and `variant` do not fit each other.
+
+        A kernel must be a `Kernel` or a name. A name needs a module, and so does `variant`. A `Kernel` goes with no
+        `variant`, because it is from a loaded variant.
+        """
         operator, module = self._operator, self._module
         if module is not None and not isinstance(module, str):
             raise ArgumentError(f"{operator}: module must be the dotted name of a module, not {module!r}")
@@ -269,7 +278,12 @@ class KernelInstances:
                 )
 
     def _checked_list(self, kernels: Any) -> list[Any]:
-        """Return what `kernels` lists; raise ArgumentError unless that and a function are given together."""
+        """Return the items of the operator's argument `kernels`, which are names, patterns and kernels. Return an empty
+        list if `kernel` is no function.
+
+        Raises ArgumentError if `kernels` is missing or empty and `kernel` is a function, and if `kernels` is given and
+        `kernel` is no function.
+        """
         operator = self._operator
         if self.chooser is None:
             if kernels is not None:
@@ -305,7 +319,8 @@ class KernelInstances:
         return same_macros(found)
 
     def _check_kinds(self, info: KernelInfo) -> None:
-        """Raise ArgumentError if a kernel takes arguments of other kinds than the first one that is listed."""
+        """Raise ArgumentError if the kinds of a kernel's parameters differ from those of the first kernel in the
+        declaration."""
         if [_kind(parameter) for parameter in info.parameters] != self.kinds:
             raise ArgumentError(
                 f"{self._operator}: the kernels take different kinds of arguments: {self.name} takes "
@@ -320,10 +335,10 @@ class KernelInstances:
         return read_manifest(self._module, dict(macros), f"{self._operator}: ")
 
     def _base_manifest(self) -> Manifest:
-        """Return the manifest from which the kernels' parameters are read.
+        """Return the manifest that tells the parameters of the kernels: that of the declared variant.
 
-        It is that of the declared variant. If a function chooses the variant, or the declared one is compiled when it
-        is loaded, it is that of the module's first variant.
+        It is the manifest of the module's first variant if a function chooses the variant, or if the declared variant
+        is compiled when it is loaded. Raises ArgumentError if `variant` is a function and the module has no variants.
         """
         if self.variant_chooser is None:
             return self._manifest(self._macros) or self._any_variant()
@@ -343,9 +358,9 @@ class KernelInstances:
             return self._read(same_macros(first))
 
     def _manifest(self, macros: Macros) -> Manifest | None:
-        """Return the manifest of a variant; None if the variant is compiled when it is loaded.
+        """Return the manifest of the variant with these macros; None if the variant is compiled when it is loaded.
 
-        Raises UnknownVariantError if the module has no such variant, and cannot be compiled with these macros.
+        Raises UnknownVariantError if the module neither has such a variant nor can be compiled with these macros.
         """
         if macros not in self._manifests:
             try:
@@ -360,7 +375,7 @@ class KernelInstances:
     # --- finding a kernel ------------------------------------------------------------------------------
 
     def _described(self, kernel: Any) -> KernelInfo:
-        """Return the manifest entry of a kernel, which is given itself or by its name in the module."""
+        """Return the manifest entry of a kernel. `kernel` is a `Kernel`, or the name of a kernel in the module."""
         if isinstance(kernel, Kernel):
             return kernel.info
         assert self._base is not None, "the constructor checked it"
@@ -394,8 +409,8 @@ class KernelInstances:
         return list(found.values())
 
     def _matching(self, text: str, manifest: Manifest) -> Sequence[KernelInfo]:
-        """Return the entries of the kernels with a name; if there are none, of those whose names match it as a pattern,
-        spaces aside."""
+        """Return the manifest entries of the kernels with the name `text`. If no kernel has this name, return those of
+        the kernels whose names match `text` as a pattern, such as "knn<*>". Spaces are ignored."""
         found = self._named(manifest.kernels).matches(text)
         if found or not set(text) & set("*?["):
             return found
@@ -432,11 +447,11 @@ class KernelInstances:
         return self._find_listed(given, manifest, choice.macros)
 
     def _find_listed(self, name: str, manifest: Manifest | None, macros: Macros) -> _Found:
-        """Return what is known about the kernel of this name, which `kernels` lists or which is compiled when it is
-        loaded.
+        """Return the kernel whose name a function returned: one that `kernels` lists, or an instance of a listed
+        template that is compiled when it is loaded.
 
-        `manifest` is None for a variant that is compiled when it is loaded. Raises ArgumentError for any other name,
-        and for a name of several kernels.
+        `manifest` is that of the variant with `macros`; None if the variant is compiled when it is loaded. Raises
+        ArgumentError for a name of no such kernel, and for a name that several kernels have.
         """
         listed = self._listed(manifest or self._base)
         infos = self._named(listed).matches(name)
@@ -455,8 +470,11 @@ class KernelInstances:
         raise ArgumentError(self._unlisted(name, manifest, listed, is_template))
 
     def _unlisted(self, name: str, manifest: Manifest | None, listed: Sequence[KernelInfo], is_template: bool) -> str:
-        """Return the message for a name that `kernels` does not list; `listed` are the entries of those that it
-        does."""
+        """Return the error message for a kernel's name that a function returned and that `kernels` does not list.
+
+        `manifest` is that of the chosen variant, if any. `listed` are the manifest entries of the kernels that
+        `kernels` lists. `is_template` is True if `name` is an instance of a listed template.
+        """
         nearest = get_close_matches(name, [info.name for info in listed], n=3, cutoff=0)
         help = ""
         if manifest is not None and self._named(manifest.kernels).matches(name):
@@ -469,9 +487,10 @@ class KernelInstances:
         )
 
     def _of_module(self, name: str, info: KernelInfo | None, manifest: Manifest | None, macros: Macros) -> _Found:
-        """Return what is known about a kernel of the module.
+        """Return the name, manifest entry and identity of a kernel of the module.
 
-        `manifest` is None for a variant that is compiled when it is loaded, `info` for a template instance that is.
+        `manifest` is None if the variant with `macros` is compiled when it is loaded. `info`, the kernel's entry in the
+        manifest, is None for a template instance that is compiled when it is loaded.
         """
         assert self._base is not None and self._module is not None
         if manifest is not None and info is not None:
@@ -505,7 +524,7 @@ def read_manifest(module: str, macros: Mapping[str, Any], prefix: str = "") -> M
 
 
 def _keywords(macros: Macros) -> dict[str, Any]:
-    """Return macros as keyword arguments of `load`."""
+    """Return macros as keyword arguments of `load`: {"NUM_MODES": "4"} for (("NUM_MODES", "4"),)."""
     return dict(macros)
 
 
@@ -515,14 +534,14 @@ def _of_kernel(kernel: Kernel) -> _Found:
 
 
 def _digest(module: Module) -> str:
-    """Return the SHA-256 of a loaded module's fatbin; of its image, if it was linked on this machine or comes from no
-    wheel."""
+    """Return the SHA-256 of a loaded module's fatbin. If the module was linked on this machine or comes from no wheel,
+    return the SHA-256 of its image."""
     is_of_wheel = module.link is None and module.manifest.fatbin_sha256
     return module.manifest.fatbin_sha256 if is_of_wheel else module.image.sha256
 
 
 def _kind(parameter: Parameter) -> ParameterKind:
-    """Return the kind of a kernel's parameter."""
+    """Return the kind of a kernel's parameter: its type, and whether the kernel may write to the array."""
     pointer = pointer_of(parameter)
     type_ = "Accessor" if accessor_of(parameter) else argument_type(parameter)
     return type_, type_ in ARRAYS and not (pointer and pointee(pointer)[1])

@@ -78,7 +78,7 @@ _FILES = {
     "tensor_map": "parts.tensor_maps",
     "tuned": "parts.tuned_tables",
 }
-"""Public name -> module that defines it. Type checkers cannot read this table; they read the imports above."""
+"""Public name -> module of this package that defines it. Type checkers read the imports above instead."""
 
 if not TYPE_CHECKING:  # by these, a type checker would take no name from here, or every name
     __all__ = list(_FILES)

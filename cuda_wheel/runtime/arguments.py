@@ -89,14 +89,14 @@ def type_name(kind: type) -> str:
 _SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8}
 
 UNSIGNED_FORMATS = {size: format for format, size in _SIZES.items()}
-"""Size in bytes -> `struct` format of an unsigned integer."""
+"""Size of an unsigned integer in bytes -> its `struct` format."""
 
 FLOAT_FORMATS = {"f32": "f", "f64": "d"}
-"""PTX type -> `struct` format of a float."""
+"""PTX type of a float -> its `struct` format."""
 
 Kept = list[tuple[Any, int | None]]
-"""(object, stream address) of arrays, or owners of their memory, to keep until a launch has ended. The stream must
-wait for the launch, because the kernel may write to the array; None if there is none."""
+"""(array or owner of its memory, stream address) to keep until a launch has ended. The stream must wait for the launch,
+because the kernel may write to the array; None if no stream must wait."""
 
 # A kernel has a converter for each parameter. The launch function (see `generated`) writes all arguments with one call
 # of struct.pack_into; a converter provides the format and an expression of the value. An exception in the expression
@@ -135,7 +135,7 @@ class NumberConverter(Converter):
     """
 
     struct_converts = True
-    """Whether `struct` converts every Python number correctly or refuses it."""
+    """True if `struct` refuses each number that it would convert wrongly."""
 
     def __init__(self, format: str, takes: str, *quick_types: type) -> None:
         super().__init__(format)
