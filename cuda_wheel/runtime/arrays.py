@@ -65,8 +65,8 @@ _DTYPES = {
     "c10::Float8_e4m3fnuz": {"float8_e4m3fnuz", "int8", "uint8"},
     "c10::Float8_e5m2fnuz": {"float8_e5m2fnuz", "int8", "uint8"},
 }
-"""C++ type -> element types, as in NumPy and PyTorch, of the arrays that a pointer to it accepts. A pointer to another
-type accepts all arrays."""
+"""C++ type T -> element types, as NumPy and PyTorch name them, of the arrays that a parameter `T*` accepts. It accepts
+all arrays if T is unknown."""
 
 _LONG_DTYPES = {
     ("long", 4): {"int32"},
@@ -74,7 +74,7 @@ _LONG_DTYPES = {
     ("unsigned long", 4): {"uint32"},
     ("unsigned long", 8): {"uint64"},
 }
-"""(C++ type, its bytes on the machine of the build) -> element types that a pointer to it accepts."""
+"""(C++ type T, bytes of T in the module's code) -> element types of the arrays that a parameter `T*` accepts."""
 
 _CUDA_NAMES = {
     "c10::Half": "__half",
@@ -117,7 +117,7 @@ def element_types(element: str, long_size: int | None) -> set[str] | None:
     element = number_type(element)
     if is_vector(element):
         need("vector-pointers")
-        from .parts.vector_pointers import numbers_of  # few kernels have such parameters
+        from .parts.vector_pointers import numbers_of  # rare
 
         number, others = numbers_of(element)
         types = element_types(number, long_size) if number else others or None
@@ -128,11 +128,11 @@ def element_types(element: str, long_size: int | None) -> set[str] | None:
 
 
 Reader = Callable[[Any, int | None, int, Kept], int]
-"""Function (argument, launch's GPU number, stream, list) that returns the argument's address, makes the stream wait for
-the work that computes the argument, and adds to the list what the launch must keep.
+"""Function (argument, GPU number, stream, kept) that returns an argument's address for a launch.
 
-The GPU number is None if there is one GPU; the stream is `NO_WAIT` if nothing is launched. Raises TypeError for an
-argument that the parameter does not accept, or on another GPU.
+It makes the stream wait for the work that computes the argument, and adds to `kept` what must live until the launch has
+ended. The GPU number is None if there is one GPU; the stream is `NO_WAIT` if nothing is launched. Raises TypeError for
+an argument that the parameter does not accept, or on another GPU.
 """
 
 
@@ -146,7 +146,7 @@ class PointerConverter(dict[type, Reader], Converter):
         element, self.is_const = pointee(cpp)
         self._dtypes = element_types(element, long_size) if check else None
         self.alignment = 1
-        """Bytes that the address must be a multiple of."""
+        """Number of bytes of which an argument's address must be a multiple."""
         if check and is_vector(element):
             from .parts.vector_pointers import alignment  # `element_types` has asked for the part
 
@@ -162,7 +162,8 @@ class PointerConverter(dict[type, Reader], Converter):
         return f"({at} if not ({at} := {address}) & {self.alignment - 1} else misaligned_{name}({at}))"
 
     def _address(self, value: str, name: str) -> str:
-        """Return the expression for the address of the argument, without a check of its alignment."""
+        """Return source for the address of the argument `value`, without a check of its alignment. `name` is as in
+        `expression`."""
         kind = f"type_{value}"  # the type of the value, by which the launch function also finds the stream
         here = "(device is None or {} == device)"  # None where there is one GPU
         known = f"{value}.dtype is dtype_{name} and {here}"
@@ -185,7 +186,8 @@ class PointerConverter(dict[type, Reader], Converter):
         )
 
     def _remember(self, library: str, array: Any) -> None:
-        """Make the generated expression read arrays of this type and element type without a function call."""
+        """Let the generated source read arrays of the class and element type of `array` without a call of a reader.
+        `library` is "cupy" or "torch"."""
         for name, namespace in self._namespaces:
             namespace[f"dtype_{name}"], namespace[f"{library}_{name}"] = array.dtype, type(array)
 
@@ -213,7 +215,8 @@ class PointerConverter(dict[type, Reader], Converter):
         return self._read_instance
 
     def _read_instance(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
-        """Return the address of a value whose array interface may be an instance attribute."""
+        """Return the address of an array whose class has no array interface; raise TypeError if the object has none
+        either."""
         if not is_on_gpu(value):
             raise TypeError(f"takes an array on the GPU, an address or None, not {type_name(type(value))}")
         return self.reader_by_protocol(type(value))(value, device, stream, kept)
@@ -222,7 +225,7 @@ class PointerConverter(dict[type, Reader], Converter):
         """Return the reader of arrays that have DLPack or the CUDA array interface."""
         if not has("array-protocols"):
             return _refuse
-        from .parts.array_protocols import reader_for  # not for arrays of PyTorch and CuPy
+        from .parts.array_protocols import reader_for  # rare
 
         return reader_for(self, kind)
 
@@ -274,7 +277,8 @@ class PointerConverter(dict[type, Reader], Converter):
         return read
 
     def _check_host_tensor(self, tensor: Any) -> None:
-        """Raise TypeError for a tensor in host memory, unless the GPU can read that memory."""
+        """Raise TypeError for a tensor that is neither on a CUDA GPU nor in pinned host memory, if arguments are
+        checked."""
         place = str(tensor.device)
         if self.is_checked and not place.startswith("cpu"):
             raise TypeError(f"is a tensor on the device {place!r}, not on a GPU of CUDA")
@@ -306,7 +310,8 @@ class PointerConverter(dict[type, Reader], Converter):
 
 
 def _refuse(array: Any, device: int | None, stream: int, kept: Kept) -> int:
-    """Raise an error for an array that only the part `array-protocols` could read."""
+    """Raise TypeError for an array in host memory, else CudaWheelError: the part `array-protocols`, which reads it, is
+    lacking."""
     if exports(type(array)) and array.__dlpack_device__()[0] == ON_HOST and not is_on_gpu(array):
         raise TypeError("is an array in host memory: copy it to the GPU")
     need("array-protocols")

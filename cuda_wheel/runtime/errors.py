@@ -46,7 +46,8 @@ class UnknownVariantError(ImageError):
     """A module has no variant with the given macros, or has variants and none was chosen."""
 
     variants: "tuple[tuple[tuple[str, object], ...], ...]" = ()
-    """Macros of the module's variants; empty if it has none, or if this copy of the loader lacks the part for them."""
+    """Macros of each variant of the module: ((("N", 4),),). Empty if it has none, or if the loader lacks the part for
+    them."""
 
 
 class UnknownGlobalError(ImageError, KeyError):
@@ -92,8 +93,8 @@ PARTS = {
     "variants": "variants of a module, and the error that lists them for one that a module lacks",
     "vector-pointers": "pointers to vectors (float4, __half2) and to complex numbers",
 }
-"""Part of the loader, a file or folder in `parts` -> its purpose. `cuda_wheel` has all parts; a vendored copy has those
-that its wheel needs and that `loader-parts` names."""
+"""Name of a part of the loader, a file or folder in `parts` -> its purpose. A vendored loader has only the parts that
+its wheel needs or `loader-parts` names."""
 
 
 def has(part: str) -> bool:

@@ -32,7 +32,7 @@ class ModuleFiles:
         self.package = package
         self.contents = contents
         self.digest = ""
-        """SHA-256 of the manifest, with the macros of a variant; "" before it is read."""
+        """SHA-256 of the manifest, followed by the macros of a variant; "" before the manifest is read."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         """Return `size` bytes of a file from `offset` on, by default all; no others are held in memory.
@@ -59,7 +59,7 @@ class ModuleFiles:
         """
         wanted = same_macros(macros)
         if wanted and self.folder is not None and has("variants"):
-            from .parts.variants import read_once  # only for a variant
+            from .parts.variants import read_once  # rare
 
             check, path = must_verify(), os.path.join(self.folder, file)
             found = read_once(path, check, lambda: self.manifest_file(file, check))
@@ -72,7 +72,7 @@ class ModuleFiles:
         if checked(self.where, lambda: len(record["kernels"]["blocks"]) == 1):
             return found.manifest(wanted)
         need("many-kernels")
-        from .parts.many_kernels import manifest_with_many  # only for a module with many kernels
+        from .parts.many_kernels import manifest_with_many  # rare
 
         return manifest_with_many(found, wanted)
 
@@ -81,7 +81,7 @@ class ModuleFiles:
             return open(os.path.join(self.folder, file), "rb")
         if self.contents is not None:
             return io.BytesIO(self.contents[file])
-        from .parts.importers import open_file  # only for a package that is not in a folder
+        from .parts.importers import open_file  # rare
 
         return open_file(self.package, file)
 
@@ -130,14 +130,14 @@ def find_files(
             return ModuleFiles(path, folder)
     if not lie_in_folders(folders):
         need("importers")
-        from .parts.importers import has_file  # only for a package that is not in a folder
+        from .parts.importers import has_file  # rare
 
         where = os.path.join(folders[0], manifest) if folders else f"{manifest} in {package}, through its importer"
         if has_file(package, manifest, where):
             return ModuleFiles(where, None, package)
     contents = None
     if has("source_hook"):  # a vendored loader compiles nothing
-        from .parts.source_hook import compiled_on_load  # only for a module that is not installed
+        from .parts.source_hook import compiled_on_load  # only in a source tree
 
         contents = compiled_on_load(name, folders, device, variant or {}, needs_gpu)
     if contents is None:
@@ -200,7 +200,7 @@ def read_image(files: ModuleFiles, manifest: Manifest, image: Image) -> bytes:
     if len(content) < size:  # the driver gets no size, and would read past the end
         damage = f"it ends before the end of {image}"
     elif not must_verify() and has("formats"):
-        from .parts.formats.cubin import structural_damage  # only for programs that check no hashes
+        from .parts.formats.cubin import structural_damage  # rare
 
         damage = structural_damage(image, content)
     elif sha256_of(content) != sha256:

@@ -44,8 +44,8 @@ if kept:
     keep(kept, stream)
 slots.append(slot)
 """
-"""Source of the end of every launch. If the driver refuses (400: the module was unloaded), `retry` repairs and launches
-again. `keep` keeps arrays until the launch has ended, and the slot returns to its pool."""
+"""Source at the end of every launch function. If the driver refuses, `retry` repairs the cause and launches again; 400
+means that the module was unloaded. `keep` keeps arrays alive until the launch has ended."""
 
 _LAUNCH = """
 def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=True, **attributes):
@@ -89,17 +89,16 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
         raise argument_error(({names}*rest,), error, check, stream) from None
 {finish}
 """
-"""The source of `Kernel.launch`.
+"""Source of `Kernel.launch`.
 
-1. Take a free slot of the configuration from its pool: the last launch's, without a dictionary, or the one for these
-   arguments. `prepare` makes a pool or slot where there is none. Lists, which are no dictionary keys, and floats, which
-   equal integers as keys (`check_integers` finds them), reach `prepare` each time.
+1. Take a free slot (memory of a launch) for this configuration from a pool, the last launch's or one in a dictionary.
+   `prepare` makes what is missing. It is also called for lists, which cannot be keys, and for floats, which equal
+   integers as keys; `check_integers` finds these.
 2. Without a stream, use that of the `launch_stream` block, else the current one of the arrays' library. Write it if the
    slot has another: comparing is faster.
-3. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. Those of
-   arrays that are still computed make the stream wait, and add what must be kept to `kept`. If an expression raises,
-   `argument_error` finds the wrong argument.
-4. Launch, with a prepared tuple of arguments: `_FINISH`.
+3. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. If one
+   raises, `argument_error` finds the wrong argument. `kept` gets what must live until the launch has ended.
+4. Launch: `_FINISH`.
 """
 
 
@@ -136,7 +135,8 @@ class LaunchFunctions:
             "current_device": current_device,
             "device_of_first": device_of_first,
         }
-        """Global names of the functions. `stream_rule` has the last launch's array types, and its stream's finder."""
+        """Global name in the functions -> value. `stream_rule` has the types of the last launch's arrays, then the
+        function that finds its stream."""
         self.names = [f"a{index}" for index in range(len(checked))]
         self.tuple = "".join(f"{name}, " for name in self.names)
         only_addresses = " is ".join([*(f"type_a{index}" for index in self.pointers), "int"])
@@ -144,7 +144,7 @@ class LaunchFunctions:
         arrays = "".join(f"a{index}, " for index in self.pointers)
         found = f"(number if (number := current_device()) is not None else device_of_first(({arrays})))"
         self.device = found if several_gpus else "None"
-        """Expression of the launch's GPU number, which makes a context current; "None" if there is one GPU."""
+        """Source for the launch's GPU number; "None" if there is one GPU. It makes a context current if none is."""
 
     def launch(self) -> Callable[..., None]:
         """Return the function that takes what `Kernel.launch` takes."""
@@ -165,7 +165,7 @@ class LaunchFunctions:
         return define("launch", source, self.namespace, self.kernel)
 
     def _keep(self, arrays: Kept, stream: int) -> None:
-        """Keep the arrays of a launch; later ones call the part's function."""
+        """Call `array_protocols.keep`; later launches call that directly."""
         from .parts.array_protocols import keep  # the part that put them into the list
 
         self.namespace["keep"] = keep
@@ -175,8 +175,8 @@ class LaunchFunctions:
         return indent(_FINISH.format(names=self.tuple).strip(), spaces * " ")
 
     def _expressions(self, suffix: str, converters: Sequence[Converter]) -> str:
-        """Return the expressions that convert the arguments, each after a comma; add the objects that they use to the
-        namespace, under names with the suffix."""
+        """Return source that converts all arguments: ", int(a0), int(a1)". Add the objects that it uses to the
+        namespace, under names that end with `suffix`."""
         expressions = ""
         for name, converter in zip(self.names, converters, strict=True):
             expressions += f", {converter.expression(name, name + suffix)}"
@@ -185,7 +185,7 @@ class LaunchFunctions:
         return expressions
 
     def _current_stream(self) -> str:
-        """Return the statements that find a launch's stream by the types of its arrays."""
+        """Return source that sets `stream`, by the types of the launch's arrays."""
         if not self.pointers:
             return "stream = 0"
         device = "device or 0" if self._several_gpus else "0"

@@ -26,15 +26,14 @@ class JitOptions(NamedTuple):
     lineinfo: bool = False
     """Whether the machine code contains line numbers, if the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
     lto: bool | None = None
-    """For links: whether to optimise LTO-IR across pieces; None means if every piece has LTO-IR."""
+    """For links: whether to optimise LTO-IR across pieces (inputs). None: if all have LTO-IR, or one has only that."""
     linker: Literal["nvjitlink", "driver"] | None = None
-    """For links: the linker; None means nvJitLink if it is installed and suitable, else the driver's."""
+    """For links: the linker. None: nvJitLink if it is installed and suitable, else the driver's linker."""
 
     floating_point: tuple[str, ...] | None = None
-    """Floating-point options of linked pieces and of PTX without a manifest, as for NVRTC: --fmad=false, --ftz=true,
-    --prec-div=false, --prec-sqrt=false, --use_fast_math. None means those of the module that a piece is linked with,
-    else the compilers' defaults. All apply to CUDA C++ and LTO-IR; to PTX, --fmad only; to machine code, none. A module
-    keeps its own options."""
+    """Floating-point options of PTX without a manifest and of linked pieces other than modules, spelled as for NVRTC:
+    --fmad=false, --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. None: those of the first linked
+    module, else the compilers' defaults. PTX obeys --fmad only, machine code none."""
 
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""
@@ -44,7 +43,7 @@ class JitOptions(NamedTuple):
             raise ValueError(f"max_registers must be 16 to 255, not {self.max_registers!r}")
         if (self.lto, self.linker, self.floating_point) != (None, None, None):
             need("linking")
-            from .parts.floating_point import check_link_options  # only for links, and for code without a manifest
+            from .parts.floating_point import check_link_options  # for links, load_code
 
             check_link_options(self.lto, self.linker, self.floating_point)
 
@@ -58,7 +57,8 @@ class Jit:
         self.seconds = seconds
         self._log = log
         self._buffers = buffers
-        """Buffers into which the driver writes its logs when it compiles: later, for a library without kernels."""
+        """Buffers into which the driver writes logs when it compiles; it compiles a library without kernels only
+        later."""
 
     @property
     def log(self) -> str:
@@ -67,7 +67,7 @@ class Jit:
     @property
     def _resources(self) -> dict[str, dict[str, int]]:
         need("compile-log")
-        from .parts.compile_log import resources_of  # only for programs that ask
+        from .parts.compile_log import resources_of  # rare
 
         return resources_of(self.log)
 

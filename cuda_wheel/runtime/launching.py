@@ -106,7 +106,7 @@ class Configuration(NamedTuple):
         values = None
         if attributes:
             need("launch-attributes")
-            from .parts.launch_attributes import AttributeValues  # few launches have any
+            from .parts.launch_attributes import AttributeValues  # rare
 
             values = AttributeValues.of(attributes)
         shared_memory = whole_number(shared_memory, "shared_memory", 0)
@@ -133,9 +133,9 @@ class Slot:
         self, buffer: Any, stream_field: memoryview, call: tuple[Any, ...], configuration: Configuration
     ) -> None:
         self.buffer = buffer
-        """ctypes buffer: arguments, CUlaunchConfig, its attributes, and pointers to the arguments."""
+        """ctypes buffer: arguments, CUlaunchConfig, launch attributes, and pointers to the arguments."""
         self.stream_field = stream_field
-        """Stream field of the CUlaunchConfig."""
+        """View of `buffer`: the stream in the CUlaunchConfig."""
         self.stream = 0
         """Address of the stream in `stream_field`."""
         self.call = call
@@ -213,11 +213,12 @@ class Launcher:
         # After the line above, because this raises if the module is unloaded.
         self._handle = ctypes.c_void_p.from_param(kernel.handle)
         self.launch = self.functions.launch()
-        """Function with the parameters of `Kernel.launch`."""
+        """Generated function that launches; its parameters are those of `Kernel.launch`."""
         self.launch.__doc__ = type(kernel).launch.__doc__
 
     def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
-        """Return the stream for a launch with these arguments; store the rule for their types for the next launch."""
+        """Return the stream's address for a launch with these arrays or addresses. Store the rule for their types in
+        `stream_rule`."""
         given = flattened(arrays)
         kinds = tuple(map(type, given))
         find = self.current_streams[kinds]
@@ -225,7 +226,7 @@ class Launcher:
             if not any(map(is_on_gpu, given)):
                 return 0
             need("array-protocols")
-            from .parts.array_protocols import named_stream  # not for arrays of PyTorch and CuPy
+            from .parts.array_protocols import named_stream  # rare
 
             return named_stream(given)
         if len(given) == len(arrays):  # the type of a sequence does not tell those of its elements
@@ -292,7 +293,7 @@ class Launcher:
         return Slot(buffer, stream_field, call, configuration)
 
     def _retry(self, code: int, slot: Slot, args: tuple[Any, ...]) -> None:
-        """Repair the cause of driver error `code` if possible, and launch again. Raises DriverError if that fails."""
+        """Repair what made the driver return error `code`, if possible, and launch again; else raise DriverError."""
         call, configuration = slot.call, slot.configuration
         driver = cuda_driver()
         self._kernel.module.check_loaded()
@@ -314,7 +315,7 @@ class Launcher:
         check_result((result,), f"launching {self._kernel.name}")
 
     def _argument_error(self, args: Sequence[Any], error: Exception, check: bool, stream: int | None) -> Exception:
-        """Return the error that tells which argument is wrong, and why."""
+        """Return the error that tells which argument is wrong, and why; else `error`, raised when packing."""
         if stream is not None and not is_address(stream):
             return wrong_address(stream)
         given = [value for value in args if not isinstance(value, Missing)]
@@ -360,19 +361,19 @@ def converter_for(parameter: Parameter, check: bool, long_size: int | None = Non
     kind, size, cpp = argument_type(parameter), parameter.size, number_type(parameter.cpp)
     if is_untyped(parameter):
         need("untyped-parameters")
-        from .parts.untyped_parameters import untyped_converter  # few kernels have such parameters
+        from .parts.untyped_parameters import untyped_converter  # rare
 
         return untyped_converter(parameter, check)
     if kind == "Pointer":
         return PointerConverter(cpp, check, long_size)
     if is_by_value(parameter):
         need("by-value")
-        from .parts.by_value import by_value_converter  # few kernels have such parameters
+        from .parts.by_value import by_value_converter  # rare
 
         return by_value_converter(parameter, check, long_size, converter_for)
     if kind == "Struct":
         need("structs")
-        from .parts.structs import StructConverter  # only for kernels that take structs
+        from .parts.structs import StructConverter  # rare
 
         return StructConverter(size, cpp)
     format = {2: "e", 4: "f", 8: "d"}[size] if kind == "Real" else UNSIGNED_FORMATS[size]
@@ -399,9 +400,9 @@ def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) ->
 
 
 def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
-    """Return the dimensions in `size` in the form of `given`: an integer, or a tuple of the same length.
+    """Return the dimensions `given` as a dictionary key, an integer or a tuple.
 
-    As a dictionary key, it equals the given integers, including NumPy's.
+    `size` has them as three integers, or is None: np.int64(4), (4, 1, 1) -> 4.
     """
     if type(given) is int or (type(given) is tuple and all(type(number) is int for number in given)):
         return given  # the next launch often passes the same object, which compares faster

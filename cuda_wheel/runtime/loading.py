@@ -52,7 +52,7 @@ def load(
     except UnknownVariantError as unknown:
         if not has("specialize"):
             raise
-        from .parts.specialize import specialized_variant  # only for a variant that no wheel has
+        from .parts.specialize import specialized_variant  # rare
 
         files, manifest = specialized_variant(name, variant, device, unknown)
     return load_found(files, manifest, device, jit)
@@ -62,14 +62,15 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
     """Return the module with these files and this manifest, loaded; see `load`."""
     module = _load_found(files, manifest, device, jit)
     if manifest.specialize is not None and module.specialize is None and has("specialize"):
-        from .parts.specialize import instances_of_wheel  # only for modules that can be compiled again
+        from .parts.specialize import instances_of_wheel  # rare
 
         module.specialize = instances_of_wheel(load_found, device)
     return module
 
 
 def _chosen(manifest: Manifest, capability: Version, driver_version: Version) -> Resolution:
-    """Return the image for a GPU and driver; search for nvJitLink only if it may help."""
+    """Return the image for a GPU and driver. Search for nvJitLink, which takes time, only if no image loads for
+    certain."""
     # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
     near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
     resolution = resolve(manifest._replace(images=near), capability, driver_version)
@@ -104,7 +105,7 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
         return once(key, load_image)
 
     need("trial")
-    from .parts.trial import load_on_trial  # few GPUs and fatbins need it
+    from .parts.trial import load_on_trial  # few GPUs need it
 
     key = (*key, capability)  # what one GPU refuses, another may accept
     return once(key, lambda: load_on_trial(load_image, manifest, resolution, capability, driver_version, device))
@@ -124,7 +125,7 @@ def _load_image(
         return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
     if how == "jit":
         return load_ptx(manifest, image, code, options)
-    from .parts.nvjitlink import compile_by_nvjitlink  # only for PTX that is too new for the driver
+    from .parts.nvjitlink import compile_by_nvjitlink  # rare
 
     cubin, compiled = compile_by_nvjitlink(manifest, image, code, options, capability, driver)
     handle = load_library(cubin, f"loading {manifest.full_name}, {image}, compiled")

@@ -63,7 +63,7 @@ FORMAT = 4
 MANIFEST_SUFFIX = ".fatbin.json"
 
 TABLE_SUFFIX = ".tuned.json"
-"""Suffix of the file name of a module's table of tuned choices."""
+"""Suffix of the file name of the table that `cuda-wheel tune` writes for a module."""
 
 LARGEST = 64 << 20
 """Maximum size of a manifest in bytes; a kernel with seven targets takes about 1,000."""
@@ -82,7 +82,7 @@ Compression = Literal["none", "lz4", "zstd"]
 T = TypeVar("T")
 
 Version = tuple[int, int]
-"""(major, minor)"""
+"""(major, minor) of CUDA, the PTX ISA or a compute capability."""
 
 
 def parse_version(text: str, what: str = "version") -> Version:
@@ -106,10 +106,10 @@ MacroValue = str | int | float | bool
 """Value of a macro in the project's settings; the compiler gets a bool as 1 or 0."""
 
 Variant = tuple[tuple[str, MacroValue], ...]
-"""(name, value) of each macro of a variant, sorted by name."""
+"""(name, value) of each macro of a variant, sorted by name: (("N", 4),)."""
 
 Macros = tuple[tuple[str, str], ...]
-"""(name, text for the compiler) of each macro of a variant, sorted by name."""
+"""(name, value as the compiler gets it) of each macro, sorted by name: (("N", "4"),)."""
 
 
 def macro_text(value: MacroValue) -> str:
@@ -176,21 +176,22 @@ class Image(NamedTuple):
     kind: Kind
     target: Target
     ptx_version: Version | None
-    """PTX ISA version in the text; None if the image is not PTX."""
+    """PTX ISA version that the PTX states; None if the image is not PTX."""
     ptx_version_compiled: Version | None
-    """PTX ISA version that the compiler wrote, before lowering; None if the image is not PTX."""
+    """PTX ISA version that the compiler wrote, before the build lowered it to `ptx_version`; None if the image is not
+    PTX."""
     driver: Version
-    """First CUDA release whose driver reads the image as it is compressed; for LTO-IR, the cubin linked from it."""
+    """First CUDA release whose driver reads the image, in its compression, or for LTO-IR the cubin linked from it."""
     offset: int | None
     """Byte offset of the image in the fatbin; None in a compressed fatbin, whose images cannot be extracted."""
     size: int
     sha256: str
     resources: Mapping[str, Mapping[str, int]]
-    """Kernel symbol -> resource -> value: the source's bounds "max_threads" (per block), "min_blocks" (per
-    multiprocessor) and "cluster_blocks"; for machine code also "registers" per thread, and bytes of "shared", "local"
-    and "constant" memory, "spill_stores" and "spill_loads"."""
+    """Kernel symbol -> resource -> value. Bounds in the source: "max_threads" (per block), "min_blocks" (per
+    multiprocessor), "cluster_blocks". For machine code also "registers" per thread, and bytes of memory: "shared",
+    "local", "constant", "spill_stores", "spill_loads"."""
     source: str | None = None
-    """Source of a relocatable image, which must be linked; None if the image can be loaded."""
+    """Source file of a relocatable image, which must be linked; None if the image can be loaded."""
 
     def __str__(self) -> str:
         version = "" if self.ptx_version is None else f" (PTX {dotted(self.ptx_version)})"
@@ -220,7 +221,7 @@ class Parameter(NamedTuple):
         Raises ImportError without NumPy.
         """
         need("structs")
-        from .parts.dtypes import dtype  # only for programs that ask
+        from .parts.dtypes import dtype  # rare
 
         return dtype(self)
 
@@ -238,7 +239,7 @@ class KernelInfo(NamedTuple):
     symbol: str
     parameters: tuple[Parameter, ...]
     absent: tuple[str, ...] = ()
-    """Targets of images without this kernel ("sm_75"), if the project allows that."""
+    """Targets ("sm_75") whose images lack this kernel; () unless the project allows that."""
 
     @property
     def short_name(self) -> str:
@@ -306,18 +307,18 @@ class Manifest(NamedTuple):
     globals: tuple[GlobalInfo, ...] = ()
     """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
-    """Parts of the sources that were left out, one string each: "k.cu:12-40: function main"."""
+    """Parts of the sources, such as host code, that were removed before compiling: "k.cu:12-40: function main"."""
     extern: tuple[External, ...] = ()
-    """Symbols that the relocatable images need from elsewhere."""
+    """Symbols that the relocatable images use and that other linked code must define."""
     long_size: int | None = None
     """Bytes of a C++ `long` in the images: 8, or 4 if built on Windows; None if unknown."""
     compression: Compression = "none"
     variant: Variant = ()
     """Macros of this variant of the module; empty for a module without variants."""
     fatbin_offset: int = 0
-    """Byte offset of the fatbin in its file, after the fatbins of the variants before this one."""
+    """Byte offset of this variant's fatbin in the file `fatbin`, which holds those of all variants."""
     specialize: Carried | None = None
-    """Place of the sources, if other instances may be compiled from them on the user's machine; else None."""
+    """Place of the sources, if other template instances may be compiled on the user's machine; else None."""
 
     @property
     def full_name(self) -> str:
@@ -341,10 +342,10 @@ class Manifest(NamedTuple):
 # sizes and names. `cuda_wheel.builder.manifest_reader` checks every value.
 
 USUAL_SIZE = 1 << 16
-"""Number of bytes that are read at once; most manifests and nearly all heads are smaller."""
+"""Number of bytes read first; most manifests, and nearly all heads (all but kernels), are smaller."""
 
 BETWEEN, END = b",\n", b"\n]}\n"
-"""Bytes between two blocks, and after the last block."""
+"""Bytes between two blocks of kernels, and after the last block."""
 
 _START = f'{{"format": {FORMAT}, '.encode()
 _MIDDLE = b'\n, "kernels": [\n'
@@ -373,15 +374,15 @@ class ManifestFile:
     """
 
     name: str
-    """Full name of the module."""
+    """Dotted name of the module."""
     digest: str
-    """SHA-256 of the file's head, which contains the SHA-256 of every block."""
+    """SHA-256 of the head (all but the kernels), which contains the SHA-256 of every block of kernels."""
     head: dict[str, Any]
     """JSON object of the module, without its kernels."""
     variants: dict[Macros, dict[str, Any]]
     """Macros -> JSON object of the variant. A module without variants has one entry, with the key ()."""
     blocks: list[tuple[int, int, str]]
-    """(byte offset, size in bytes, SHA-256) of each block."""
+    """(byte offset, size in bytes, SHA-256) of each block of kernels."""
 
     def __init__(self, read: Callable[[int, int], bytes], where: str, check: bool = True) -> None:
         self.where = where
@@ -474,7 +475,7 @@ def damaged(where: str) -> ImageError:
 
 
 def _other_format(start: bytes, where: str) -> ImageError:
-    """Return the error for a file that does not start as a manifest of this format does."""
+    """Return the error for the file `where`, whose first bytes `start` are not those of this format."""
     if not has("suggestions"):
         return ImageError(f"{where} is not a cuda-wheel manifest in format {FORMAT}: it starts with {start[:40]!r}")
     from .parts.suggestions import other_format  # only for an error
@@ -533,7 +534,7 @@ def structs_of(record: Mapping[str, Any]) -> Mapping[str, "Struct"]:
     """Return the structs of a variant's parameters by their keys, of which `record` is the JSON object."""
     if not record["structs"] or not has("structs"):
         return {}
-    from .parts.dtypes import read_structs  # only for kernels that take structs
+    from .parts.dtypes import read_structs  # rare
 
     return read_structs(record["structs"])
 

@@ -147,7 +147,7 @@ class Kernel(Generic[Unpack[Arguments]]):
     def attributes(self) -> "Attributes":
         """The kernel's attributes, from the driver, on the current context's GPU, else on GPU 0."""
         need("occupancy")
-        from .parts.occupancy import attributes  # only for programs that ask
+        from .parts.occupancy import attributes  # rare
 
         return attributes(self)
 
@@ -157,7 +157,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         Source: CUDA Driver API, cuOccupancyMaxActiveBlocksPerMultiprocessor. Raises ArgumentError for a wrong block.
         """
         need("occupancy")
-        from .parts.occupancy import occupancy  # only for programs that ask
+        from .parts.occupancy import occupancy  # rare
 
         return occupancy(self, block, shared_memory)
 
@@ -167,7 +167,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         Source: CUDA Driver API, cuOccupancyMaxPotentialBlockSize.
         """
         need("occupancy")
-        from .parts.occupancy import suggested_block  # only for programs that ask
+        from .parts.occupancy import suggested_block  # rare
 
         return suggested_block(self, shared_memory)
 
@@ -321,7 +321,8 @@ class Module(Mapping[str, Kernel]):
         )
 
     specialize: "Callable[[Module, str, UnknownKernelError], Kernel] | None" = None
-    """Function that compiles a template instance that the module lacks; see `parts.specialize`."""
+    """Function (module, name, error to raise) that compiles a template instance that the module lacks; see
+    `parts.specialize`. None: not allowed."""
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
@@ -420,8 +421,9 @@ class Module(Mapping[str, Kernel]):
 
 
 Key = tuple[Any, ...]
-"""Key of a loaded module: name, SHA-256 of the manifest, the image's target and, for code compiled on this machine, the
-options and nvJitLink's GPU. The manifest counts because equal machine code may take parameters of other types."""
+"""Key of a loaded module: name, SHA-256 of the manifest, the image's target; for code compiled on this machine also the
+options and nvJitLink's GPU. Without the SHA-256, modules with equal machine code but other parameters would be mixed
+up."""
 
 
 class Registry:

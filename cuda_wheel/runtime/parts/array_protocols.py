@@ -66,7 +66,10 @@ def reader_for(converter: Converter, kind: type) -> Callable[[Any, int | None, i
 
 
 def _read_cuda_core_buffer(converter: Converter, buffer: Any, device: int | None, stream: int, kept: Kept) -> Any:
-    """Read a buffer of cuda.core, which has no element type and reports no stream; by DLPack it is of int8."""
+    """Return what a launch writes for a buffer of cuda.core, such as its address; see `arrays.Reader`.
+
+    A buffer names no stream and no element type (by DLPack, the type is int8). So neither is checked.
+    """
     if device is not None and not buffer.is_host_accessible and buffer.device_id != device:
         converter.refuse_device(buffer.device_id, device)
     if not buffer.is_device_accessible:
@@ -76,7 +79,10 @@ def _read_cuda_core_buffer(converter: Converter, buffer: Any, device: int | None
 
 
 def _read_array_interface(converter: Converter, array: Any, device: int | None, stream: int, kept: Kept) -> Any:
-    """Read an array by the CUDA array interface. Source: Numba, "CUDA Array Interface (Version 3)"."""
+    """Return what a launch writes for an array with the CUDA array interface, such as its address; see `arrays.Reader`.
+
+    Source: Numba, "CUDA Array Interface (Version 3)".
+    """
     interface = array.__cuda_array_interface__
     address, read_only = interface["data"]
     if converter.is_checked:
@@ -96,7 +102,10 @@ def _read_array_interface(converter: Converter, array: Any, device: int | None, 
 
 
 def _read_dlpack(converter: Converter, array: Any, device: int | None, stream: int, kept: Kept) -> Any:
-    """Read an array by DLPack, or by the CUDA array interface if DLPack cannot describe it."""
+    """Return what a launch writes for an array that exports itself by DLPack, such as its address; see `arrays.Reader`.
+
+    If DLPack cannot describe the array, its CUDA array interface is read instead.
+    """
     place, number = memory_of(array)
     if place not in PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
         return _read_array_interface(converter, array, device, stream, kept)
@@ -121,8 +130,8 @@ def _check_access(converter: Converter, read_only: bool) -> None:
 
 
 def _device_of(address: int) -> int | None:
-    """Return the number of the GPU whose memory contains an address; None for memory that every GPU can access, or that
-    the driver does not know."""
+    """Return the number of the GPU whose memory contains an address. None if every GPU can access the memory there, or
+    if the driver does not know it."""
     is_host = _memory_attribute("MEMORY_TYPE", address) == int(cuda_driver().CUmemorytype.CU_MEMORYTYPE_HOST)
     return None if is_host or _memory_attribute("IS_MANAGED", address) else _memory_attribute("DEVICE_ORDINAL", address)
 
@@ -198,7 +207,7 @@ def device_bytes(array: Any) -> tuple[int, int]:
 # --- DLPack ----------------------------------------------------------------------------------------
 
 PINNED, MANAGED = 3, 13
-"""DLPack device types kDLCUDAHost and kDLCUDAManaged."""
+"""DLPack device types of pinned host memory (kDLCUDAHost) and of managed memory (kDLCUDAManaged)."""
 
 PLACES = (ON_GPU, PINNED, MANAGED)
 """DLPack device types of memory that kernels can read."""
@@ -207,10 +216,12 @@ _NEWEST = (1, 1)
 """DLPack version to ask for: the first with 8-bit floats. Later versions with the same major version are compatible."""
 
 _READ_ONLY, _COPIED = 1, 2
-"""DLPack flags DLPACK_FLAG_BITMASK_READ_ONLY and DLPACK_FLAG_BITMASK_IS_COPIED."""
+"""Bits in the flags of an array that DLPack exported: the array is read-only, and it is a copy.
+(DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_FLAG_BITMASK_IS_COPIED)"""
 
 _NUMBERS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex"}
-"""DLDataTypeCode -> prefix of the type's name, for types of every size."""
+"""DLDataTypeCode -> prefix of the element type's name, to which the number of bits is added: 2 -> "float" for
+"float32"."""
 
 _OTHERS = {
     (6, 8): "bool",
@@ -223,7 +234,7 @@ _OTHERS = {
     (13, 8): "float8_e5m2fnuz",
     (14, 8): "float8_e8m0fnu",
 }
-"""(DLDataTypeCode, bits) -> name of the other element types, as in ml_dtypes."""
+"""(DLDataTypeCode, bits) -> element type's name, as in ml_dtypes, for the codes that are not in `_NUMBERS`."""
 
 
 class Exported(NamedTuple):
@@ -296,7 +307,10 @@ def _numbers(address: int, count: int) -> tuple[int, ...]:
 
 
 def _capsule_function(name: str, result: Any, *further: Any) -> Any:
-    """Return a function of Python's C API whose first parameter is a capsule."""
+    """Return the function `name` of Python's C API, whose first parameter is a capsule.
+
+    `result` and `further` are the ctypes types of its result and of its other parameters.
+    """
     # The function object in ctypes.pythonapi is shared, and other code may set its types: use a private one.
     return ctypes.PYFUNCTYPE(result, ctypes.py_object, *further)((name, ctypes.pythonapi))
 
@@ -349,7 +363,8 @@ def producer_stream(array: Any, interface: Mapping[str, Any]) -> int | None:
 
 
 def _numbas_stream() -> int:
-    """Return the stream of Numba's launches: the default stream of the process or of each thread."""
+    """Return the address of the stream on which Numba launches: `LEGACY`, the default stream of the process, or
+    `PER_THREAD`, that of each thread."""
     config = getattr(sys.modules.get("numba"), "config", None)
     per_thread = getattr(config, "CUDA_PER_THREAD_DEFAULT_STREAM", 0)
     is_per_thread = per_thread or os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM") == "1"
@@ -379,7 +394,8 @@ def relaxed_capture() -> Iterator[None]:
 
 
 LIMIT = 1000
-"""Maximum number of launches whose arrays are kept; one launch more waits for the oldest."""
+"""Maximum number of launches whose arrays are kept. A launch above it waits until the oldest of these launches has
+ended."""
 
 
 class _Mark(NamedTuple):
@@ -390,13 +406,13 @@ class _Mark(NamedTuple):
 
 
 _kept: deque[tuple[_Mark, list[Any]]] = deque()
-"""(event recorded after the launch, the launch's arrays) of launches that may still run, oldest first."""
+"""(mark, arrays) of each launch that may still run, oldest first. The mark is an event recorded after the launch."""
 
 _free_events: dict[int, list[Any]] = {}
-"""Address of a context -> events that can be recorded again."""
+"""Address of a context -> the context's events that nothing uses any more, to be recorded again."""
 
 _releasing = Lock()
-"""Lock held while arrays are released, which may run any Python code, including code that returns here."""
+"""Lock held while `release` releases arrays. This may run any Python code, even code that calls `release` again."""
 
 
 def wait_for(stream: int, producer: int) -> None:
@@ -454,9 +470,9 @@ def release(wait: int = 0) -> None:
 
 
 def _has_ended(event: Any, wait: bool) -> bool:
-    """Return whether the work queued before an event has ended; if `wait`, after waiting for it.
+    """Return whether the work queued before an event has ended. If `wait`, wait for that work first, and return True.
 
-    True after a GPU error, which ends all work.
+    A GPU error ends all work, so the result is True then too.
     """
     driver = cuda_driver()
     if wait:
@@ -466,7 +482,7 @@ def _has_ended(event: Any, wait: bool) -> bool:
 
 
 def _recorded(stream: int) -> _Mark:
-    """Return an event recorded on a stream."""
+    """Record an event on a stream. Return the event with the address of its context."""
     driver = cuda_driver()
     current = check_result(driver.cuCtxGetCurrent(), "getting the context")
     if not int(current):
@@ -483,7 +499,7 @@ def _recorded(stream: int) -> _Mark:
 
 
 _started: list[bool] = []
-"""Non-empty after the first array was kept."""
+"""[True] after the first array was kept; [] before."""
 
 
 def _start() -> None:
@@ -499,6 +515,7 @@ def _after_collection(phase: str, info: Any) -> None:
 
 
 def _finish() -> None:
-    """Wait for the launches whose arrays are kept; at exit, the arrays' libraries free their memory."""
+    """Wait, at exit, for all launches whose arrays are kept. Later during the exit, the arrays' libraries free their
+    memory."""
     gc.callbacks.remove(_after_collection)
     release(wait=len(_kept))

@@ -119,7 +119,11 @@ def not_attached(modules: Mapping[str, Sequence[str] | None], files: Sequence[st
 
 
 def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple[str, str]]]:
-    """Return unscoped kernel name -> (module, kernel) of each kernel with it, for names that Python allows."""
+    """Return unscoped kernel name -> (module, kernel) of each kernel with that name: "saxpy" -> [("demo.a",
+    "ns::saxpy")].
+
+    The parameter is that of `attached`. A name that is not valid in Python, such as "gemm<float>", is left out.
+    """
     owners: dict[str, list[tuple[str, str]]] = {}
     for module, kernels in sorted(modules.items()):  # folders list files in any order
         for kernel in kernels or ():
@@ -129,7 +133,10 @@ def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple
 
 
 def _names_in(package: str, folders: list[str]) -> list[str]:
-    """Return the names of files and folders in a package; [] if the package's importer cannot list them."""
+    """Return the names of the files and folders in a package; [] if the package's importer cannot list them.
+
+    Raises ImageError if the package cannot be read. `folders` are the package's own folders.
+    """
     try:
         if lie_in_folders(folders):
             return [name for folder in folders for name in os.listdir(folder)]
@@ -142,7 +149,7 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
 
 
 def _not_compiled(source: str) -> str:
-    """Return advice for a source that is installed without the module that should have been compiled from it."""
+    """Return advice, to end an error message, for the file `source`, which is installed without its compiled module."""
     if not has("suggestions"):
         return f" {source} is there, but was not compiled."
     from .suggestions import not_compiled  # only for an error
@@ -156,7 +163,8 @@ def _submodules(files: Sequence[str]) -> set[str]:
 
 
 def _variant_loader(module: str) -> Callable[..., Module]:
-    """Return the attribute for a module with variants: a function that takes macros and loads the variant with them."""
+    """Return the attribute that a package gets for a module with variants: a function that takes the macros of a
+    variant and returns the loaded variant."""
 
     def load_variant(**arguments: Any) -> Module:
         return load(module, **arguments)

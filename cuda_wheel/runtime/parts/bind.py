@@ -100,8 +100,13 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
 {finish}
     return bound
 """
-"""Source of a function that makes bound launches. The stream is set in new slots. If an argument cannot be packed, it
-has another type than the bound one, or is wrong: an ordinary launch then converts it or reports the error."""
+"""Source of `bound_maker`, which returns a bound function: one that launches with a fixed configuration, and has a
+default for every argument.
+
+If `bind` was given a stream, new slots (the memory of one launch) have it, and {set_stream} does nothing. An argument
+may not be packed, because it is wrong or of another type than its default. Then `launch_any` makes an ordinary launch,
+which converts the argument or raises the error.
+"""
 
 _BOUND_ANY = """
 def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
@@ -109,8 +114,8 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
         launch_any({names})
     return bound
 """
-"""Source of a function that makes bound launches with arguments that only an ordinary launch can convert, such as
-arrays that are still being computed."""
+"""Source of `bound_maker` for arguments that only an ordinary launch can convert, such as arrays that are still being
+computed. The bound function, which it returns, calls `launch_any`, which makes an ordinary launch."""
 
 _BY_ADDRESS = """
 def launch_addresses(grid, block, stream, {names}):
@@ -139,8 +144,11 @@ def launch_addresses(grid, block, stream, {names}):
         return launch(grid, block, {names}stream=stream)
 {finish}
 """
-"""Source of a launch function that takes arrays and the stream as addresses. It shares the slots of the ordinary launch
-function, which it calls if an argument cannot be packed."""
+"""Source of `launch_addresses`, which launches with arrays and the stream given as addresses.
+
+It shares the slots (each the memory of one launch) of `Kernel.launch`. It calls `Kernel.launch` if an argument cannot
+be packed.
+"""
 
 
 _HERE = """
@@ -178,12 +186,16 @@ def launch_here(grid, block, {parameters}*rest, shared_memory=0, **attributes):
         return launch(grid, block, {names}*rest, stream=stream, shared_memory=shared_memory, **attributes)
 {finish}
 """
-"""Source of a launch function that runs on a library's current stream, whatever the arguments are. It shares the slots
-and the converters of the ordinary launch function, which it calls if an argument cannot be packed."""
+"""Source of `launch_here`, which launches on one library's current stream, even if no argument is an array of that
+library.
+
+It shares the slots (each the memory of one launch) and the converters of `Kernel.launch`. It calls `Kernel.launch` if
+an argument cannot be packed.
+"""
 
 
 def _here(functions: LaunchFunctions) -> Callable[..., None]:
-    """Return the launch function of `launch_on_streams_of`."""
+    """Generate the function that `launch_on_streams_of` returns."""
     source = _HERE.format(
         parameters="".join(f"{name}=missing, " for name in functions.names),
         number="0" if functions.device == "None" else "current_device() or 0",
@@ -209,11 +221,14 @@ def _bound(
     launch_any: Callable[..., None],
     stream: int | None,
 ) -> Callable[..., None]:
-    """Return a bound launch function; `args` are the default values of the kernel's arguments.
+    """Return the function that `bind` returns; `args` are the defaults of its arguments.
 
-    `new_slot` returns a launch's memory for the address `stream`. If that is None, each launch is on the stream of the
-    `launch_stream` block, else of `find`, else on the default stream. The expression for an argument a0 may use the
-    default (bound_a0) and its type (type_a0), element type (dtype_a0) and address (address_a0).
+    `new_slot` returns the memory of a launch on the stream with the address `stream`. If `stream` is None, a launch is
+    on the stream of the `launch_stream` block, else on the stream that `find` returns, else on the default stream.
+    `launch_any` takes the kernel's arguments and makes an ordinary launch.
+
+    In the generated source, the names for the argument a0 are bound_a0 (its default), type_a0 (the default's Python
+    type), dtype_a0 (its element type) and address_a0 (its address).
     """
     names = functions.names
     expressions = [
@@ -245,7 +260,7 @@ def _bound(
 
 
 def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
-    """Return the launch function of `launch_by_address`."""
+    """Generate the function that `launch_by_address` returns."""
     expressions = []
     for name, each in zip(functions.names, functions.checked, strict=True):
         by_value = getattr(each, "by_address_expression", None)
@@ -267,10 +282,12 @@ def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
 
 
 def _expression(converter: Converter, value: str, sample: Any, device: str) -> str:
-    """Return Python source that converts the argument named `value` in a bound launch; "" if only `Kernel.launch` can.
+    """Return Python source that converts the argument in the variable `value`; "" if only an ordinary launch can
+    convert it.
 
-    It is valid for values of the type of `sample`; for others, it may raise any exception. It may use the names in the
-    checked expression of `value`, and those of `_bound`. `device` is the source for the launch's GPU number.
+    `sample` is the argument's default: the source converts values of the same type, and may raise any exception for
+    others. `device` is the source of the launch's GPU number. The result may use the names of
+    `converter.expression(value, value)`, and those that `_bound` lists.
     """
     by_value: Callable[..., str] | None = getattr(converter, "bound_expression", None)
     if by_value is not None:
@@ -287,10 +304,12 @@ def _expression(converter: Converter, value: str, sample: Any, device: str) -> s
 
 
 def _address(value: str, sample: Any, device: str) -> str:
-    """Return Python source for the address of the argument named `value`, an array like `sample`; "" if none is fast.
+    """Return Python source for the address of the argument in the variable `value`; "" if only an ordinary launch can
+    find it.
 
-    Most calls pass the bound array itself, which was checked. PyTorch may move a tensor in place (`module.cpu()`,
-    `module.half()`), so the address is compared.
+    `sample` is the argument's default; `device` is the source of the launch's GPU number. Most calls pass `sample`
+    itself, which `bind` has checked. Its address is compared nevertheless, because PyTorch may move a tensor in place
+    (`module.cpu()`, `module.half()`).
     """
     kind = type(sample)
     if kind is int:
@@ -312,13 +331,16 @@ def _address(value: str, sample: Any, device: str) -> str:
 
 
 def _refuse() -> None:
-    """Raise TypeError; generated source calls this for an argument that a bound launch does not convert."""
+    """Raise TypeError. Generated source calls this for an argument that only an ordinary launch may convert."""
     raise TypeError
 
 
 def _element_type_and_address(value: Any) -> tuple[Any, int | None]:
-    """Return the dtype of a PyTorch or CuPy array and the address of a tensor, to compare later arguments with; else
-    None."""
+    """Return (element type, address) of a default argument; a bound launch compares later arguments with them.
+
+    The element type is None unless the value is an array of PyTorch or CuPy. The address is None unless it is a tensor
+    of PyTorch.
+    """
     is_tensor = is_of(type(value), "torch", "Tensor")
     return (
         getattr(value, "dtype", None) if is_tensor or is_of(type(value), "cupy", "ndarray") else None,

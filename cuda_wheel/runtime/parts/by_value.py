@@ -99,7 +99,7 @@ class Accessor(NamedTuple):
     """C++ type of the elements, with `const` if the kernel only reads them."""
     dimensions: int
     index_format: str
-    """`struct` format of sizes and strides: "i" for 4 bytes or "q" for 8."""
+    """`struct` format of one size or stride in the accessor: "i" for 4 bytes, "q" for 8."""
 
     @property
     def pointer(self) -> str:
@@ -139,7 +139,8 @@ def template_of(cpp: str) -> tuple[str, list[str]]:
 
 
 def _length(arguments: Sequence[str]) -> int:
-    """Return the integer that is the second of a template's arguments: 3 for "3ul"; 0 without one."""
+    """Return the second of a template's arguments as an integer: ["float", "3ul"] -> 3. 0 if there is none, or no
+    integer."""
     number = re.fullmatch(r"(\d+)[ul]*", arguments[1]) if len(arguments) > 1 else None
     return int(number[1]) if number else 0
 
@@ -147,7 +148,8 @@ def _length(arguments: Sequence[str]) -> int:
 # --- accessors -------------------------------------------------------------------------------------
 
 _VECTOR = re.compile(r"[a-z]+[1-4](_\d+a)?|__half2|__nv_bfloat162")
-"""Matches CUDA's vector types, such as `float4`: one value has several elements of an array."""
+"""Matches the name of a CUDA vector type, such as "float4". No array has elements of such a type: its elements are
+numbers, and several of them make one float4."""
 
 
 class AccessorConverter(PointerConverter):
@@ -228,8 +230,9 @@ class AccessorConverter(PointerConverter):
         return read  # type: ignore[no-any-return]
 
     def _read_other(self, value: Any, device: int | None, stream: int, kept: Kept) -> bytes:
-        """Return the bytes of a struct, or the accessor of an array of which only the instance has an array
-        interface."""
+        """Return the bytes of an accessor for a value whose class does not show that it is an array. If the object
+        itself has an array interface, the accessor is one of that array. Else the value must have the bytes of an
+        accessor, as `bytes` may."""
         if is_on_gpu(value):
             read: Any = self.reader_by_protocol(type(value))  # the readers return bytes
             return bytes(read(value, device, stream, kept))
@@ -254,7 +257,8 @@ class AccessorConverter(PointerConverter):
         super().check_dtype(dtype)
 
     def _packed(self, address: int, sizes: Sequence[int], strides: Sequence[int] | None) -> bytes:
-        """Return an accessor's bytes, or raise TypeError. Strides are in elements; None means C order."""
+        """Return the bytes of an accessor of an array with this address and these sizes. Strides are in elements; None
+        means C order. Raises TypeError if the kernel cannot use such an array."""
         dimensions = self._accessor.dimensions
         if len(sizes) != dimensions:
             raise TypeError(f"takes an array of {_dimensions_text(dimensions)}, not of {len(sizes)}")
@@ -277,7 +281,8 @@ class AccessorConverter(PointerConverter):
 
 
 def _in_elements(strides: Sequence[int], size: int) -> list[int]:
-    """Return strides in elements of this size, from strides in bytes."""
+    """Return strides in elements, from strides in bytes; `size` is the number of bytes of an element. Raises TypeError
+    if a stride is not a multiple of `size`."""
     if any(stride % size for stride in strides):
         raise TypeError(f"has the strides {tuple(strides)} in bytes, which are no multiples of its elements' {size}")
     return [stride // size for stride in strides]
@@ -302,7 +307,8 @@ class NumbersConverter(StructConverter):
         self._pack_one = struct.Struct(f"<{element.format}").pack
         quick: dict[type, set[type]] = {FloatConverter: {float, int}, IntegerConverter: {int}}
         self._quick_types = quick.get(type(element), set())
-        """Python types of numbers that `struct.pack` converts correctly or refuses."""
+        """Python types of the numbers that `struct.pack` gets as they are: it converts them correctly, or raises an
+        error."""
 
     def convert(self, value: Any, kept: Kept) -> bytes:
         numbers: Sequence[Any] | None = value if isinstance(value, (tuple, list)) else None

@@ -77,7 +77,8 @@ def compile(
 
 
 def _check(source: Any, name: str, **lists: Any) -> None:
-    """Raise TypeError or ValueError for invalid arguments of `compile`; `lists` are those that must be lists."""
+    """Raise TypeError or ValueError if an argument of `compile` is not valid. `lists` are the arguments that must be
+    lists, by their names."""
     if not isinstance(source, str):
         hint = ": pass its read_text()" if hasattr(source, "read_text") else ""
         raise TypeError(f"source must be a string of CUDA C++, not {type(source).__name__}{hint}")

@@ -45,10 +45,12 @@ _FOLDERS_OF_12 = {
     "nvfatbin": "nvfatbin",
     "nvvm": os.path.join("cuda_nvcc", "nvvm"),
 }
-"""Library -> folder below `nvidia` in its package for CUDA 12. Later releases share one folder: `cu13`."""
+"""Library -> its folder below `nvidia` in the Python package that holds it for CUDA 12. From CUDA 13 on, all libraries
+are in one folder, such as `nvidia/cu13`."""
 
 PackagedLibrary = tuple[int, str, str]
-"""Library in an installed package: CUDA's major version, the folder of `sys.path`, and the library's absolute path."""
+"""A library in an installed Python package: CUDA's major version, the folder of `sys.path` that holds the package, and
+the absolute path of the library."""
 
 
 def packaged_libraries(name: str) -> "Iterator[PackagedLibrary]":
@@ -70,7 +72,8 @@ def packaged_libraries(name: str) -> "Iterator[PackagedLibrary]":
 
 
 def _file_of(name: str, major: int, package: str) -> str | None:
-    """Return the path of a library below its package's folder; None if it is not there."""
+    """Return the path of the library `name` in the folder `package` of its Python package, for CUDA's version `major`;
+    None if the library is not there."""
     below, start, end = _place_in_package(name, major)
     folder = os.path.join(package, *below)
     try:
@@ -82,7 +85,8 @@ def _file_of(name: str, major: int, package: str) -> str | None:
 
 
 def _place_in_package(name: str, major: int) -> tuple[tuple[str, ...], str, str]:
-    """Return a library's folder in its package, as the parts of a path, and the prefix and suffix of its file name."""
+    """Return (folder, prefix, suffix) of a library: its folder in its Python package, as the parts of a path, and the
+    prefix and suffix of its file name. "nvrtc", 12 -> (("lib",), "libnvrtc.so.12", "")."""
     if sys.platform == "win32":
         import platform  # slow to import, and only Windows has folders by processor
 
@@ -160,7 +164,8 @@ def read_output(library: "Any", name: str, handle: "Any", check: "Callable[[int]
 
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
-"""ELF constants PT_NOTE and NT_GNU_BUILD_ID. The linker computes the build ID from the library's content."""
+"""ELF constants PT_NOTE, the type of a segment that holds notes, and NT_GNU_BUILD_ID, the type of the note that holds
+the build ID. The linker computes the build ID from the library's content."""
 
 _LARGEST_NOTE = 1 << 16
 
@@ -232,7 +237,8 @@ def driver_build() -> str | None:
 
 
 def _driver_libraries() -> list[str]:
-    """Return the paths of the loaded driver libraries. The real file's name has the release, as in 580.65.06."""
+    """Return the paths of the driver's libraries that this process has loaded. Such a path may be a link to a file
+    whose name has the driver's release: libcuda.so.580.65.06."""
     if sys.platform == "win32":
         return [os.path.join(os.environ.get("SYSTEMROOT", "C:\\Windows"), "System32", "nvcuda.dll")]
     with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as maps:
@@ -250,7 +256,8 @@ _ERRORS = (
     "ERROR_OUTDATED_LIBRARY", "ERROR_MISSING_FATBIN", "ERROR_UNRECOGNIZED_ARCH", "ERROR_UNSUPPORTED_ARCH",
     "ERROR_LTO_NOT_ENABLED",
 )  # fmt: skip
-"""Names of nvJitLinkResult's errors; the first has number 1. Source: nvJitLink, nvJitLinkResult."""
+"""Names of nvJitLinkResult's errors, in the order of their numbers, which begin at 1. Source: nvJitLink,
+nvJitLinkResult."""
 
 
 class _FailedCallError(Exception):

@@ -104,18 +104,19 @@ _HALVES = {
     **dict.fromkeys(("__half", "c10::Half", "at::Half", "cutlass::half_t"), True),
     **dict.fromkeys(("__nv_bfloat16", "c10::BFloat16", "at::BFloat16", "cutlass::bfloat16_t"), False),
 }
-"""C++ type of a 16-bit floating-point number -> whether NumPy has it."""
+"""C++ type of a 16-bit floating-point number -> whether NumPy has a dtype for the type."""
 
 _NUMBER_KINDS = {
     **{"bool": "b", "float": "f", "double": "f"},
     **dict.fromkeys(("signed char", "char", "short", "int", "long", "long long"), "i"),
     **{f"unsigned {name}": "u" for name in ("char", "short", "int", "long", "long long")},
 }
-"""C++ number type -> NumPy kind character."""
+"""C++ number type -> NumPy's character for the kind of number: "unsigned int" -> "u"."""
 
 
 def _struct_dtype(fields_of: Any) -> dict[str, Any]:
-    """Return the dict from which NumPy makes the dtype of a `Struct`, with its padding."""
+    """Return the dict from which `numpy.dtype` makes the dtype of `fields_of`, which is a `Struct`. The dtype has the
+    struct's padding."""
     fields = fields_of.fields
     formats = [_struct_dtype(each.struct) if each.struct else f"<{each.type}" for each in fields]
     return {

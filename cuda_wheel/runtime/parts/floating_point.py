@@ -12,9 +12,11 @@ __all__ = ["NO_CONTRACTION", "FloatingPoint", "check_link_options", "floating_po
 
 
 NO_CONTRACTION = "-Xptxas=--fmad=false"
-"""nvJitLink option that makes its assembler contract nothing, as nvcc and NVRTC do for --fmad=false. nvJitLink's own
-`-fma=0` reaches only the compiler of LTO-IR, and not the half-precision products and sums that are inline PTX in
-NVIDIA's headers."""
+"""nvJitLink option that forbids its assembler to contract products and sums, as --fmad=false does with nvcc and NVRTC.
+
+nvJitLink's own option `-fma=0` is not enough, because it only concerns the compiler of LTO-IR. It leaves to the
+assembler the half-precision products and sums that NVIDIA's headers contain as inline PTX.
+"""
 
 _FAST_MATH = "--use_fast_math"
 
@@ -38,9 +40,11 @@ class FloatingPoint(NamedTuple):
     fma: bool = True
     """Whether the compiler may contract a product and a sum into one instruction, which rounds once. (--fmad)"""
     assembler_fma: bool = True
-    """Whether the assembler may contract products and sums. (--fmad, unless options for ptxas say otherwise)"""
+    """Whether the assembler may contract a product and a sum into one instruction. (--fmad, unless options for ptxas
+    say otherwise)"""
     fast_math: bool = False
-    """Whether the front end replaces functions such as `sinf` by fast ones. (--use_fast_math)"""
+    """Whether the compiler's front end (C++ parser) replaces functions such as `sinf` by fast ones.
+    (--use_fast_math)"""
 
     @property
     def of_link(self) -> "FloatingPoint":

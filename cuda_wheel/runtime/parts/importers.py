@@ -64,7 +64,8 @@ def list_files(package: str) -> list[str]:
 
 
 def _resource_reader(module: Any) -> Any:
-    """Return the resource reader of a package's importer; None if it has none."""
+    """Return the object by which a package's importer reads the package's files (see importlib.resources); None if the
+    importer has none."""
     get_reader = getattr(getattr(module.__spec__, "loader", None), "get_resource_reader", None)
     if get_reader is not None:
         with suppress(OSError):  # before Python 3.13, the reader of a namespace package knows folders only

@@ -41,7 +41,8 @@ _SAME_TYPES = {
     "half": "__half", "half2": "__half2", "nv_bfloat16": "__nv_bfloat16", "nv_bfloat162": "__nv_bfloat162",
     "at::Half": "c10::Half", "at::BFloat16": "c10::BFloat16", "__int64": "long long",
 }  # fmt: skip
-"""Alias -> type. Aliases of 64-bit types are as on Linux, where wheels are usually built."""
+"""Other name of a C++ type -> the name by which the type is compared: "uint32_t" -> "unsigned int". 64-bit types are as
+on Linux, where wheels are usually built."""
 
 _SAME_LAYOUT = {
     "c10::Half": "__half", "Half": "__half", "c10::BFloat16": "__nv_bfloat16", "BFloat16": "__nv_bfloat16",
@@ -51,10 +52,11 @@ _SAME_LAYOUT = {
     "cuComplex": "c10::complex<float>", "cuFloatComplex": "c10::complex<float>",
     "cuDoubleComplex": "c10::complex<double>",
 }  # fmt: skip
-"""Type or value -> the one that is compared in its place, with the same size, alignment and meaning."""
+"""Name of a type or value -> name that replaces it in the comparison by layout: "c10::Half" -> "__half", "true" -> "1".
+Both have the same size, alignment and meaning."""
 
 _CAST = re.compile(r"\((?:[\w:]|(?<=\w) (?=\w))+\)(?=-?\d)")
-"""Matches the cast in "(unsigned int)16"."""
+"""Matches a cast before a number: "(unsigned int)" in "(unsigned int)16"."""
 
 
 def canonical(name: str, same_layout: bool = False) -> str:
@@ -71,7 +73,10 @@ def canonical(name: str, same_layout: bool = False) -> str:
 
 
 def _paths(tokens: Iterator[str]) -> Iterator[str]:
-    """Yield tokens, with each scoped name as one token without leading "::", and numbers in decimal without suffix."""
+    """Yield the tokens of a name, with each scoped name as one token, and each integer in decimal.
+
+    "::", "at", "::", "Half" -> "at::Half"; "0x10u" -> "16". Words such as `struct` and `typename` are left out.
+    """
     path = ""
     for token in tokens:
         if token == "::":
@@ -92,7 +97,7 @@ def _paths(tokens: Iterator[str]) -> Iterator[str]:
 
 
 def _number(token: str) -> str:
-    """Return an integer literal in decimal, without its suffix."""
+    """Return an integer literal in decimal, without its suffix: "0x10u" -> "16"."""
     digits = token.rstrip("uUlL").replace("'", "")
     try:
         return str(int(digits, 8 if digits.isdigit() and digits != "0" and digits.startswith("0") else 0))
@@ -116,7 +121,8 @@ def _types(tokens: Iterator[str]) -> Iterator[str]:
 
 
 def _type(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of one type in order: qualifiers, then name."""
+    """Yield the words of one type in the order that is compared: qualifiers, then the name. "int", "const", "unsigned"
+    -> "const", "unsigned int"."""
     yield from (word for word in ("const", "volatile") if word in words)
     names = [word for word in words if word not in ("const", "volatile")]
     integral = [word for word in names if word in _INTEGRAL]

@@ -26,19 +26,22 @@ class LaunchAttributes(TypedDict, total=False):
     cooperative: bool
     """Whether all blocks run at the same time, so that they can wait for each other. (COOPERATIVE)"""
     cluster: int | tuple[int, ...] | None
-    """Cluster size in blocks: x, (x, y) or (x, y, z). (CLUSTER_DIMENSION)"""
+    """Size of a cluster in blocks: x, (x, y) or (x, y, z); None sets no size. (CLUSTER_DIMENSION)"""
     cluster_scheduling: str | None
-    """Distribution of clusters: "spread" or "load-balancing". (CLUSTER_SCHEDULING_POLICY_PREFERENCE)"""
+    """How the clusters are distributed over the GPU: "default", "spread" or "load-balancing"; None means the default.
+    (CLUSTER_SCHEDULING_POLICY_PREFERENCE)"""
     programmatic: bool
-    """Whether the kernel may start before the previous kernel in the stream has ended. It waits for that kernel's
-    results with cudaGridDependencySynchronize(). The previous kernel may call
-    cudaTriggerProgrammaticLaunchCompletion(). (PROGRAMMATIC_STREAM_SERIALIZATION)"""
+    """Whether this kernel may start before the previous kernel in the stream has ended. This kernel waits for the
+    results of the previous one by cudaGridDependencySynchronize(). The previous kernel may let this one start earlier
+    by cudaTriggerProgrammaticLaunchCompletion(). (PROGRAMMATIC_STREAM_SERIALIZATION)"""
     priority: int | None
-    """Priority, as that of a stream: lower numbers are more urgent. (PRIORITY)"""
+    """Priority of the kernel on the same scale as a stream's priority: lower numbers are more urgent. (PRIORITY)"""
     memory_domain: str | None
-    """With "remote", fences of kernels in the default domain do not wait for this kernel's writes. (MEM_SYNC_DOMAIN)"""
+    """Domain of the kernel's memory accesses: "default" or "remote"; None means "default". A memory fence of a kernel
+    in the default domain does not wait for the writes of a kernel in the remote domain. (MEM_SYNC_DOMAIN)"""
     completion_event: Any
-    """Event of any library, without timing, that is recorded when all blocks have started. (LAUNCH_COMPLETION_EVENT)"""
+    """Event that is recorded when all blocks of the kernel have started: an event of PyTorch, CuPy, cuda.core or Numba
+    that was created without timing, or an address. (LAUNCH_COMPLETION_EVENT)"""
 
 
 _SCHEDULING = {"default": 0, "spread": 1, "load-balancing": 2}
@@ -157,7 +160,8 @@ def _check_priority(kernel: "HasHandle", priority: int) -> None:
 
 
 def _choice(value: Any, what: str, choices: Mapping[str, int]) -> int:
-    """Return the driver's number of a named choice; None means the default."""
+    """Return the driver's number for `value`, which is a key of `choices`; 0, the default, for None. Raises
+    ArgumentError, whose message begins with `what`."""
     if value is None:
         return 0
     if not isinstance(value, str) or value not in choices:
@@ -167,7 +171,8 @@ def _choice(value: Any, what: str, choices: Mapping[str, int]) -> int:
 
 
 def _event_address(event: Any) -> int:
-    """Return the CUevent address of a library's event object. Raises ArgumentError for anything else."""
+    """Return the CUevent address of a library's event object, or the address given. Raises ArgumentError for anything
+    else, and for the address 0."""
     address = object_address(event, "cuda_event")
     if address is None or not is_address(address):
         raise ArgumentError(

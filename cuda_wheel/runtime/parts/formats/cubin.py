@@ -63,19 +63,22 @@ def demangled(symbol: str) -> str:
 
 
 _BLACKWELL_ABI = 8
-"""ABI version (EI_ABIVERSION) that came with Blackwell; CUDA 13 uses it for all targets."""
+"""ABI version in the ELF header (EI_ABIVERSION) that came with Blackwell; CUDA 13 writes it for all targets. Since this
+version, other bits of `e_flags` hold the compute capability."""
 
 _EXECUTABLE = 4
 """Flag of a section that holds instructions. (SHF_EXECINSTR)"""
 
 _SPECIAL_SECTIONS = (0xFFF1, 0xFFF2)
-"""`st_shndx` that is no section's index: of an absolute value, of a variable without address. (SHN_ABS, SHN_COMMON)"""
+"""Values of `st_shndx`, a symbol's section, that are not the index of a section. The first (SHN_ABS) marks an absolute
+value, the second (SHN_COMMON) a variable without an address."""
 
 _ENTRY = 0x10
-"""Bit of `st_other` that marks a kernel."""
+"""Bit of a symbol's `st_other` that marks a kernel."""
 
 _MEMORY_MASK, _SHARED_MEMORY = 0xE0, 0x40
-"""Bits of `st_other` for the kind of memory of a variable in a relocatable cubin, and their value for shared memory."""
+"""Bits of a symbol's `st_other` that give a variable's kind of memory in a relocatable cubin, and the value of these
+bits for shared memory."""
 
 
 class _Attribute(enum.IntEnum):
@@ -89,17 +92,18 @@ class _Attribute(enum.IntEnum):
 
 
 _SIZED_VALUE = 4
-"""Format number of an attribute whose value is preceded by the value's size. (EIFMT_SVAL)"""
+"""Format number of an attribute, in an `.nv.info` section, whose value is preceded by the value's size. (EIFMT_SVAL)"""
 
 _ATTRIBUTES_OF_SYMBOLS = frozenset(
     {_Attribute.FRAME_SIZE, _Attribute.MIN_STACK_SIZE, _Attribute.MAX_STACK_SIZE, _Attribute.REGCOUNT}
 )
-"""Attributes whose value begins with the index of a symbol."""
+"""Attributes, in an `.nv.info` section, whose value begins with the index of a symbol."""
 
 _SPACES: dict[str, Space] = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
 
 _NOTE_PREFIX, _NOTE_OWNER = ".note.nv.", b"NVIDIA Corp\0"
-"""Prefix of the name of a note section, by which the driver finds it whatever its type; owner in each of its notes."""
+"""Prefix of the names of the sections that hold NVIDIA's notes, and the owner that such a note states. The driver finds
+the sections by this prefix, whatever their type."""
 
 
 class Entry(NamedTuple):
@@ -108,7 +112,8 @@ class Entry(NamedTuple):
     parameters: tuple[Parameter, ...]
     """Parameters, of which only offset and size in bytes are known."""
     registers: int
-    """Registers per thread; in a finished cubin including those of all functions that the kernel calls."""
+    """Registers per thread. In a cubin that is ready to load, they include those of all functions that the kernel
+    calls."""
 
 
 class Cubin(NamedTuple):
@@ -117,14 +122,14 @@ class Cubin(NamedTuple):
     arch: int
     """Compute capability as a number: 90 for 9.0."""
     relocatable: bool
-    """Whether the cubin is input for a linker; a finished one cannot be linked."""
+    """Whether the cubin must be linked before it can be loaded. Any other cubin cannot be linked."""
     symbols: Symbols
     kernels: Mapping[str, Entry]
     """Symbol -> kernel, including kernels with local binding."""
     variables: Mapping[str, tuple[Space, int]]
     """Symbol -> memory and size in bytes of each variable with global or weak binding."""
     private: frozenset[str]
-    """Symbols of variables with local binding."""
+    """Symbols of the variables with local binding, which other files cannot see."""
     constant: int
     """Size in bytes of constant bank 3, which holds the `__constant__` variables."""
 
@@ -194,9 +199,10 @@ def _cubin_of(elf: ElfFile) -> Cubin:
 
 
 def _check_overlap(elf: ElfFile) -> None:
-    """Raise ValueError if the symbol tables and `.nv.info` sections overlap: together, they are larger than the file.
+    """Raise ValueError if the symbol tables and `.nv.info` sections are together larger than the file, so that some
+    overlap.
 
-    Thousands may in a damaged file. NVIDIA's tools let only other sections overlap.
+    In a damaged file, thousands of them may overlap. NVIDIA's tools let only sections of other types overlap.
     """
     tables = (each for each in elf.sections if each.type == SectionType.SYMTAB or each.name.startswith(".nv.info"))
     if sum(each.size for each in tables) > len(elf.content):
@@ -212,7 +218,8 @@ def _is_variable(symbol: Symbol, sections: Sequence[Section]) -> bool:
 
 
 def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
-    """Return the symbols of a cubin that a linker resolves together with other files."""
+    """Return those of a cubin's symbols that other files can see: a linker resolves them together with the symbols of
+    others."""
     strong = [symbol for symbol in symbols if symbol.binding == Binding.GLOBAL]
     defined = frozenset(symbol.name for symbol in strong if symbol.section)
     weak = frozenset(symbol.name for symbol in symbols if symbol.binding == Binding.WEAK and symbol.section)
@@ -257,7 +264,8 @@ def _kernels(elf: ElfFile, symbols: Sequence[Symbol]) -> dict[str, Entry]:
 
 
 def _attributes(content: bytes, section: Section) -> Iterator[tuple[int, bytes]]:
-    """Yield the number and the value of each attribute in an `.nv.info` section whose format is `_SIZED_VALUE`."""
+    """Yield (number, value) of each attribute in an `.nv.info` section; only of those whose format is
+    `_SIZED_VALUE`."""
     at, end = section.start, section.end
     while at + 4 <= end:
         form, attribute, size = struct.unpack_from("<BBH", content, at)
@@ -268,7 +276,8 @@ def _attributes(content: bytes, section: Section) -> Iterator[tuple[int, bytes]]
 
 
 def _check_section(elf: ElfFile, section: Section, symbols: int) -> None:
-    """Raise ValueError if a section refers to a section or symbol that does not exist; there are `symbols` symbols."""
+    """Raise ValueError if a section, or its content, refers to a section or symbol that does not exist. `symbols` is
+    the number of symbols in the file's largest symbol table."""
     content, sections = elf.content, elf.sections
     # `sh_info` is a section's or a symbol's number. Before Blackwell, a code section has its registers above that.
     info = section.info & (0xFFFFFF if section.flags & _EXECUTABLE else 0xFFFFFFFF)
@@ -308,8 +317,9 @@ def _check_attributes(content: bytes, section: Section, symbols: int) -> None:
 
 
 def _check_note(content: bytes, section: Section) -> None:
-    """Raise ValueError if a note extends beyond its section or is not NVIDIA's, or if an offset in the tool-information
-    note lies outside its strings."""
+    """Raise ValueError if the note at the start of a section is damaged: it extends beyond the section, is not NVIDIA's
+    although the section's name says so, or is the tool-information note with an offset outside of the note's
+    strings."""
     if section.size < 12:
         raise ValueError(f"its section {section.name} is cut short")
     owner_size, size, _ = struct.unpack_from("<III", content, section.start)

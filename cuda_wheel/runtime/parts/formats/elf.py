@@ -30,10 +30,10 @@ __all__ = [
 ELF_MAGIC = b"\x7fELF"
 
 EM_CUDA = 190
-"""`e_machine` of device code."""
+"""Value of `e_machine` in the ELF header of a cubin, i.e. of code for GPUs."""
 
 ET_REL = 1
-"""`e_type` of a relocatable file."""
+"""Value of `e_type` in the ELF header of a relocatable file, which is input for a linker."""
 
 
 class SectionType(enum.IntEnum):
@@ -76,7 +76,7 @@ _WITHOUT_CONTENT = frozenset(
         SectionType.CUDA_SHARED_RESERVED,
     }
 )
-"""Section types with a size in memory but no bytes in the file."""
+"""Types of the sections that have a size in memory, but no bytes in the file."""
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -84,11 +84,12 @@ _PROGRAM = struct.Struct("<IIQQQQQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 
 SYMBOL_SIZE = _SYMBOL.size
-"""Size in bytes of an entry in a symbol table."""
+"""Size in bytes of one symbol's entry in a symbol table."""
 
 _READ_LIMIT = 16
-"""Maximum total size of all sections that are read, or of all names, as a multiple of the file's size. In a damaged
-file, thousands of sections may share one long name, which would take forever to read."""
+"""Limit for what is read from a file, as a multiple of the file's size. It holds for the total size of all sections,
+and for that of all names. In a damaged file, thousands of sections may share one long name, which would take
+forever."""
 
 
 class ElfHeader(NamedTuple):
@@ -124,7 +125,7 @@ class Section(NamedTuple):
     size: int
     """Size in bytes in the file; 0 for a type in `_WITHOUT_CONTENT`."""
     extent: int
-    """Size in bytes in the file or, without content there, in memory. (`sh_size`)"""
+    """Size in bytes: in memory for a type in `_WITHOUT_CONTENT`, else in the file. (`sh_size`)"""
     link: int
     info: int
     entry_size: int
@@ -240,7 +241,8 @@ def read_symbols(elf: ElfFile, table: Section) -> list[Symbol]:
 
 
 def _strings(content: bytes, start: int, size: int, offsets: Iterable[int]) -> Iterator[str]:
-    """Yield the string at each byte offset in the string table at `start`; raise ValueError for a wrong offset."""
+    """Yield the string at each of the byte `offsets` in the string table of `size` bytes at `start`. Raise ValueError
+    for an offset that is outside of the table."""
     remaining = _READ_LIMIT * len(content)
     for offset in offsets:
         end = content.find(b"\0", start + offset, start + size)

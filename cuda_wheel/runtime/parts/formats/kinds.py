@@ -29,7 +29,8 @@ ARCHIVE_MAGIC = b"!<arch>\n"
 _THIN_ARCHIVE_MAGIC = b"!<thin>\n"
 
 _COFF_MACHINES = (b"\x64\x86", b"\x64\xaa")
-"""First bytes of a Windows object file: its machine type, x86-64 or ARM64. Source: PE Format, "Machine Types"."""
+"""First bytes of a Windows object file for x86-64 and for ARM64: the file's machine type. Source: PE Format, "Machine
+Types"."""
 
 
 def binary_kind(content: bytes) -> BinaryKind | None:

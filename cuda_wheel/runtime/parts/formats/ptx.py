@@ -33,8 +33,11 @@ _TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTIL
 ENTRY = re.compile(
     r"\.entry(?<!\S\.entry)\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)"
 )
-"""Matches a kernel up to its body: name, parameters, directives. The pattern begins with a fixed word, which makes
-searches fast."""
+"""Matches a kernel up to its body, such as ".entry k(.param .u64 p) .maxntid 256".
+
+Groups: 1 is the symbol, `params` the text between the parentheses, `directives` the text after them. The pattern begins
+with a fixed word, so that searches are fast.
+"""
 
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,9})\s+)?\.(?P<type>[a-z]+\d{0,3})"
@@ -43,15 +46,16 @@ _PARAM = re.compile(
 )
 
 _NOISE = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
-"""Matches strings and comments. An unclosed string ends with its line and an unclosed comment with the text, so that a
-search reads each character once."""
+"""Matches one string or comment. An unclosed string ends with its line, an unclosed comment with the text. So a search
+reads each character once."""
 
 _SHARED = re.compile(
     r"\.(?P<linkage>visible|extern|weak|common)\s+"
     r"(?P<directive>\.(?:func|entry|global|const|alias)\b)"
     r"(?P<rest>[^;{=]*)"
 )
-"""Matches the declaration or definition of a symbol that other files can see, up to its body or value."""
+"""Matches the declaration or definition of a symbol that other files can see, up to its body or value, such as
+".visible .func f(.param .b32 x)". Groups: `linkage` ("visible"), `directive` (".func"), `rest` (what follows)."""
 
 _FUNCTION_NAME = re.compile(r"\s*(?:\.noreturn\s*)?(?:\([^()]*\)\s*)?(?:\.noreturn\s*)?(?P<name>[\w$%]+)")
 
@@ -67,8 +71,12 @@ _VARIABLE = re.compile(
     r"(?P<attributes>(?:\.(?!global\b|const\b)\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?\s+(?:\d+\s+)?)*)"
     r"(?P<symbol>[A-Za-z_$%][\w$]*)\s*(?P<counts>(?:\[\s*(?:\d{1,18}\s*)?\]\s*){0,16})(?P<end>[=;])"
 )
-"""Matches a variable's declaration up to its initialiser, which may be megabytes. The lookbehind rejects instructions
-such as `ld.global`. Source: PTX ISA, "Variables"."""
+"""Matches a variable's declaration up to its "=" or ";", such as ".visible .global .align 4 .f32 table[4] =".
+
+The initialiser after the "=" may be megabytes. Groups: `linkage` ("visible"), `space` ("global"), `attributes` (".align
+4 .f32 "), `symbol`, `counts` ("[4]") and `end` ("=" or ";"). The lookbehind rejects instructions such as `ld.global`.
+Source: PTX ISA, "Variables".
+"""
 
 _VARIABLE_TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d{1,3})(?:x(?P<packed>\d))?)\b")
 
@@ -77,7 +85,10 @@ _CONTRACTIBLE = re.compile(
     + r"|(?<![\w.$%])(?P<operation>add|sub|mul)(?P<rest>(?:\.ftz|\.sat)*\.(?:f16x2|f16|bf16x2|bf16|f32x2|f32|f64)\b)",
     re.DOTALL,
 )
-"""Matches strings, comments, and floating-point add, sub and mul instructions without a rounding modifier."""
+"""Matches a string, a comment, or the name of a floating-point add, sub or mul instruction without a rounding modifier.
+
+Only for an instruction are there groups: for "add.ftz.f32", `operation` is "add" and `rest` is ".ftz.f32".
+"""
 
 _MANAGED = re.compile(r"\.attribute\s*\(.*\.managed\b")
 
@@ -154,8 +165,8 @@ def extern_declarations(ptx: str) -> dict[str, str]:
 
 
 def _shared(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """Yield symbol and match of `_SHARED` for each declaration or definition that other files can see. `text` has no
-    comments."""
+    """Yield (symbol, match of `_SHARED`) for each declaration or definition that other files can see. `text` is PTX
+    without comments."""
     for match in _SHARED.finditer(text):
         rest = match["rest"]
         if match["directive"] in (".func", ".entry"):
@@ -190,15 +201,15 @@ class VariableDeclaration(NamedTuple):
 
     symbol: str
     linkage: str
-    """"visible", "weak", "common" or "extern"; "" if only this file can see it."""
+    """Linkage of the variable: "visible", "weak", "common" or "extern"; "" if only this file can see the variable."""
     space: Space
     size: int
     """Size in bytes; 0 for a variable without a size, such as a texture reference."""
     start: int
     initialiser: int
-    """Offset after the "=" or, without an initialiser, after the semicolon."""
+    """Offset of the character after the declaration's "="; without an initialiser, the same as `end`."""
     end: int
-    """Offset after the declaration's semicolon."""
+    """Offset of the character after the declaration's semicolon."""
 
 
 def variable_declarations(ptx: str) -> Iterator[VariableDeclaration]:
@@ -222,7 +233,8 @@ def variable_declarations(ptx: str) -> Iterator[VariableDeclaration]:
 
 
 def _variable_size(match: re.Match[str], ptx: str, end: int) -> int:
-    """Return the size in bytes of the variable that `_VARIABLE` matched; `end` is the offset after its semicolon."""
+    """Return the size in bytes of the variable that `_VARIABLE` matched in `ptx`; 0 if its type or length is not
+    stated. `end` is the offset after the declaration's semicolon."""
     size, lanes = 0, 1
     for word in _VARIABLE_TYPE.finditer(match["attributes"]):
         if word["lanes"]:

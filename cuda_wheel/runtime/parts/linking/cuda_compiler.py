@@ -31,22 +31,25 @@ __all__ = [
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
-"""Matches a line splice: a backslash and the end of its line."""
+"""Matches a line splice: a backslash and the newline after it."""
 
 _TRIGRAPH_SPLICE = re.compile(rb"\?\?/\r?\n")
-"""Matches a line splice with the trigraph of a backslash, which is valid only up to C++14."""
+"""Matches a line splice that is written with "??/", the trigraph of a backslash, and is valid only up to C++14."""
 
 _DEFINITION = re.compile(
     rb"^[ \t]*(?:#|%:|\?\?=)[ \t]*define[ \t]+(\w+)([^\n]*)|(?:-D[ \t]*|define-macro[= ])(\w+)=(\S*)", re.MULTILINE
 )
-"""Matches a macro definition in a text or in compiler options."""
+"""Matches a macro definition: in a source, "#define NAME BODY" with the groups 1 and 2; in compiler options,
+"-DNAME=VALUE" with the groups 3 and 4."""
 
 _PASTE = re.compile(rb"##|%:%:|\?\?=")
-"""Matches the operator that joins two tokens, in all spellings. The last spelling can also begin a directive."""
+"""Matches the preprocessor's operator "##", which joins two tokens, or its other spellings "%:%:" and "??=??=". Of the
+last only "??=" is matched, which may also begin a directive."""
 
 _CCCL = re.compile(rb"_?CCCL_(?!META_UNROLL_LIMIT)\w*")
-"""Matches CCCL's macros, some of which join tokens. CCCL_META_UNROLL_LIMIT is left out: every compilation with host
-code defines it as a number. No other toolkit header has such macros that a program would use."""
+"""Matches the name of a CCCL macro, because some of these join tokens. CCCL_META_UNROLL_LIMIT does not match: every
+compilation with host code defines it as a number. The toolkit's other headers have no macro that joins tokens and that
+a program would use."""
 
 _LOCATION = b"__location__"
 """NVRTC's macro that puts two underscores before and after its argument: `__location__(x)` is `__x__`."""
@@ -58,7 +61,7 @@ _FOLLOWING = re.compile(rb"\s*([(),])")
 _PARENTHESIS = re.compile(rb"[()]")
 
 _LONGEST_CALL = 20_000
-"""Maximum number of bytes read of a macro call's arguments."""
+"""Maximum number of bytes after the "(" of a macro call that are searched for its ")"."""
 
 
 def spliced(text: bytes) -> Iterator[bytes]:
@@ -98,16 +101,18 @@ def _tokens(texts: Iterable[bytes]) -> set[bytes]:
 
 
 def _grown(known: set[bytes], follow: Callable[[set[bytes]], set[bytes]]) -> set[bytes]:
-    """Return `known` with the names of `follow(known)` added, repeatedly, until there are no new ones."""
+    """Return `known` with all names that `follow` finds. `follow` takes the names known so far and returns names that
+    result from them; it is called again until no name is new."""
     while more := follow(known) - known:
         known = known | more
     return known
 
 
 def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield (macro name, text of its arguments) for each use of the macros `names`.
+    """Yield (macro name, text between its parentheses) for each use in `text` of a macro in `names`.
 
-    The text is None if the name is itself an argument of a macro, or if its closing parenthesis is not found.
+    The second item is None if a ")" or "," follows the name, as in an argument of another macro, or if the closing
+    parenthesis is not found. A name that none of "(", ")" and "," follows is not a use.
     """
     for match in _TOKEN.finditer(text):
         if match[0] in names:
@@ -210,7 +215,8 @@ def compile_cuda(
 
 
 def _compute_arch(library: Any, target: Target) -> str:
-    """Return the newest architecture that NVRTC knows and the GPU can run: "90a"."""
+    """Return the newest architecture for which NVRTC compiles and whose code the target GPU runs: "90a" for sm_90a or,
+    if NVRTC does not know 9.0, an older one such as "80". Raises LinkError if all are newer."""
     count = ctypes.c_int()
     _check(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
     supported = (ctypes.c_int * count.value)()
@@ -226,7 +232,8 @@ def _compute_arch(library: Any, target: Target) -> str:
 
 
 def _header_folders() -> list[str]:
-    """Return the folders with the installed headers of the toolkit and CCCL."""
+    """Return the folders with the installed headers of the toolkit and of CCCL; [] if `cuda.pathfinder` is not
+    installed."""
     try:
         from cuda.pathfinder import find_nvidia_header_directory  # optional: a machine without it has no headers
     except ImportError:

@@ -36,9 +36,10 @@ class LinkInput(NamedTuple):
     name: str
     content: bytes
     folder: str | None = None
-    """Folder in which CUDA C++ looks for headers first; None for a text without a file."""
+    """Folder in which CUDA C++ looks for headers first; None for content that is not from a file, and for other
+    kinds."""
     variant: Variant = ()
-    """Macros of the variant to link, for a module with variants."""
+    """Macros of the variant to link, if the piece is a module with variants; else ()."""
 
 
 _SUFFIXES: dict[str, InputKind] = {".cu": "cuda", ".cuh": "cuda", **LINKABLE_SUFFIXES}
@@ -52,7 +53,7 @@ _SUFFIX_OF: dict[InputKind, str] = {
     "object": "o",
     "library": "a",
 }
-"""Kind -> file suffix in the default name of a piece: "piece.ptx"."""
+"""Kind of a piece (a value to link) -> file suffix in the piece's default name: "library" -> "a" for "piece.a"."""
 
 _ACCEPTED = (
     "a piece is CUDA C++ or PTX text; LTO-IR, a cubin, a fatbin, an object or an archive as bytes; a path of one; the "
@@ -87,7 +88,8 @@ def link_input_of(value: Any) -> LinkInput:
 
 
 def _from_string(text: str) -> LinkInput:
-    """Return the piece for a string: a path, a module's dotted name, PTX text or CUDA C++ text."""
+    """Return the piece (a value to link) that a string means: a path, a module's dotted name, PTX text or CUDA C++
+    text."""
     stripped = text.strip().strip("\0")
     if not stripped:
         raise ImageError(f"cannot link an empty string: {_ACCEPTED}")
@@ -109,7 +111,8 @@ def _from_string(text: str) -> LinkInput:
 
 
 def _is_package(name: str) -> bool:
-    """Return whether a dotted name begins with an installed package: "demo.kernels.lib" may be a module or a file."""
+    """Return whether the first part of a dotted name is an installed package. If so, "demo.kernels.a" means a module of
+    the package `demo`, else a file with the suffix ".a"."""
     from importlib.util import find_spec  # few names need it, and it imports much
 
     try:
@@ -142,7 +145,8 @@ def _from_content(content: str | bytes | bytearray, name: str | None) -> LinkInp
 
 
 def _from_object_code(value: Any) -> LinkInput:
-    """Return the piece for a cuda.core.ObjectCode, whose `code` is bytes or a path. Source: cuda.core, `ObjectCode`."""
+    """Return a cuda.core.ObjectCode as a piece (a value to link). Its attribute `code` has its content, or the path of
+    a file. Source: cuda.core, `ObjectCode`."""
     kind, code, name = str(value.code_type), value.code, getattr(value, "name", "")
     if kind not in get_args(InputKind) or kind in ("cuda", "module"):
         raise ImageError(f"an ObjectCode of type {kind!r} cannot be linked: {_ACCEPTED}")
@@ -153,7 +157,8 @@ def _from_object_code(value: Any) -> LinkInput:
 
 
 def _kind_of(content: bytes, name: str) -> InputKind:
-    """Return the kind of a binary from its first bytes, or else of text: "ptx" or "cuda". Raises ImageError."""
+    """Return the kind of content: a binary's by its first bytes, and "ptx" or "cuda" for text. Raises ImageError, which
+    names the content `name`, if the content is empty or of no known kind."""
     if not content.strip(b"\0 \t\r\n"):
         raise ImageError(f"{name} to link is empty")
     kind = binary_kind(content)
@@ -169,8 +174,12 @@ def _kind_of(content: bytes, name: str) -> InputKind:
 
 
 def _checked(piece: LinkInput) -> LinkInput:
-    """Return a piece with its base name, and text without final NULs; raise ImageError if the content is not of kind
-    `piece.kind`."""
+    """Return a piece (a value to link) with only the last part of its path as its name, and without NULs at the end of
+    text.
+
+    Raises ImageError if the content is not of the kind `piece.kind`. A module, which has no content, is returned
+    unchanged.
+    """
     if piece.kind not in get_args(InputKind):
         kinds = ", ".join(get_args(InputKind))
         raise ImageError(f"{piece.name} is of kind {piece.kind!r}; the kinds of pieces are {kinds}")
@@ -187,7 +196,8 @@ def _checked(piece: LinkInput) -> LinkInput:
 
 
 def _name_of_numba_code(code: str | bytes | bytearray) -> str | None:
-    """Return a name for what numba.cuda.compile returned: "FUNCTION.ptx" for PTX; None for LTO-IR."""
+    """Return a name for the code that numba.cuda.compile returned: "FUNCTION.ptx" for PTX; None for LTO-IR, or if PTX
+    has no visible function."""
     if isinstance(code, str):
         match = re.search(r"\.visible\s+\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", code)
         if match:

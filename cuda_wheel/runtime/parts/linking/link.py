@@ -36,7 +36,8 @@ class LinkParts(NamedTuple):
     units: list[LinkUnit]
     modules: list[tuple[Manifest, tuple[Image, ...]]]
     digests: tuple[str, ...]
-    """SHA-256 of each module's manifest, which has the types of parameters as well as the SHA-256 of the code."""
+    """SHA-256 of the manifest of each linked module, in their order. A manifest has the SHA-256 of the module's code,
+    and the types of parameters, which the code does not tell."""
 
     @property
     def extern(self) -> dict[str, str]:
@@ -76,8 +77,8 @@ def read_pieces(
 
 
 def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
-    """Return the units, with the floating-point options `others` for a unit that has none and is not only machine
-    code."""
+    """Return the units (programs to link), each with floating-point options: its own, else `others`. A unit that is
+    only machine code keeps None."""
     return [
         unit if unit.floating_point or unit.forms.keys() == {"cubin"} else unit._replace(floating_point=others)
         for unit in units
@@ -100,7 +101,11 @@ def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
 def _module_units(
     files: ModuleFiles, manifest: Manifest, capability: Version, reader: Version | None
 ) -> tuple[tuple[Image, ...], list[LinkUnit]]:
-    """Return a module's relocatable images to link for a GPU, and one unit for each of the module's sources."""
+    """Return the relocatable images of a module that suit a GPU, and one unit (program to link) for each of its
+    sources.
+
+    `reader` is the newest CUDA release whose PTX a linker here reads. Raises LinkError if no image suits.
+    """
     name = manifest.name
     if not manifest.relocatable:
         raise LinkError(
@@ -202,7 +207,8 @@ def _pieces(values: Any) -> list[LinkInput]:
 
 
 def _newest_reader(driver: Version | None) -> Version | None:
-    """Return the newest CUDA release whose PTX a linker on this machine reads; None if there is no linker."""
+    """Return the newest CUDA release whose PTX a linker on this machine reads; None if there is no linker. `driver` is
+    the driver's CUDA release, None without a driver."""
     nvjitlink = nvjitlink_version()
     usable = nvjitlink if nvjitlink and (driver is None or nvjitlink[0] <= driver[0]) else None
     return max(filter(None, (usable, driver)), default=None)
@@ -226,7 +232,11 @@ def _prepare(
 
 
 def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Target:
-    """Return the target of the link, with the most specific suffix ("a", "f", "") that the caller or PTX requires."""
+    """Return the target of the link: the compute capability and a suffix, "a", "f" or "".
+
+    The suffix is the most specific, in this order, of `suffix`, for which the caller asks, and those that the PTX of a
+    unit (a program to link) requires.
+    """
     own = [Target.parse(f"sm_{arch}") for arch in map(ptx_arch, units) if arch]
     suffixes = {target.suffix for target in own if target.capability == capability or target.suffix == "f"}
     best = max({suffix, *suffixes}, key=lambda each: " fa".index(each or " "))
@@ -234,7 +244,8 @@ def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Targ
 
 
 def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
-    """Return the first module's manifest with the kernels and variables of everything that was linked."""
+    """Return the manifest for the result of a link: the first module's, with the kernels and variables of everything
+    that was linked, and without images."""
     cubin = read_cubin(linked.cubin)
     variables: dict[str, GlobalInfo] = {}
     for manifest, _ in parts.modules:
@@ -250,7 +261,8 @@ def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
 
 
 def _linked_kernels(parts: LinkParts, linked: Linked, cubin: Cubin) -> Iterable[KernelInfo]:
-    """Return the kernels of everything that was linked, as described by a manifest, else by PTX, else by the cubin."""
+    """Return the kernels of everything that was linked. The first of these that has a kernel describes it: a module's
+    manifest, PTX, the linked cubin."""
     kernels: dict[str, KernelInfo] = {}
     for manifest, images in parts.modules:
         targets = {str(image.target) for image in images}
@@ -274,6 +286,6 @@ def _long_size(parts: LinkParts) -> int | None:
 
 
 def _other_units(parts: LinkParts) -> list[LinkUnit]:
-    """Return the units of pieces that are not modules."""
+    """Return the units (programs to link) that do not come from modules."""
     modules = {manifest.name for manifest, _ in parts.modules}
     return [unit for unit in parts.units if unit.name.partition(":")[0] not in modules]

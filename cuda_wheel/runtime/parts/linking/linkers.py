@@ -43,7 +43,7 @@ class LinkerInput(NamedTuple):
 
     kind: str
     name: str
-    """Name that the linker uses in messages."""
+    """Name of this input in the linker's messages."""
     content: bytes
 
 
@@ -53,7 +53,7 @@ class LinkerOutput(NamedTuple):
     code: bytes
     log: str
     errors: str
-    """Error log, which may have warnings although the link succeeded."""
+    """Error log. It may contain warnings even if the link succeeded."""
     seconds: float | None
     """Duration in seconds that the linker reports; None if it reports none."""
 
@@ -107,7 +107,8 @@ _NOISE = (
     r"ERROR \d+: (?:finish|complete)$|ERROR [\w ]*: JIT the PTX \(ltoPtx\)$|ERROR in nvvmCompileProgram.*"
     r"|ERROR \w+ \(\d+\) in nvvmCompileProgram callback$"
 )
-"""Regular expression for log lines that follow another error and add nothing."""
+"""Regular expression. A match is a log line that only follows from an error in another line, such as "ERROR 9:
+finish"."""
 
 _ASSEMBLER_ERROR = r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: "
 
@@ -173,10 +174,11 @@ class _Option(enum.IntEnum):
 
 
 _INPUT_TYPES = {"cubin": 0, "ptx": 1, "fatbin": 2, "object": 3, "library": 4}
-"""Input kind -> CUjitInputType. Source: CUDA Driver API, CUjitInputType."""
+"""Kind of a linker's input -> its number in CUjitInputType. Source: CUDA Driver API, CUjitInputType."""
 
 _TARGET_SUFFIXES = {"": 0, "a": 0x10000, "f": 0x20000}
-"""Architecture suffix -> number that CUjit_target adds to the architecture's. Source: CUDA Driver API, CUjit_target."""
+"""Suffix of an architecture -> number that is added to the architecture's number in CUjit_target: "90a" is 0x10000 +
+90. Source: CUDA Driver API, CUjit_target."""
 
 _LOG_BYTES = 1 << 16
 
@@ -235,8 +237,11 @@ def _compiler_options(target: Target, options: JitOptions) -> dict[_Option, int]
 
 
 def _linked(inputs: Sequence[LinkerInput], keys: Any, slots: Any, errors: Any) -> bytes:
-    """Return the linked cubin; `keys` and `slots` are the driver's options and their values, `errors` is the error
-    log's buffer."""
+    """Return the cubin that the driver links from `inputs`.
+
+    `keys` and `slots` are ctypes arrays: the numbers of the linker's options, and their values. `errors` is the buffer
+    of the error log. Raises RefusedError with that log, and DriverError if the linker cannot be started.
+    """
     create, add, complete, destroy = (driver_function(name, *types) for name, types in _ARGUMENT_TYPES.items())
     state, code, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
 
@@ -270,7 +275,8 @@ def _text(buffer: Any) -> str:
 
 @contextmanager
 def _context(device: int | None) -> Iterator[None]:
-    """Make a context current: on GPU `device`, else on the GPU of the current context, else on GPU 0."""
+    """Make a context current while a `with` block runs: on GPU `device`; for None, the context that is current already,
+    else one on GPU 0."""
     driver = cuda_driver()
     current = current_device()
     if current is not None and device in (None, current):
@@ -289,7 +295,7 @@ def _context(device: int | None) -> Iterator[None]:
 
 
 CHILD_TIMEOUT = 600
-"""Timeout of a child process in seconds; also the default timeout of a compile job in a build."""
+"""Maximum number of seconds that a child process may run; also the default timeout of a compile job in a build."""
 
 _CHILD_PROGRAM = """
 import os, pickle, sys, types
@@ -309,7 +315,8 @@ except RefusedError as error:
 answers.write(pickle.dumps(answer))
 answers.close()
 """
-"""Program of the child process. It imports this folder's modules without their package, which may be the user's."""
+"""Python source of the child process. It imports the loader's modules under the name `cuda_wheel_child`, without the
+package that contains them: the package may be the user's own, and importing it would run its code."""
 
 
 def link_by_nvjitlink(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:
