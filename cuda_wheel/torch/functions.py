@@ -30,7 +30,8 @@ __all__ = [
 
 
 GPU_KEY, AUTOGRAD_KEY = "CUDA", "AutogradCUDA"
-"""PyTorch's dispatch keys of the implementation for GPUs and of the gradient. Tests without a GPU replace them."""
+"""PyTorch's dispatch keys of an operator's implementation for GPUs, and of the implementation that records gradients.
+Tests without a GPU replace both."""
 
 TRANSFORM_KEY = "FuncTorchDynamicLayerFrontMode"
 """PyTorch's dispatch key of the implementation for calls inside transforms of torch.func."""
@@ -50,7 +51,11 @@ def schema(name: str, arguments: OperatorArguments) -> str:
 
 
 def _argument(operator: str, argument: InputArgument) -> str:
-    """Return an argument in the schema: "Tensor(a!) x", "float beta=1.0"."""
+    """Return an argument as the schema spells it: "Tensor(x!) x" for a tensor that the operator writes, "float
+    beta=1.0".
+
+    Raise ArgumentError for an integer default that does not fit into 64 bits.
+    """
     type_ = f"Tensor({argument.name}!)" if argument.written else _TYPES[argument.type]
     if not argument.has_default:
         return f"{type_} {argument.name}"
@@ -114,7 +119,8 @@ class OperatorFunctions:
         """Names of the operator's arguments as generated functions pass them on: "x, w, beta"."""
         self._has_jvp = False
         self._refuses_gradients = not is_differentiable or any(each.written for each in self._tensors)
-        """Whether a tensor that requires a gradient is refused, because the gradient would be lost."""
+        """Whether calls refuse tensors that require a gradient. They do if the gradient would be lost: if the operator
+        writes a tensor, or is not `is_differentiable`."""
         # No argument of an operator begins with an underscore, so that these names stay what they are.
         self._namespace: dict[str, Any] = {
             "_forward_ad": torch.autograd.forward_ad,
@@ -126,20 +132,23 @@ class OperatorFunctions:
             "_all_contiguous": _all_contiguous,
             "_any_requires_grad": _any_requires_grad,
         }
-        """Global names of the generated functions: name -> value."""
+        """Globals of the generated functions: name -> value."""
 
     def _first_call(self) -> Iterator[str]:
-        """Yield the lines of the first call with tensors of some GPUs and element types, in which all arguments are
-        checked."""
+        """Yield the source lines of the first call with a key, after those of `_preparation`. They check all arguments.
+
+        The key (see `_key`) has the GPUs and element types of the tensors. The lines become the function `_checked`.
+        """
         raise NotImplementedError
 
     def _later_call(self) -> Iterator[str]:
-        """Yield the lines of any call. They call `_checked`, the function of `_first_call`, if there was no call with
-        the key `_key` before."""
+        """Yield the source lines of any call, after those that assign the call's key to `_key`. If no earlier call had
+        this key, the lines call `_checked`, the function of `_first_call`."""
         raise NotImplementedError
 
     def _shapes(self) -> Iterator[str]:
-        """Yield the lines that check the arguments and return the outputs, and launch nothing."""
+        """Yield the source lines of a call with fake tensors (without data), after those of `_preparation`. They check
+        the arguments, launch nothing, and return the outputs."""
         raise NotImplementedError
 
     def launching_function(self, has_jvp: bool = False) -> Callable[..., Any]:
@@ -170,18 +179,19 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _before_key(self) -> Iterator[str]:
-        """Yield the lines that compute the parts of the key besides the tensors' GPUs and element types."""
+        """Yield the source lines that compute the variables in the expression of `_key`. By default there are none."""
         yield from ()
 
     def _note_gpus(self) -> None:
-        """If this machine has several GPUs, make later calls switch to the one of their tensors."""
+        """Note in the generated code's globals whether this machine has several GPUs. If it has, later calls switch to
+        the GPU of their tensors."""
         self._namespace["_several_gpus"] = self._torch.cuda.device_count() > 1
 
     def _on_its_gpu(self) -> list[str]:
-        """Return the lines that make the GPU of the first tensor current.
+        """Return the source lines that make the GPU of the first tensor current, on a machine with several GPUs.
 
-        In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a context
-        there. So the first call in a thread makes one.
+        In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a CUDA
+        context there. So the first call in a thread makes a context.
         """
         return [
             # -1: in host memory
@@ -275,8 +285,8 @@ class OperatorFunctions:
         return self._compiled([*lines, *self._call_on_gpu()], self._namespace, "_direct", first="_self, ")
 
     def _is_plain(self, argument: InputArgument) -> str:
-        """Return the Python expression that is true for an argument that PyTorch's dispatcher would pass on as it
-        is."""
+        """Return the Python expression that is true if PyTorch's dispatcher has nothing to do for an argument: it is a
+        plain tensor, or a value of exactly the declared type."""
         name = argument.name
         conditions = {
             "Pointers": f"_all_plain({name})",
@@ -350,10 +360,11 @@ class OperatorFunctions:
     def _compiled(
         self, lines: list[str], namespace: dict[str, Any], function: str = "_function", first: str = ""
     ) -> Callable[..., Any]:
-        """Return a generated function with the operator's inputs as parameters and these lines, added to the namespace
-        as `function`.
+        """Return a function with these source lines, whose parameters are the operator's inputs. `function` is its
+        name.
 
-        The lines use the names of the namespace. `first` has parameters before the inputs: "_keys, ".
+        The function is added to `namespace`, which is also its globals. `first` is source text of parameters before the
+        inputs: "_keys, ".
         """
         # PyTorch leaves arguments out that have their default values.
         namespace.update({f"_default_{each.name}": each.default for each in self._inputs if each.has_default})
@@ -361,8 +372,8 @@ class OperatorFunctions:
         return define_function(function, f"{first}{', '.join(parameters)}", lines, namespace, self._operator)
 
     def _refusals(self) -> Iterator[str]:
-        """Yield the lines that set defaults which no schema can state, and those that raise ArgumentError where a
-        derivative would be lost."""
+        """Yield the source lines that begin a call. They set defaults that no schema can state, such as infinity. Then
+        they raise ArgumentError if the operator would lose a derivative."""
         yield from setting_defaults(self._inputs)
         if not self._has_jvp:
             yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})"
@@ -370,11 +381,12 @@ class OperatorFunctions:
             yield f"if _grad_enabled() and ({self._require_gradients()}): _refuse_gradient()"
 
     def _tensor_names(self) -> list[str]:
-        """Return the expressions that pass all tensors as arguments: "x", or "*(xs)" for a list of tensors."""
+        """Return, for each tensor argument, the source text that passes it to a function: "x", or "*(xs)" for a list of
+        tensors."""
         return [f"*({each.name})" if each.type == "Pointers" else each.name for each in self._tensors]
 
     def _require_gradients(self) -> str:
-        """Return the Python expression that is true if any tensor requires a gradient."""
+        """Return the Python expression that is true if any tensor argument requires a gradient."""
         conditions = []
         for each in self._tensors:
             if each.type == "Pointers":
@@ -386,7 +398,8 @@ class OperatorFunctions:
         return " or ".join(conditions)
 
     def _preparation(self) -> Iterator[str]:
-        """Yield the lines that make the tensors contiguous, or refuse those that are not, and read the GPU."""
+        """Yield the source lines that make the tensors contiguous, or refuse tensors that are not, as `non_contiguous`
+        says. Then they assign the number of the tensors' GPU to `_device`."""
         for each in self._tensors if self._non_contiguous != "pass" else ():
             there = f"{each.name} is not None and " if each.is_optional else ""
             is_copied = self._non_contiguous == "copy" and not each.written  # a copy would take the result
@@ -400,14 +413,18 @@ class OperatorFunctions:
         yield f"_device = {self._device()}"
 
     def _device(self) -> str:
-        """Return the expression of the number of the first tensor's GPU; -1 in host memory."""
+        """Return the Python expression of the number of the tensors' GPU; it gives -1 if they are in host memory.
+
+        The expression asks the first tensor that is neither optional nor in a list. If there is none, it asks the first
+        tensor on a GPU.
+        """
         first = next((each for each in self._tensors if each.type in ARRAYS and not each.is_optional), None)
         if first is not None:
             return f"{first.name}.get_device()"
         return f"_device_of(({', '.join(each.name for each in self._tensors)}, ))"
 
     def _key(self) -> str:
-        """Return the expression of a tuple with the GPU and the element type of each tensor."""
+        """Return the Python expression of a call's key: a tuple with the GPU and the element type of each tensor."""
         raise NotImplementedError
 
     def _refuse_gradient(self) -> None:
@@ -419,7 +436,8 @@ class OperatorFunctions:
         )
 
     def _refuse_tangents(self, *tensors: Any) -> None:
-        """Raise ArgumentError if one of the tensors has a forward-mode derivative; always, if no tensors are given."""
+        """Raise ArgumentError if one of these tensors has a forward-mode derivative. Without tensors, and before
+        PyTorch 2.9, raise it always."""
         unpack = self._torch.autograd.forward_ad.unpack_dual
         # Before PyTorch 2.9, tensors of torch.func come here without their tangents.
         exact = hasattr(self._torch.library, "get_kernel")
@@ -450,7 +468,10 @@ def _tensors_in(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def _device_of(values: Sequence[Any]) -> int:
-    """Return the number of the GPU of the first tensor on one; -1 if there is none."""
+    """Return the number of a GPU: that of the first tensor that is on one. Return -1 if no tensor is on a GPU.
+
+    `values` are an operator's arguments, which may have lists of tensors.
+    """
     return next((device for each in _tensors_in(values) if (device := each.get_device()) >= 0), -1)
 
 
@@ -507,8 +528,12 @@ def one_after_the_other(
 
 
 def _part(value: Any, dim: Any, index: int) -> Any:
-    """Return the part of an argument for one element of a batch. `dim` is the batch's dimension in the argument; None
-    if the argument is the same for all elements."""
+    """Return what the operator gets as an argument for element number `index` of a batch: a slice of the tensor
+    `value`.
+
+    `dim` is the batch's dimension in `value`. If it is None, or `value` is no tensor, all elements get `value` itself.
+    For a list, `dim` may be a list too, and the result is a list.
+    """
     if isinstance(value, (list, tuple)):
         dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)
         return [_part(each, of, index) for each, of in zip(value, dims, strict=True)]
