@@ -111,7 +111,8 @@ class CudaBuildHook(BuildHookInterface[Any]):
             build_data["force_include"][str(file)] = f"{metadata}/sboms/{file.name}"
 
     def _exclude(self, config: Config) -> None:
-        """Exclude the sources from the wheel, even if they are artifacts or force-included."""
+        """Keep CUDA sources and headers out of the wheel, even those that hatchling lists as artifacts or
+        force-included files. The sources that `config` names are kept out too, whatever their suffix."""
         from cuda_wheel.builder.sources.layout import DEVICE_SOURCES
 
         builder = self.build_config.builder

@@ -34,7 +34,7 @@ RECORD = "cuda-wheel-outputs.txt"
 """The file in the build folder that lists the outputs of the latest build, so that the next build can remove them."""
 
 _distributions: WeakSet[Distribution] = WeakSet()
-"""Distributions whose build includes `build_cuda`."""
+"""Distributions (projects) that `build_cuda` was added to: their command `build` runs it as a step."""
 
 
 def add_to(distribution: Distribution) -> None:
@@ -96,8 +96,11 @@ class BuildCuda(Command):
                     self._add_sbom((folder / SBOM).read_bytes())
 
     def _is_left_to_cmake(self) -> bool:
-        """Return whether CMake compiles all of the project's kernels and reads the table itself, as with
-        scikit-build-core's plugin: no package contains a `.cu` file, and the table lists no modules."""
+        """Return whether CMake, by scikit-build-core's plugin for setuptools, compiles all of the project's kernels.
+
+        That is so if there is a CMakeLists.txt, no package contains a `.cu` file, and [tool.cuda-wheel] lists no
+        modules. CMake reads that table itself.
+        """
         return (
             Path("CMakeLists.txt").is_file()
             and not any(file.source.suffix == ".cu" for file in files_of(self.distribution))

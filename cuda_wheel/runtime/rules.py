@@ -19,9 +19,9 @@ __all__ = [
 
 
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
-"""Compute capabilities of integrated GPUs (Jetson). Whether they run machine code for other minor versions, and other
-GPUs theirs, is not known: the CUDA C++ Programming Guide ("Binary Compatibility") says no, CUDA 12.6's driver and
-nvJitLink up to 13.1 refuse sm_80 for 8.7, nvJitLink from 13.2 on accepts it."""
+"""Compute capabilities of integrated GPUs (Jetson). It is not known whether these run machine code for other minor
+versions, and whether other GPUs run code for these. The CUDA C++ Programming Guide ("Binary Compatibility") says no;
+CUDA 12.6's driver and nvJitLink up to 13.1 refuse sm_80 for 8.7, nvJitLink from 13.2 on accepts it."""
 
 OLDEST_DRIVER: Version = (12, 0)
 """First CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""
@@ -30,8 +30,8 @@ ZSTD_DRIVER: Version = (12, 4)
 """First CUDA release that reads fatbins compressed with zstd. Source: nvcc, "--compress-mode"."""
 
 How = Literal["native", "jit", "link"]
-"""How an image is loaded: "native" machine code; "jit": the driver compiles PTX; "link": nvJitLink compiles PTX that is
-too new for the driver."""
+"""How an image is loaded: "native": as machine code; "jit": the driver compiles PTX; "link": nvJitLink compiles PTX
+that is too new for the driver."""
 
 
 class Rejection(NamedTuple):
@@ -54,7 +54,7 @@ class Resolution(NamedTuple):
 
 
 def unsupported(target: Target, capability: Version) -> str | None:
-    """Return why no driver lets a GPU of compute capability `capability` run code for `target`; None if one may.
+    """Return why no driver lets a GPU of this compute capability run code for `target`; None if one may.
 
     Source: CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility" and the tables of
     architecture-specific and family-specific features under "Compute Capabilities".
@@ -85,7 +85,7 @@ def _crosses_tegra(target: Target, capability: Version) -> bool:
 
 
 def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink: Version | None = None) -> Resolution:
-    """Choose the image for a GPU of compute capability `capability` and a driver of CUDA version `driver`.
+    """Choose the image for a GPU of compute capability `capability` and a driver for CUDA `driver`.
 
     `nvjitlink` is the version of an installed nvJitLink, which compiles PTX that is too new for the driver; None
     without one. Best first: the most specific cubin of the nearest compute capability, then the highest PTX that the
@@ -115,7 +115,7 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
 
 
 def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Version) -> str:
-    """Return why the driver may choose an image other than `best` from a compressed fatbin; "" if it cannot."""
+    """Return why the driver may choose another image than `best` from a compressed fatbin; "" if it cannot."""
     for image, _ in rejected if best.offset is None else ():
         suits = image.source is None and unsupported(image.target, capability) is None
         if suits and (image.target.real, image.target.capability) > (best.target.real, best.target.capability):
@@ -126,8 +126,7 @@ def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Versio
 def _way_to_load(
     manifest: Manifest, image: Image, capability: Version, driver: Version, nvjitlink: Version | None
 ) -> tuple[How | None, str]:
-    """Return how to load an image, and why it may fail to load ("" if it loads); or None and why loading is
-    impossible."""
+    """Return (how to load an image, why that may fail or ""); or (None, why the image cannot be loaded)."""
     if image.source is not None:
         return None, "must be linked first: load(..., link=[...])"
     reason = unsupported(image.target, capability)

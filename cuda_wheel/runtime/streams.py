@@ -26,17 +26,17 @@ __all__ = [
 ]
 
 LEGACY = 1
-"""Stream address CU_STREAM_LEGACY, the legacy default stream, which 0 means too. Source: CUDA Driver API, "Stream
+"""Address of the legacy default stream, CU_STREAM_LEGACY; 0 is this stream too. Source: CUDA Driver API, "Stream
 synchronization behavior"."""
 
 NO_WAIT = -1
-"""Stream argument for an array that no launch will use: nothing waits for the work that computes the array."""
+"""In place of a stream address: no launch follows, so nothing waits until an array is computed."""
 
 
 _stream_of_block: ContextVar[int | None] = ContextVar("cuda_wheel.launch_stream", default=None)
 
 block_stream = _stream_of_block.get
-"""Function that returns the stream address of this thread's or task's `launch_stream` block; None outside of one."""
+"""Returns the stream address of the `launch_stream` block of this thread or task; None outside of a block."""
 
 stream_blocks: list[bool] = []
 """Non-empty after the first `launch_stream` block; faster to check than a call of `block_stream`."""
@@ -108,7 +108,7 @@ def object_address(value: Any, pytorchs_attribute: str) -> int | None:
 
 
 FindStream = Callable[[int], int]
-"""Function of a GPU's number that returns the address of a library's current stream there."""
+"""Function: number of a GPU -> address of a library's current stream on it."""
 
 
 def by_arrays(device: int) -> int:
@@ -164,7 +164,8 @@ _FINDERS = {"PyTorch": _pytorch_finder, "CuPy": _cupy_finder}
 
 
 def _common_finder(finders: Mapping[str, FindStream]) -> FindStream:
-    """Return a function that finds the one stream on which several libraries agree."""
+    """Return a function that finds the current stream of several libraries; it raises ArgumentError if theirs
+    differ."""
 
     def find(device: int) -> int:
         found = {library: find(device) for library, find in finders.items()}

@@ -20,15 +20,17 @@ class Body(NamedTuple):
     """The operator's schema, without its namespace: "swish(Tensor x, float beta=1.0) -> Tensor"."""
     inputs: tuple[InputArgument, ...]
     outputs: tuple[str, ...]
-    """Names of the outputs, which `backward` may have as parameters; empty if a result is not a tensor."""
+    """Names of the output tensors, such as "y"; () if a result is not a tensor. `backward` may have a parameter of such
+    a name, and gets the output."""
     results: tuple[str, ...]
     """Types of the results in the schema: "Tensor", "List[Tensor]", "int", ..."""
     read_only: frozenset[str]
-    """Inputs that kernels do not write, though their pointers are not `const`."""
+    """Names of the tensor arguments that kernels only read, though their pointers are not `const`."""
     is_random: bool
     """Whether the function draws random numbers."""
     shapes: Callable[..., Any]
-    """Function that is called with fake tensors and makes the outputs: `fake`, or else the operator's own."""
+    """Function that makes the outputs from fake tensors (tensors without data): `fake` of the declaration or, without
+    it, the operator's own function."""
 
 
 def body_of(
@@ -76,7 +78,10 @@ def _check_parameters(name: str, signature: inspect.Signature) -> None:
 
 
 def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
-    """Return the parameters that the setting `what` names; raise ArgumentError for a name that is no parameter."""
+    """Return the parameter names in `given`, the value of the setting `what` ("writes" or "read_only").
+
+    Raise ArgumentError for a name that is not a parameter of the operator's function. `name` is the operator's name.
+    """
     names = names_of(name, what, given)
     for each in names:
         if each not in signature.parameters:
@@ -87,8 +92,11 @@ def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signa
 def _output_names(
     name: str, outputs: str | Sequence[str], results: Sequence[str], inputs: Sequence[InputArgument]
 ) -> tuple[str, ...]:
-    """Return the names of the outputs; empty if a result is not a tensor. Raise ArgumentError for a name that no output
-    can have, and for a wrong number of names."""
+    """Return the operator's output names: those in `outputs`, else ("output",) or ("output0", "output1", ...).
+
+    Return () if a result is not a tensor. `results` are the types of the results in the schema. Raise ArgumentError for
+    a name that no output can have, and for a wrong number of names.
+    """
     count = len(results)
     named = names_of(name, "outputs", outputs)
     if not named:
@@ -106,8 +114,12 @@ def _output_names(
 def _schema(
     torch: Any, name: str, function: Callable[..., Any], signature: inspect.Signature, written: frozenset[str]
 ) -> str:
-    """Return the schema that PyTorch reads from a function's annotations, without the namespace; raise ArgumentError
-    for annotations that no operator can have."""
+    """Return the operator's schema without its namespace, which PyTorch makes from the annotations of `function`:
+    "swish(Tensor x) -> Tensor".
+
+    `written` are the names of the tensors that the operator changes. Raise ArgumentError for annotations that no
+    operator can have.
+    """
     if not hasattr(torch.library, "infer_schema"):
         raise ArgumentError(f"{name}: operators that are Python functions need PyTorch 2.5 or newer")
 
@@ -138,11 +150,15 @@ _KINDS = {
     "Tensor": "Pointer", "List[Tensor]": "Pointers", "List[Optional[Tensor]]": "Pointers",
     "bool": "bool", "int": "Integer", "SymInt": "Integer", "float": "Real",
 }  # fmt: skip
-"""Type in PyTorch's schema -> `InputArgument.type`; all other types are "Other"."""
+"""Type in PyTorch's schema -> `InputArgument.type`. For a type that is not here, it is "Other"."""
 
 
 def _input(argument: Any, signature: inspect.Signature, written: frozenset[str]) -> InputArgument:
-    """Return the operator's argument for an argument of its parsed schema."""
+    """Return one of the operator's arguments. `argument` is the same argument in PyTorch's parsed schema.
+
+    `signature` is that of the operator's function, and has the default. `written` are the names of the tensors that the
+    operator changes.
+    """
     type_, default = str(argument.type), signature.parameters[argument.name].default
     has_default = default is not inspect.Parameter.empty
     is_optional = type_.startswith("Optional[")
@@ -194,8 +210,8 @@ class BodyFunctions(OperatorFunctions):
         yield f"return _shape(({self._passed}, ))"
 
     def _versions(self) -> Iterator[str]:
-        """Yield the lines that increase the version counters of the tensors that the operator writes, by which autograd
-        notices a change."""
+        """Yield the source lines that increase the version counter of each tensor that the operator writes. By these
+        counters, autograd notices that a tensor has changed."""
         for each in self._inputs:
             if each.written and each.type == "Pointers":
                 yield f"_increment_versions({each.name})"
@@ -204,9 +220,11 @@ class BodyFunctions(OperatorFunctions):
                 yield f"{there}_increment_version({each.name})"
 
     def _key(self) -> str:
-        """Return the expression of the tuple for which a call is checked once.
+        """Return the Python expression of a call's key. The first call with a key is checked, later calls with it are
+        not.
 
-        It has the number of the GPU, each tensor's element type (None for a missing tensor), and each bool argument.
+        The key is a tuple: the number of the GPU, each tensor's element type (None for a missing tensor), and each bool
+        argument. It leaves out lists of tensors.
         """
         parts = ["_device"]
         for each in self._inputs:
@@ -221,15 +239,19 @@ class BodyFunctions(OperatorFunctions):
         return super()._tensors_decide_key() and all(each.type != "bool" for each in self._inputs)
 
     def _first(self, key: Any, values: tuple[Any, ...]) -> Any:
-        """Call the function with tensors of types that are new, check its launches and results, and add `key` to the
-        known ones."""
+        """Call the operator's function with the arguments `values`, and check its launches and results; return the
+        results.
+
+        The call has a new `key`, which is added to the known keys. Later calls with a known key are not checked.
+        """
         self._note_gpus()
         results = self._checked_call(self._body.function, values, launches=True)
         self._namespace["_known"].add(key)
         return results
 
     def _shape(self, values: tuple[Any, ...]) -> Any:
-        """Call the function that makes the outputs of fake tensors, and check its launches, which do not run."""
+        """Return the outputs for the arguments `values`, which have fake tensors (without data). Launches are checked,
+        but do not run."""
         return self._checked_call(self._body.shapes, values, launches=False)
 
     def _checked_call(self, function: Callable[..., Any], values: tuple[Any, ...], launches: bool) -> Any:
@@ -242,7 +264,7 @@ class BodyFunctions(OperatorFunctions):
         return results
 
     def _check_kinds(self, results: Any) -> None:
-        """Raise ArgumentError for results of other types, or of another number, than the function's annotation says."""
+        """Raise ArgumentError if the number or the types of the function's results are not those of its annotation."""
         kinds = self._body.results
         if not kinds and results is None:
             return

@@ -22,7 +22,8 @@ class DeclaredFunctions(OperatorFunctions):
         self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
         self._checks: dict[str, Any] = {}
         self._choosers = {"kernel": self._kernels.chooser, "variant": self._kernels.variant_chooser}
-        """"kernel" and "variant" -> the function that chooses it by value; None if no function does."""
+        """"kernel" and "variant" -> the declaration's function that chooses the kernel or the variant in each call;
+        None if there is no such function."""
         self._namespace |= {
             "_type": type,
             "_int": int,
@@ -45,10 +46,10 @@ class DeclaredFunctions(OperatorFunctions):
             self._namespace |= {f"_{prefix}_{name}": each.value for name, each in named.items()}
 
     def _first_call(self) -> Iterator[str]:
-        """Yield the lines of the first launch with tensors of some GPUs and element types.
+        """Yield the source lines of the first launch with a key, i.e. with tensors of these GPUs and element types.
 
-        The launch is given the tensors, so that `Kernel.launch` checks them. Later launches with tensors of the same
-        GPUs and element types are given addresses, which takes less time.
+        This launch is given the tensors themselves, so that `Kernel.launch` checks them. Later launches with the same
+        key are given addresses of tensors, which takes less time.
         """
         launches: dict[tuple[Any, ...], Any] = {}
         self._namespace |= {
@@ -72,8 +73,8 @@ class DeclaredFunctions(OperatorFunctions):
         yield from self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _launch_of(_kernel)")
 
     def _choosing(self) -> Iterator[str]:
-        """Yield the lines that assign `_chosen_kernel` and `_chosen_variant`, by calling the functions that choose
-        them."""
+        """Yield the source lines that assign `_chosen_kernel` and `_chosen_variant`, by calling the functions in
+        `_choosers`."""
         if self._chooses:
             yield from self._computations([*self._arguments.values], [])
         for name, each in self._choosers.items():
@@ -87,13 +88,15 @@ class DeclaredFunctions(OperatorFunctions):
 
     @property
     def _chooses(self) -> bool:
-        """Whether a function chooses the kernel or the variant by value."""
+        """Whether a function of the declaration chooses the kernel or the variant in each call."""
         return any(self._choosers.values())
 
     def _choice(self, dtypes: tuple[Any, ...], name: Any, macros: Any) -> KernelChoice:
-        """Return which kernel a call runs. `name` and `macros` are what the functions that choose them returned.
+        """Return which kernel a call runs. `dtypes` are the element types of the tensors that select the kernel.
 
-        Raises ArgumentError for element types and names without a kernel.
+        `name` and `macros` are the results of the functions in `_choosers`: the kernel's name, or a tuple of a
+        template's name and arguments; and the variant's macros. They are empty without such a function. Raises
+        ArgumentError if there is no such kernel.
         """
         if self._kernels.chooser is None:
             self._check_dtypes(dtypes)
@@ -108,7 +111,10 @@ class DeclaredFunctions(OperatorFunctions):
             yield from self._choosing()
 
     def _later_call(self) -> Iterator[str]:
-        """Yield the lines that launch the kernel with tensors of GPUs and element types that were checked before."""
+        """Yield the source lines of any call: they launch without checks if an earlier call had the same `_key`.
+
+        If none had, they call `_checked`, the function of `_first_call`.
+        """
         yield "global _last"
         yield "_known, _launch = _last"
         yield "if _key is not _known and _key != _known:"  # which is faster than a look-up
@@ -133,8 +139,8 @@ class DeclaredFunctions(OperatorFunctions):
         yield self._return()
 
     def _needed_values(self) -> set[str]:
-        """Return the names of the computed values that the functions of outputs take, directly or through other
-        values."""
+        """Return the names of the computed values that the outputs need: those that the functions of outputs take as
+        arguments, and those that these values are computed from."""
         needed: set[str] = set()
         waiting = [name for each in self._arguments.outputs.values() for name in each.names or ()]
         while waiting:
@@ -149,9 +155,11 @@ class DeclaredFunctions(OperatorFunctions):
         return f"{{{', '.join(f'{name!r}: {name}' for name in arrays)}}}"
 
     def _check_tensors(self, dtypes: Any, name: Any, macros: Any, arrays: Mapping[str, Any]) -> None:
-        """Raise ArgumentError for element types that no kernel serves, or a tensor that the kernel does not take.
+        """Raise ArgumentError if no kernel is for these element types, or if the kernel does not take one of the
+        tensors.
 
-        `dtypes`, `name` and `macros` choose the kernel; `arrays` maps names of tensors to fake tensors.
+        `dtypes`, `name` and `macros` are as for `_choice`. `arrays` is name of an input or output -> fake tensor
+        (without data), or None for a missing one.
         """
         info = self._kernels.chosen(self._choice(tuple(dtypes), name, dict(macros)))
         if info is None:  # it is compiled when it is launched
@@ -168,17 +176,18 @@ class DeclaredFunctions(OperatorFunctions):
 
     @property
     def _by_address(self) -> bool:
-        """Whether later launches get the addresses of tensors: if they have no settings but grid and block, and each
-        output is like an input."""
+        """Whether launches after the first one go through `launch_by_address`, which takes addresses for all arrays.
+        They do if the launch has no settings but grid and block, and each output is made like an input."""
         outputs = self._arguments.outputs.values()
         return self._launching.keys() == {"grid", "block"} and all(each.value is None for each in outputs)
 
     def _launch_of(self, kernel: Kernel) -> Callable[..., None]:
-        """Return the function that launches the kernel with tensors that were checked before."""
+        """Return the function for launches after the first one: `launch_by_address(kernel)` if `_by_address`, else
+        `kernel.launch`."""
         return launch_by_address(kernel) if self._by_address else kernel.launch
 
     def _computations(self, values: list[str], outputs: list[str]) -> Iterator[str]:
-        """Yield the lines that compute these values and make these outputs."""
+        """Yield the source lines that compute the values of these names, and then make the outputs of these names."""
         for name in values:
             yield f"{name} = {self._expression(f'_value_{name}', self._arguments.values[name])}"
         for name in outputs:
@@ -192,8 +201,12 @@ class DeclaredFunctions(OperatorFunctions):
                 yield self._output_check(name)
 
     def _launch(self, launch: str, arguments: Iterable[str], after: str, by_address: bool = False) -> Iterator[str]:
-        """Yield the lines that compute values and outputs, launch the kernel by the function `launch` with these
-        arguments unless the grid is empty, and return the outputs. The line `after` follows a launch."""
+        """Yield the source lines that compute values and outputs, launch the kernel, and return the outputs.
+
+        `launch` is the source text of the function that launches, `arguments` that of the kernel's arguments. The line
+        `after` runs after the launch. An empty grid skips both. With `by_address`, `launch` takes (grid, block, stream,
+        *arguments); else it takes what `Kernel.launch` does.
+        """
         settings = {name: self._expression(f"_setting_{name}", each) for name, each in self._launching.items()}
         grid, block = settings.pop("grid"), settings.pop("block")
         more = [f"{name}={value}" for name, value in settings.items()]
@@ -210,8 +223,8 @@ class DeclaredFunctions(OperatorFunctions):
         yield self._return()
 
     def _key(self) -> str:
-        """Return the expression of a tuple with the GPU and element type of each tensor, and the chosen kernel and
-        variant if functions choose them."""
+        """Return the Python expression of a call's key: a tuple with the GPU and element type of each tensor. The
+        chosen kernel and variant are in it too, if functions choose them."""
         key, known = "", self._arguments.selecting[0]
         for tensor in self._arguments.tensors:
             device = "_device" if tensor is known else f"{tensor.name}.get_device()"
@@ -224,10 +237,10 @@ class DeclaredFunctions(OperatorFunctions):
         return super()._tensors_decide_key() and not self._chooses
 
     def _address(self, name: str) -> str:
-        """Return the expression of an argument of the kernel.
+        """Return the Python expression for the kernel's argument `name` in launches after the first one.
 
-        It is the tensor's address for an input, or for an output that is like an input; the name itself for all others,
-        and for a tensor that the kernel takes as an accessor.
+        For an input tensor, and for an output that is made like an input, it is the tensor's address (0 for a missing
+        tensor). For any other argument, and for a tensor that the kernel takes as an accessor, it is `name` itself.
         """
         tensors = {each.name: each.is_optional for each in self._arguments.tensors}
         output = self._arguments.outputs.get(name)
@@ -238,8 +251,10 @@ class DeclaredFunctions(OperatorFunctions):
 
     @staticmethod
     def _expression(name: str, each: Bound) -> str:
-        """Return the expression of a constant, or of a function's call; `name` is that of the constant or function in
-        the namespace."""
+        """Return the Python expression of a constant, "_value_n", or of a function's call, "_value_n(x, y)".
+
+        `name` is the name of that constant or function among the globals of the generated code.
+        """
         return name if each.names is None else f"{name}({', '.join(each.names)})"
 
     def _return(self) -> str:
@@ -255,10 +270,10 @@ class DeclaredFunctions(OperatorFunctions):
         raise ArgumentError(f"{self._operator} takes {', '.join(self._selecting)} of {alternatives}, not of {found}")
 
     def _output_check(self, name: str) -> str:
-        """Return the generated line that raises ArgumentError unless an output's function returned a new tensor.
+        """Return the source line that checks the output `name`, which a function of the declaration returned.
 
-        The tensor must share no memory with an argument or an earlier output. It must be contiguous, unless
-        `non_contiguous` is "pass".
+        The line raises ArgumentError unless the output is a tensor that shares no memory with an argument or an earlier
+        output. It must also be contiguous, unless `non_contiguous` is "pass".
         """
         outputs = [*self._arguments.outputs]
         optional = {each.name: each.is_optional for each in self._arguments.tensors}
@@ -273,8 +288,11 @@ class DeclaredFunctions(OperatorFunctions):
         return f"if {' or '.join(wrong)}: _refuse_output({name!r}, {name}, {{{given}}})"
 
     def _refuse_output(self, name: str, made: Any, others: Mapping[str, Any]) -> None:
-        """Raise ArgumentError for `made`, which the function of an output returned: it is no new, contiguous tensor.
-        `others` maps the names of older tensors to these."""
+        """Raise ArgumentError for `made`, which the function of the output `name` returned: it is not a tensor, it is
+        not contiguous, or it shares memory with another tensor.
+
+        `others` is name of an argument or earlier output -> its tensor, or None.
+        """
         if not isinstance(made, self._torch.Tensor):
             raise ArgumentError(
                 f"{self._operator}: the function of the output {name} must return a tensor, not {made!r}"

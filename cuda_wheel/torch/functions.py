@@ -31,7 +31,8 @@ __all__ = [
 
 
 GPU_KEY, AUTOGRAD_KEY = "CUDA", "AutogradCUDA"
-"""PyTorch's dispatch keys of the implementation for GPUs and of the gradient. Tests without a GPU replace them."""
+"""PyTorch's dispatch keys of an operator's implementation for GPUs, and of the implementation that records gradients.
+Tests without a GPU replace both."""
 
 TRANSFORM_KEY = "FuncTorchDynamicLayerFrontMode"
 """PyTorch's dispatch key of the implementation for calls inside transforms of torch.func."""
@@ -51,7 +52,11 @@ def schema(name: str, arguments: OperatorArguments) -> str:
 
 
 def _argument(operator: str, argument: InputArgument) -> str:
-    """Return an argument in the schema: "Tensor(a!) x", "float beta=1.0"."""
+    """Return an argument as the schema spells it: "Tensor(x!) x" for a tensor that the operator writes, "float
+    beta=1.0".
+
+    Raise ArgumentError for an integer default that does not fit into 64 bits.
+    """
     type_ = f"Tensor({argument.name}!)" if argument.written else _TYPES[argument.type]
     if not argument.has_default:
         return f"{type_} {argument.name}"
@@ -115,7 +120,8 @@ class OperatorFunctions:
         """Names of the operator's arguments as generated functions pass them on: "x, w, beta"."""
         self._has_jvp = False
         self._refuses_gradients = not is_differentiable or any(each.written for each in self._tensors)
-        """Whether a tensor that requires a gradient is refused, because the gradient would be lost."""
+        """Whether calls refuse tensors that require a gradient. They do if the gradient would be lost: if the operator
+        writes a tensor, or is not `is_differentiable`."""
         # No argument of an operator begins with an underscore, so that these names stay what they are.
         self._namespace: dict[str, Any] = {
             "_forward_ad": torch.autograd.forward_ad,
@@ -127,20 +133,23 @@ class OperatorFunctions:
             "_all_contiguous": _all_contiguous,
             "_any_requires_grad": _any_requires_grad,
         }
-        """Global names of the generated functions: name -> value."""
+        """Globals of the generated functions: name -> value."""
 
     def _first_call(self) -> Iterator[str]:
-        """Yield the lines of the first call with tensors of some GPUs and element types, in which all arguments are
-        checked."""
+        """Yield the source lines of the first call with a key, after those of `_preparation`. They check all arguments.
+
+        The key (see `_key`) has the GPUs and element types of the tensors. The lines become the function `_checked`.
+        """
         raise NotImplementedError
 
     def _later_call(self) -> Iterator[str]:
-        """Yield the lines of any call. They call `_checked`, the function of `_first_call`, if there was no call with
-        the key `_key` before."""
+        """Yield the source lines of any call, after those that assign the call's key to `_key`. If no earlier call had
+        this key, the lines call `_checked`, the function of `_first_call`."""
         raise NotImplementedError
 
     def _shapes(self) -> Iterator[str]:
-        """Yield the lines that check the arguments and return the outputs, and launch nothing."""
+        """Yield the source lines of a call with fake tensors (without data), after those of `_preparation`. They check
+        the arguments, launch nothing, and return the outputs."""
         raise NotImplementedError
 
     def launching_function(self, has_jvp: bool = False) -> Callable[..., Any]:
@@ -171,13 +180,15 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _recognised_call_on_gpu(self) -> list[str]:
-        """Return the lines of `_call_on_gpu` for a call that may be recognised (`_is_known`)."""
+        """Return the source lines of `_call_on_gpu` for a function in which `_is_known` says whether PyTorch's guards
+        recognised the call's tensors. A call that they did not recognise is noted for the next one."""
         key = f"_seen_key if _is_known else {self._key()}" if self._tensors_decide_key() else self._key()
         note = f"if not _is_known{self._all_there(' and ')}: _note(_key, _device, {', '.join(self._single())})"
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
 
     def _recognition(self) -> Iterator[str]:
-        """Yield the lines that assign whether a call is recognised (`_is_known`), and what is then known of it."""
+        """Yield the source lines that assign `_is_known`, True if PyTorch's guards recognise the call's tensors, and the
+        variables `_seen_...` with the key, GPU and `requires_grad` of a recognised call."""
         yield "_matches, _seen_key, _seen_device, _seen_requires_grad = _seen"
         single = self._single()
         if not single:
@@ -189,31 +200,34 @@ class OperatorFunctions:
         yield "except Exception: _is_known = False"  # of an argument that is no tensor, or of a tensor's subclass
 
     def _single(self) -> list[str]:
-        """Return the names of the arguments that are one tensor, also of those that may be missing."""
+        """Return the names of the arguments that are one tensor, not a list. A tensor that may be None counts."""
         return [each.name for each in self._tensors if each.type in ARRAYS]
 
     def _all_there(self, before: str, after: str = "") -> str:
-        """Return the condition that no tensor is missing, with a text before and after it; "" if none may be."""
+        """Return the Python condition that no optional tensor is None, with `before` and `after` around it: " if w is not
+        None else False". Return "" if the operator has no optional tensor."""
         optional = [f"{each.name} is not None" for each in self._tensors if each.type in ARRAYS and each.is_optional]
         return f"{before}{' and '.join(optional)}{after}" if optional else ""
 
     def _tensors_decide_key(self) -> bool:
-        """Return whether the key depends on nothing but the GPUs and element types of the tensors that are no lists."""
+        """Return whether the expression of `_key` depends only on the GPUs and element types of single tensors, and not on
+        lists of tensors or on numbers."""
         return len(self._single()) == len(self._tensors)
 
     def _before_key(self) -> Iterator[str]:
-        """Yield the lines that compute the parts of the key besides the tensors' GPUs and element types."""
+        """Yield the source lines that compute the variables in the expression of `_key`. By default there are none."""
         yield from ()
 
     def _note_gpus(self) -> None:
-        """If this machine has several GPUs, make later calls switch to the one of their tensors."""
+        """Note in the generated code's globals whether this machine has several GPUs. If it has, later calls switch to
+        the GPU of their tensors."""
         self._namespace["_several_gpus"] = self._torch.cuda.device_count() > 1
 
     def _on_its_gpu(self) -> list[str]:
-        """Return the lines that make the GPU of the first tensor current.
+        """Return the source lines that make the GPU of the first tensor current, on a machine with several GPUs.
 
-        In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a context
-        there. So the first call in a thread makes one.
+        In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a CUDA
+        context there. So the first call in a thread makes a context.
         """
         return [
             # -1: in host memory
@@ -316,8 +330,8 @@ class OperatorFunctions:
         return self._compiled([*lines, *on_gpu], self._namespace, "_direct", first="_self, ")
 
     def _is_plain(self, argument: InputArgument) -> str:
-        """Return the Python expression that is true for an argument that PyTorch's dispatcher would pass on as it
-        is."""
+        """Return the Python expression that is true if PyTorch's dispatcher has nothing to do for an argument: it is a
+        plain tensor, or a value of exactly the declared type."""
         name = argument.name
         conditions = {
             "Pointers": f"_all_plain({name})",
@@ -391,10 +405,11 @@ class OperatorFunctions:
     def _compiled(
         self, lines: list[str], namespace: dict[str, Any], function: str = "_function", first: str = ""
     ) -> Callable[..., Any]:
-        """Return a generated function with the operator's inputs as parameters and these lines, added to the namespace
-        as `function`.
+        """Return a function with these source lines, whose parameters are the operator's inputs. `function` is its
+        name.
 
-        The lines use the names of the namespace. `first` has parameters before the inputs: "_keys, ".
+        The function is added to `namespace`, which is also its globals. `first` is source text of parameters before the
+        inputs: "_keys, ".
         """
         # PyTorch leaves arguments out that have their default values.
         namespace.update({f"_default_{each.name}": each.default for each in self._inputs if each.has_default})
@@ -402,8 +417,8 @@ class OperatorFunctions:
         return define_function(function, f"{first}{', '.join(parameters)}", lines, namespace, self._operator)
 
     def _refusals(self) -> Iterator[str]:
-        """Yield the lines that set defaults which no schema can state, and those that raise ArgumentError where a
-        derivative would be lost."""
+        """Yield the source lines that begin a call. They set defaults that no schema can state, such as infinity. Then
+        they raise ArgumentError if the operator would lose a derivative."""
         yield from setting_defaults(self._inputs)
         if not self._has_jvp:
             yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})"
@@ -411,13 +426,15 @@ class OperatorFunctions:
             yield f"if _grad_enabled() and ({self._require_gradients()}): _refuse_gradient()"
 
     def _tensor_names(self) -> list[str]:
-        """Return the expressions that pass all tensors as arguments: "x", or "*(xs)" for a list of tensors."""
+        """Return, for each tensor argument, the source text that passes it to a function: "x", or "*(xs)" for a list of
+        tensors."""
         return [f"*({each.name})" if each.type == "Pointers" else each.name for each in self._tensors]
 
     def _require_gradients(self, of_single: str = "") -> str:
-        """Return the Python expression that is true if any tensor requires a gradient.
+        """Return the Python expression that is true if any tensor argument requires a gradient.
 
-        `of_single` begins the condition of the tensors that are no lists: "x if y else ", or "".
+        `of_single` is put before the condition of all arguments that are one tensor: "_seen_requires_grad if _is_known
+        else ", or "".
         """
         single, lists = [], []
         for each in self._tensors:
@@ -430,9 +447,10 @@ class OperatorFunctions:
         return " or ".join(([f"({of_single}{' or '.join(single)})"] if single else []) + lists)
 
     def _preparation(self, known_device: str = "") -> Iterator[str]:
-        """Yield the lines that make the tensors contiguous, or refuse those that are not, and read the GPU.
+        """Yield the source lines that make the tensors contiguous, or refuse tensors that are not, as `non_contiguous`
+        says. Then they assign the number of the tensors' GPU to `_device`.
 
-        `known_device` begins the expression of the GPU: "x if y else ", or "".
+        `known_device` is put before the expression of that number: "_seen_device if _is_known else ", or "".
         """
         for each in self._tensors if self._non_contiguous != "pass" else ():
             there = f"{each.name} is not None and " if each.is_optional else ""
@@ -447,14 +465,18 @@ class OperatorFunctions:
         yield f"_device = {known_device}{self._device()}"
 
     def _device(self) -> str:
-        """Return the expression of the number of the first tensor's GPU; -1 in host memory."""
+        """Return the Python expression of the number of the tensors' GPU; it gives -1 if they are in host memory.
+
+        The expression asks the first tensor that is neither optional nor in a list. If there is none, it asks the first
+        tensor on a GPU.
+        """
         first = next((each for each in self._tensors if each.type in ARRAYS and not each.is_optional), None)
         if first is not None:
             return f"{first.name}.get_device()"
         return f"_device_of(({', '.join(each.name for each in self._tensors)}, ))"
 
     def _key(self) -> str:
-        """Return the expression of a tuple with the GPU and the element type of each tensor."""
+        """Return the Python expression of a call's key: a tuple with the GPU and the element type of each tensor."""
         raise NotImplementedError
 
     def _refuse_gradient(self) -> None:
@@ -466,7 +488,8 @@ class OperatorFunctions:
         )
 
     def _refuse_tangents(self, *tensors: Any) -> None:
-        """Raise ArgumentError if one of the tensors has a forward-mode derivative; always, if no tensors are given."""
+        """Raise ArgumentError if one of these tensors has a forward-mode derivative. Without tensors, and before
+        PyTorch 2.9, raise it always."""
         unpack = self._torch.autograd.forward_ad.unpack_dual
         # Before PyTorch 2.9, tensors of torch.func come here without their tangents.
         exact = hasattr(self._torch.library, "get_kernel")
@@ -497,7 +520,10 @@ def _tensors_in(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def _device_of(values: Sequence[Any]) -> int:
-    """Return the number of the GPU of the first tensor on one; -1 if there is none."""
+    """Return the number of a GPU: that of the first tensor that is on one. Return -1 if no tensor is on a GPU.
+
+    `values` are an operator's arguments, which may have lists of tensors.
+    """
     return next((device for each in _tensors_in(values) if (device := each.get_device()) >= 0), -1)
 
 
@@ -554,8 +580,12 @@ def one_after_the_other(
 
 
 def _part(value: Any, dim: Any, index: int) -> Any:
-    """Return the part of an argument for one element of a batch. `dim` is the batch's dimension in the argument; None
-    if the argument is the same for all elements."""
+    """Return what the operator gets as an argument for element number `index` of a batch: a slice of the tensor
+    `value`.
+
+    `dim` is the batch's dimension in `value`. If it is None, or `value` is no tensor, all elements get `value` itself.
+    For a list, `dim` may be a list too, and the result is a list.
+    """
     if isinstance(value, (list, tuple)):
         dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)
         return [_part(each, of, index) for each, of in zip(value, dims, strict=True)]

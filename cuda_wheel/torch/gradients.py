@@ -39,9 +39,9 @@ class Gradients:
         self._outputs = outputs
         self.has_jvp = jvp is not None
         wanted = _backward_parameters(operator, inputs, outputs, backward) if backward else [f"grad_{outputs[0]}"]
-        """Names of the parameters of `backward`."""
+        """Names of the parameters of `backward`. Without `backward`, only the first output's gradient: ["grad_y"]."""
         tangents = _jvp_parameters(operator, inputs, outputs, jvp) if jvp else []
-        """Names of the parameters of `jvp`."""
+        """Names of the parameters of `jvp`; empty without `jvp`."""
         arrays = {*self._tensors, *outputs}
         kept = [name for name in wanted if name in arrays]
         kept_forward = [name for name in tangents if name in arrays]
@@ -52,8 +52,8 @@ class Gradients:
         unpacked = f"{', '.join(outputs)}{',' * (len(outputs) > 1)} = _output"
         lines = [f"{', '.join(self._inputs)}, = _inputs", unpacked, *self._keeping]
         self.keep = define_function("_keep", "_ctx, _inputs, _output", lines, {**self._defaults}, operator)
-        """Function of ctx, the inputs and the output (a tensor, or a tuple of several) that keeps in ctx what the
-        gradient needs."""
+        """Function (ctx, inputs, output) that stores what the gradient needs in ctx, the context object of autograd.
+        `output` is a tensor, or a tuple of several."""
         if jvp:
             # Where forward mode computes the tangent of an output, its gradient counts as zero and is not refused.
             for_both = self._lines_that_keep(kept, numbers, [])
@@ -63,14 +63,15 @@ class Gradients:
         self.differentiate = (
             self._reverse_derivative(backward, wanted, kept, of_numbers) if backward else _refuse_backward(operator)
         )
-        """Function of ctx and the gradients of the outputs that returns a gradient or None for each input."""
+        """Function (ctx, gradient of each output) that returns one gradient for each input; None for an input that is
+        not a tensor. Without `backward`, it raises ArgumentError."""
         self._jvp = self._forward_derivative(jvp, tangents, kept_forward, of_numbers) if jvp else None
 
     def _lines_that_keep(self, kept: Sequence[str], numbers: Sequence[str], constant: Sequence[str]) -> list[str]:
-        """Return the lines that keep tensors and numbers in `_ctx` for the gradient, and mark outputs without a
-        gradient.
+        """Return the source lines that store in `_ctx` what the gradient needs: the tensors `kept` and the numbers
+        `numbers`.
 
-        `kept`, `numbers` and `constant` are the names of these three.
+        They also mark the outputs `constant` as outputs without a gradient. The three parameters are lists of names.
         """
         return [
             *setting_defaults(self._arguments),
@@ -82,10 +83,12 @@ class Gradients:
     def _reverse_derivative(
         self, backward: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
     ) -> Callable[..., Any]:
-        """Return a function of ctx and the outputs' gradients that returns a gradient or None for each input.
+        """Return a function (ctx, gradient of each output) that calls `backward`, and returns one gradient for each
+        input; None for a number.
 
-        `wanted` are the names of the parameters of `backward`, `kept` those of the tensors in ctx; `of_numbers` has the
-        line that reads the numbers from ctx, if there are any.
+        `wanted` are the names of the parameters of `backward`; `kept` are the names of the tensors that were stored in
+        ctx. `of_numbers` has the source line that reads the stored numbers from ctx; it is empty if there are no
+        numbers.
         """
         lines = [
             *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
@@ -104,11 +107,10 @@ class Gradients:
     def _forward_derivative(
         self, jvp: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
     ) -> Callable[..., Any]:
-        """Return a function of ctx and a tangent for each input, None for a number, that returns the tangents of the
-        outputs.
+        """Return a function (ctx, tangent of each input) that calls `jvp`, and returns the tangents of the outputs.
 
-        The parameters are as for `_reverse_derivative`, with `jvp` in place of `backward`. PyTorch passes zeros for a
-        tensor without a tangent.
+        A tangent is a forward-mode derivative. It is None for a number; PyTorch passes zeros for a tensor without a
+        tangent. The parameters are as for `_reverse_derivative`, with `jvp` in place of `backward`.
         """
         known = ", ".join(kept)
         lines = [
@@ -126,7 +128,8 @@ class Gradients:
         return define_function("_forward_derivative", parameters, lines, names, self._operator)
 
     def _gradient(self, name: str) -> str:
-        """Return the expression of an input's gradient: a result of `backward` for a tensor, None for a number."""
+        """Return the Python expression of the gradient of the input `name`: a result of `backward` for a tensor, None
+        for a number."""
         return f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None"
 
     def _refuse_gradients(self, count: int) -> None:
@@ -199,8 +202,8 @@ class Gradients:
 
 
 def _refuse_backward(operator: str) -> Callable[..., Any]:
-    """Return the function in place of a gradient that was not declared: it raises ArgumentError when PyTorch asks for
-    the gradient."""
+    """Return the function that stands for the gradient of an operator without `backward`. PyTorch calls it when a
+    gradient is asked for; it raises ArgumentError."""
 
     def refuse(ctx: Any, *gradients: Any) -> Any:
         raise ArgumentError(
@@ -214,8 +217,11 @@ def _refuse_backward(operator: str) -> Callable[..., Any]:
 def _check_differentiable(
     operator: str, inputs: Sequence[InputArgument], outputs: Sequence[str], rules: Sequence[Callable[..., Any]]
 ) -> None:
-    """Raise ArgumentError for an operator that PyTorch cannot differentiate by these rules: it writes inputs, returns
-    nothing, or takes lists of tensors."""
+    """Raise ArgumentError for an operator that writes inputs or returns nothing: PyTorch cannot differentiate it.
+
+    `rules` are its functions `backward` and `jvp`, as far as they are given. If there are any, an operator that takes a
+    list of tensors is an error too.
+    """
     lists = [each.name for each in inputs if each.type == "Pointers"]
     if lists and rules:
         raise ArgumentError(
@@ -235,7 +241,7 @@ def _backward_parameters(
 ) -> Sequence[str]:
     """Return the names that `backward` takes: inputs, outputs, and gradients such as "grad_y".
 
-    Raises ArgumentError for names that the operator does not have.
+    Raises ArgumentError for a name that the operator does not have, and if `backward` takes no gradient.
     """
     gradients = gradient_names(operator, inputs, outputs)
     # An operator, which `backward` may be, has no signature, but names its arguments in its schema.
@@ -253,8 +259,8 @@ def _jvp_parameters(
 ) -> Sequence[str]:
     """Return the names that `jvp` takes: inputs, outputs, and the tangent of each input tensor, such as "tangent_x".
 
-    Raises ArgumentError for names that the operator does not have, and if a tangent is missing, which would count as
-    zero.
+    Raises ArgumentError for a name that the operator does not have. Raises it also if `jvp` does not take one of the
+    tangents, because a tangent that is left out would count as zero.
     """
     arrays = [each for each in inputs if each.is_array]
     tangents = [f"tangent_{each.name}" for each in arrays]

@@ -37,7 +37,8 @@ def read_size(tensor: Any, most: int | None = None) -> int:
 
 
 def _no_size(tensor: Any) -> str:
-    """Return the message for a tensor that is not one integer."""
+    """Return the error message of `read_size` for a tensor that does not have exactly one element, or whose element is
+    no integer."""
     return f"read_size takes a tensor with one whole number, not one of {tuple(tensor.shape)} of {tensor.dtype}"
 
 
@@ -128,8 +129,11 @@ _holders: dict[type[ctypes.Structure], Any] = {}
 
 
 def _holding(structure: type[ctypes.Structure]) -> Any:
-    """Return a subclass of a ctypes structure, of the same layout, with the attributes `types` (field -> ctypes type)
-    and `tensors`, those whose addresses a value contains."""
+    """Return a subclass of a ctypes structure, of the same layout, with two more attributes.
+
+    `types` maps each field's name to its ctypes type. `tensors` is () in the class; in an instance, it has the tensors
+    whose addresses are in the fields.
+    """
     if structure not in _holders:
         types = {each[0]: each[1] for base in reversed(structure.__mro__) for each in vars(base).get("_fields_", ())}
         made = type(structure.__name__, (structure,), {"tensors": (), "types": types})
@@ -141,7 +145,7 @@ def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool, tensors: 
     """Write a value into the field or element `key` of the ctypes structure or array `owner`, of the ctypes type
     `kind`.
 
-    A tensor's address is written (null if `are_fake`), and the tensor added to `tensors`.
+    For a tensor, write its address (null if `are_fake`, for tensors without data), and add the tensor to `tensors`.
     """
     if isinstance(kind, type) and issubclass(kind, ctypes.Array):
         target = owner[key] if isinstance(key, int) else getattr(owner, key)
@@ -172,8 +176,12 @@ def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool, tensors: 
 
 
 def _fill_at_once(target: Any, kind: Any, values: Any, are_fake: bool, tensors: list[Any]) -> bool:
-    """Write all values into the first elements of an array, if all are tensors on GPUs, or all are integers that fit;
-    return whether they were written."""
+    """Write the list `values` into the first elements of the ctypes array `target`, in one step; return whether that
+    was possible.
+
+    `kind` is the ctypes type of the elements. It is possible if all values are tensors on GPUs, which are then added to
+    `tensors`, or if all are integers that fit. Else nothing is written.
+    """
     if kind in _LIMITS:
         least, most = _LIMITS[kind]
         if not values or {*map(type, values)} != {int} or min(values) < least or max(values) > most:

@@ -86,7 +86,7 @@ class Call:
             for array in (value if isinstance(value, (list, tuple)) else [value])
             if hasattr(array, "untyped_storage")
         ]
-        """(name of an input, tensor) for each input tensor; those of a list of tensors have one name."""
+        """(name of the input, tensor) for each input tensor. Each tensor of a list has the name of the list."""
         self.written = written
         """Names of the inputs that the operator writes."""
         self.read_only = read_only
@@ -94,7 +94,8 @@ class Call:
         self.is_random = is_random
         """Whether the operator draws random numbers."""
         self.launches = launches
-        """True if kernels are launched after the check, False with fake tensors."""
+        """Whether kernels run after the check. False for a call with fake tensors (without data), where none is
+        launched."""
 
     @property
     def device(self) -> Any:
@@ -162,19 +163,20 @@ def is_symbol(value: Any) -> bool:
 
 
 _SYMBOLS = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}
-"""Name of PyTorch's type of numbers that it does not know while it compiles -> a known number of that kind."""
+"""Name of PyTorch's type for a number that it does not know while it compiles -> a known number of the same kind, which
+takes its place in checks."""
 
 
 def _is_known(size: Any) -> bool:
-    """Return whether all sizes of a grid or block are known; while PyTorch compiles, some may not be."""
+    """Return whether every size of a grid or block is known; False if PyTorch, while it compiles, does not know one."""
     return not any(map(is_symbol, size if isinstance(size, (tuple, list)) else [size]))
 
 
 _thread = threading.local()
 
 checks_running: list[bool] = []
-"""One element for each call that any thread checks. Looking here takes less time than looking at the thread's own
-state."""
+"""Has one element for each call that is being checked, in any thread, and is empty if there is none. Testing this list
+takes less time than reading the thread's own state."""
 
 
 def current_call() -> Call | None:

@@ -48,7 +48,7 @@ class ModuleKernels:
         self._variants: dict[tuple[Any, ...], ModuleKernels] = {}
         self._launches: dict[int, dict[Any, KernelLaunch]] = {}
         self._of_only_gpu: dict[Any, KernelLaunch] | None = None
-        """`_launches[0]`, if this machine has only one GPU; None otherwise, and until that is known."""
+        """`_launches[0]` if it is known that this machine has only one GPU; else None."""
         self._modules: dict[int, Module] = {}
         """Number of a GPU -> the module, loaded for that GPU."""
         self._checks: dict[str, KernelCheck] = {}
@@ -103,7 +103,7 @@ class ModuleKernels:
         return self._on_current_gpu().globals
 
     def _on_current_gpu(self) -> Module:
-        """Return the module, loaded for the current GPU."""
+        """Return the module, loaded for the current GPU. The first call for a GPU loads it."""
         device = current_device() or 0
         module = self._modules.get(device)
         if module is None or not module.is_loaded:
@@ -143,10 +143,10 @@ class ModuleKernels:
         return found
 
     def _like(self, name: tuple[Any, ...]) -> KernelInfo | None:
-        """Return the manifest entry of the first instance of a template that has the known template arguments in
-        `name`.
+        """Return the manifest entry of the first instance of the template `name[0]` whose arguments fit `name[1:]`.
 
-        Returns None if there is none and the module can compile one; raises UnknownKernelError if it cannot.
+        An argument that PyTorch does not know while it compiles fits any. If no instance fits, return None if the
+        module can compile one, else raise UnknownKernelError.
         """
         from cuda_wheel.runtime.parts.by_value import template_of  # only for sizes that are not known
 
@@ -177,8 +177,8 @@ class KernelLaunch:
         current_stream = CurrentStreams()[(torch.Tensor,)]
         assert current_stream is not None, "PyTorch has current streams"
         self.launch = launch_on_streams_of(kernel, current_stream, partial(has_blocks, kernel.name))
-        """Function that launches the kernel, given grid, block, the kernel's arguments, and by name what else
-        `Kernel.launch` takes. With a 0 in the grid, nothing is launched."""
+        """Function that launches the kernel: `launch(grid, block, *arguments, **settings)`. The settings are those of
+        `Kernel.launch`, such as `shared_memory`, but not the stream. With a 0 in the grid, nothing is launched."""
 
 
 class CheckedLaunch:
@@ -215,7 +215,8 @@ _CPP_TYPES = {
     "float8_e5m2": "__nv_fp8_e5m2", "float8_e8m0fnu": "__nv_fp8_e8m0", "float8_e4m3fnuz": "c10::Float8_e4m3fnuz",
     "float8_e5m2fnuz": "c10::Float8_e5m2fnuz",
 }  # fmt: skip
-"""Element type of PyTorch -> C++ type. A module's kernel may have another type of the same layout in its name."""
+"""Element type of PyTorch -> C++ type, for names of kernels: "float16" -> "__half". A kernel is also found if its name
+has another type of the same layout, such as c10::Half."""
 
 
 def instance_name(name: Any) -> str:
@@ -231,7 +232,11 @@ def instance_name(name: Any) -> str:
 
 
 def _argument(value: Any) -> str:
-    """Return the C++ text of a template argument; raise ArgumentError for a value that is none."""
+    """Return a template argument in C++: torch.float32 -> "float", True -> "true", 3 -> "3", ("Sum", torch.float16) ->
+    "Sum<__half>". A string is C++ already.
+
+    Raise ArgumentError for a value that cannot be a template argument.
+    """
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):

@@ -13,8 +13,8 @@ from cuda_wheel.torch.gradients import Gradients
 __all__ = ["operator"]
 
 _registrations: dict[str, tuple[Any, Any]] = {}
-"""Name of an operator -> (PyTorch's library with the operator's registrations, which end when the library is destroyed;
-the operator)."""
+"""Name of an operator -> (PyTorch's `Library` object, the operator). Destroying the library ends the registrations of
+the operator."""
 
 
 def operator(
@@ -141,8 +141,8 @@ def _check_common(name: Any, non_contiguous: Any, functions: Mapping[str, Any]) 
 def _check_declared(
     name: str, function: Any, arguments: Any, outputs: Any, grid: Any, block: Any, writes: Any, random: Any, fake: Any
 ) -> None:
-    """Raise ArgumentError if a declaration with `kernel` has settings that belong to an operator without, or lacks
-    settings that it needs."""
+    """Raise ArgumentError if a declaration with `kernel` lacks a setting that it needs, or has a setting that belongs
+    to an operator without `kernel` (a Python function)."""
     others = {"a function": function, "writes": writes, "random": random, "fake": fake}
     if extra := [what for what, value in others.items() if value]:
         raise ArgumentError(f"{name}: {' and '.join(extra)} belong to an operator without kernel, but kernel is given")
@@ -163,10 +163,10 @@ def _registered(
     outputs: Sequence[str],
     settings: Settings,
 ) -> Any:
-    """Register an operator with PyTorch by its schema `written`, and return it.
+    """Register an operator with PyTorch, and return it. `written` is its schema.
 
-    It replaces an earlier operator of the name that was made here. Raises ArgumentError if PyTorch cannot read the
-    schema, or has another operator of the name.
+    An earlier operator of the same name that was registered here is replaced. Raises ArgumentError if PyTorch cannot
+    read the schema, or has an operator of the same name from elsewhere.
     """
     gradients = _gradients(name, inputs, outputs, settings)
     namespace, _, short = name.partition("::")
@@ -196,7 +196,8 @@ def _registered(
 def _gradients(
     name: str, inputs: Sequence[InputArgument], outputs: Sequence[str], settings: Settings
 ) -> Gradients | None:
-    """Return the gradients of an operator; None for one that PyTorch cannot differentiate."""
+    """Return the gradients of an operator. Return None if it has neither `backward` nor `jvp` and PyTorch could not
+    differentiate it: it writes inputs, or names no outputs."""
     has_any = settings.backward is not None or settings.jvp is not None
     if not has_any and (not outputs or any(each.written for each in inputs)):
         return None
@@ -215,7 +216,9 @@ def _register(
     settings: Settings,
 ) -> Any:
     """Register the schema and all implementations of an operator in a library of PyTorch; return the operator.
-    `returns` is the number of its results."""
+
+    `written` is the schema; `returns` is the number of the operator's results.
+    """
     short = name.partition("::")[2]
     tags = [torch.Tag.pt2_compliant_tag, *([torch.Tag.nondeterministic_seeded] if settings.is_random else [])]
     library.define(written, tags=tuple(tags))
@@ -253,11 +256,11 @@ def _register_transforms(
     settings: Settings,
     batched: Callable[..., Any],
 ) -> None:
-    """Register the implementation of the operator `made` for transforms of `torch.func`, and quicker ones for plain
-    tensors.
+    """Register more implementations of the operator `made`: one for transforms of `torch.func`, and two quick ones.
 
-    These serve calls at the dispatch key of autograd, and Python's calls in place of the dispatcher; both leave all
-    other calls to PyTorch.
+    The quick ones are for plain tensors: one at the dispatch key of autograd, and one for calls from Python, which
+    avoids PyTorch's dispatcher. All three leave other calls to PyTorch. `launch` is the operator's function that
+    launches, `batched` its rule for `torch.vmap`.
     """
     short = name.partition("::")[2]
     derivative = None if gradients is None else gradients.transformable(torch, made, batched)
@@ -282,7 +285,7 @@ def _register_transforms(
 
 
 def _elsewhere(name: str) -> Callable[..., Any]:
-    """Return the implementation for tensors that are not on a GPU, sparse or quantized: it raises ArgumentError."""
+    """Return the implementation for tensors that are in host memory, sparse or quantized: it raises ArgumentError."""
 
     def refuse(*arguments: Any, **more: Any) -> Any:
         given = [

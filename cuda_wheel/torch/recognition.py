@@ -13,17 +13,16 @@ __all__ = ["Recognised", "Recogniser"]
 
 
 class Recognised(NamedTuple):
-    """Calls of an operator with tensors like those of one call."""
+    """How an operator recognises calls with tensors of the same kinds as in an earlier call, and what it knows of them."""
 
     matches: Callable[..., bool]
-    """Function of the operator's tensors that returns whether they are like those. It ends the process for a nested
-    tensor."""
+    """Function of the call's tensors that returns whether they are of these kinds. A nested tensor ends the process."""
     key: Any
-    """The operator's key of such a call."""
+    """Value of `_key` in the operator's generated functions for these calls: the GPUs and element types of the tensors."""
     device: int
-    """Number of the GPU."""
+    """Number of the GPU of the first tensor; -1 before any call was seen."""
     requires_grad: bool
-    """Whether any of the tensors requires a gradient."""
+    """Whether one of the tensors has `requires_grad` set."""
 
 
 class Recogniser:
@@ -36,7 +35,8 @@ class Recogniser:
     """Recognises no call."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
-        """`namespace` are the global names of the operator's functions; `_seen` there is the newest `Recognised`."""
+        """`namespace` has the global names of the operator's generated functions. The newest `Recognised` is `_seen`
+        there."""
         self._namespace = namespace
         self._last: Any = None
         self._made = 0

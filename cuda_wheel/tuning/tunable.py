@@ -13,10 +13,12 @@ from cuda_wheel.runtime.parts.tuned_tables import Problem, checked_problem, plai
 __all__ = ["Candidate", "Candidates", "Tunable", "tunable"]
 
 Candidates = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
-"""Key -> list of values, of which all combinations are tried; or the candidates one by one."""
+"""What to try. Either key -> list of values, of which all combinations are tried: {"block": [128, 256], "tile": [4,
+8]}. Or a list of candidates: [{"block": 128, "tile": 8}]."""
 
 Setup = Callable[[Problem], tuple[Callable[[Any], object], Any]]
-"""The user's function: problem -> function that launches a choice, and the array or arrays with the results."""
+"""Function that the user declares for tuning. It takes a problem and returns two things: a function that launches a
+given choice, and the array or arrays that the launch writes its results to."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +26,12 @@ class Candidate:
     """A kernel, in a variant of its module and with parameters, to measure."""
 
     variant: dict[str, Any]
-    """Macro -> value; empty for a module without variants."""
+    """Name of a macro of the module's variant -> value; empty for a module without variants."""
     kernel: str | None
     """Name of the kernel; None if the module has only one kernel."""
     parameters: dict[str, Any]
-    """Parameter of the program -> value, such as "block" -> 128."""
+    """Other key of the candidate -> value, such as "block" -> 128. The program launches the kernel with these
+    values."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Tunable:
 
     function: Setup
     name: str
-    """Name of the function in the table, which programs pass to `cuda_wheel.tuned`."""
+    """Name of the declared function in the table of tuned choices. Programs pass it to `cuda_wheel.tuned`."""
     module: str
     """Dotted name of the module whose kernels are tried."""
     problems: tuple[Problem, ...]

@@ -84,7 +84,7 @@ def _read(array: Any) -> bytes:
 
 
 def _element_type(array: Any) -> str:
-    """Return the element type as NumPy spells it, or "bfloat16", which NumPy does not have."""
+    """Return an array's element type as NumPy spells it, such as "<f4"; or "bfloat16", which NumPy does not have."""
     if str(getattr(array, "dtype", "")) in ("torch.bfloat16", "bfloat16"):
         return "bfloat16"
     if is_on_gpu(array):
@@ -94,8 +94,11 @@ def _element_type(array: Any) -> str:
 
 
 def _difference(dtype: str, wanted: bytes, content: bytes, rtol: float, atol: float) -> str | None:
-    """Return a message if the bytes of an array differ from the wanted ones by more than the tolerance, else None.
-    `dtype` is the element type as `_element_type` returns it."""
+    """Return a message if `content`, the bytes of an array, differs from `wanted` by more than the tolerance; else
+    None.
+
+    `dtype` is the element type as `_element_type` returns it. If `rtol` and `atol` are both 0, all bits must be equal.
+    """
     exact = not (rtol or atol)
     try:
         np: Any = import_module("numpy")  # no requirement of this package
@@ -192,7 +195,8 @@ class GpuTimer:
         return self._events(launch)
 
     def _flush(self, count: int) -> None:
-        """Overwrite more memory than the caches hold, `count` times."""
+        """Overwrite, `count` times, a block of memory that is larger than the GPU's caches. Then the caches are
+        cold."""
         for _ in range(count):
             check_result(self._driver.cuMemsetD8Async(self._memory, 0, self._size, 0), "writing memory")
 
@@ -211,12 +215,12 @@ class GpuTimer:
 
 
 TIE = 1.01
-"""Factor of the fastest time within which candidates count as equally fast. The first of them in the list is chosen, so
-that noise does not change tables."""
+"""Candidates count as equally fast if their time is at most this factor times the fastest time. The first of them in
+the user's list is chosen, so that noise in the times does not change tables."""
 
 SHORTEST_KERNEL = 0.5e-6
-"""Minimum seconds by which a candidate must be slower than launching nothing. An empty kernel takes longer, so a
-candidate below the minimum launched nothing on the stream."""
+"""Least time in seconds by which a launch must take longer than no launch at all. Even an empty kernel takes longer
+than that. So a candidate below this limit launched nothing on the default stream."""
 
 
 class Timer(Protocol):
@@ -252,7 +256,7 @@ class Measured:
     best: Trial
     """The chosen trial."""
     row: Row
-    """Row of the table of tuned choices, for the chosen trial."""
+    """Row for the table of tuned choices, with the choice and the time of the chosen trial."""
 
 
 def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
@@ -296,8 +300,12 @@ def _check(
     trials: Sequence[Trial],
     timer: Timer,
 ) -> None:
-    """Run each candidate and compare its results with those of the first one. Set `Trial.reason` of each candidate that
-    fails or differs."""
+    """Run each candidate, and compare its results with those of the first candidate. If a candidate fails or differs,
+    set its `Trial.reason`.
+
+    Raises CudaWheelError, whose message begins with `what`, if the first candidate is no usable reference, or if the
+    GPU becomes unusable.
+    """
     timer.finish()
     start = results.read()
 
@@ -345,8 +353,12 @@ def _check(
 def _time(
     tunable: Tunable, what: str, launch: Callable[[Choice], object], trials: Sequence[Trial], timer: Timer
 ) -> None:
-    """Set `Trial.seconds` to the median over the rounds. Each round times every candidate once, and starts with another
-    one than the last round, so that a change of the GPU's clock affects all of them."""
+    """Set `Trial.seconds` of each trial to the median of its times, one from each round.
+
+    A round times every candidate once. Each round starts with the next candidate in the list, so that a change of the
+    GPU's clock affects all candidates alike. Raises CudaWheelError, whose message begins with `what`, if a candidate
+    launches nothing on the default stream.
+    """
     calls: list[Any] = [lambda choice=trial.choice: launch(choice) for trial in trials]
     flushes = [timer.flushes(call) for call in calls]
     samples: list[list[float]] = [[] for _ in calls]
@@ -388,5 +400,5 @@ def table_text(module: str, rows: Iterable[Row]) -> str:
 
 
 def _order(row: Row) -> tuple[Any, ...]:
-    """Return the sort key of a row."""
+    """Return the sort key of a row: its name, then compute capability, then GPU, then the values of its problem."""
     return row.name, row.compute_capability, row.gpu, [(key, row.problem[key]) for key in sorted(row.problem)]

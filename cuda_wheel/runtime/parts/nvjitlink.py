@@ -35,9 +35,10 @@ def compile_by_nvjitlink(
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:
-    """Return the cache key of the cubin that nvJitLink compiles from PTX; the driver's version is part of it.
+    """Return the cache key of the cubin that nvJitLink compiles from the PTX `code` for `arch`, such as "90a".
 
-    `build` identifies nvJitLink exactly.
+    `arguments` are nvJitLink's other command-line options; `build` identifies its exact build, and is None if that is
+    unknown. The driver's version is a part of the key.
     """
     return Cache.key("cubin", repr((FORMAT, build, driver)), sha256_of(code), arch, *arguments)
 

@@ -39,13 +39,15 @@ _FIRST_RELEASE: dict[Version, Version] = {
 "Release Notes", and the release notes of the CUDA Toolkit."""
 
 _LAST_RELEASE: dict[Version, Version] = {(10, 1): (12, 9)}
-"""Compute capability -> last CUDA release whose nvJitLink knows it; (10, 1) was renamed to (11, 0)."""
+"""Compute capability that CUDA renamed -> last CUDA release whose nvJitLink knows the old name. CUDA 13.0 renamed (10,
+1) to (11, 0)."""
 
 _OLDEST_OF_13: Version = (7, 5)
 """Lowest compute capability that nvJitLink 13 knows. Source: CUDA 13.0's release notes."""
 
 _NEWEST_IN_TABLE: Version = (13, 5)
-"""Newest CUDA release that the tables cover; later ones may know GPUs that the tables lack."""
+"""Newest CUDA release that `_FIRST_RELEASE` and `_LAST_RELEASE` cover. nvJitLink of a later release may know other
+GPUs."""
 
 
 def first_release(capability: Version) -> Version:

@@ -24,17 +24,18 @@ class Attributes(NamedTuple):
     shared: int
     """Static shared memory in bytes per block. (SHARED_SIZE_BYTES)"""
     max_dynamic_shared: int
-    """Maximum dynamic shared memory in bytes that a launch may request at present. (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
+    """Present limit of the dynamic shared memory that a launch may request, in bytes per block.
+    (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
     constant: int
-    """Constant memory of the module's variables in bytes. (CONST_SIZE_BYTES)"""
+    """Constant memory of the module's `__constant__` variables, in bytes. (CONST_SIZE_BYTES)"""
     local: int
     """Local memory in bytes per thread. (LOCAL_SIZE_BYTES)"""
     max_threads: int
     """Maximum number of threads per block. (MAX_THREADS_PER_BLOCK)"""
     binary_version: Version
-    """Compute capability of the machine code. (BINARY_VERSION)"""
+    """Compute capability of the machine code: (9, 0) for sm_90. (BINARY_VERSION)"""
     ptx_version: Version
-    """Virtual architecture that the code was compiled from. (PTX_VERSION)"""
+    """Virtual architecture that the code was compiled from: (9, 0) for compute_90. (PTX_VERSION)"""
 
 
 def attributes(kernel: "HasHandle") -> Attributes:

@@ -28,7 +28,8 @@ __all__ = ["StructConverter"]
 
 
 _NUMBER_FORMATS = [*"?bhHiIlLqQefd"]
-"""`struct` formats of a buffer whose elements are numbers; a buffer of format B is bytes."""
+"""Formats of `struct` that mean a number. A buffer whose elements have such a format holds numbers. "B" is missing: a
+buffer of that format holds raw bytes."""
 
 
 _UNPACKED = re.compile(r"(at|torch|torch::headeronly(::detail)?)::(HeaderOnly)?TensorAccessor<")
@@ -47,7 +48,8 @@ class StructConverter(Converter):
         self._complex = COMPLEX.search(cpp) is not None
         self._vector = vector_format(size, cpp)
         self._ctypes: set[type] = set()
-        """Types of ctypes structures that were accepted before: `bytes` converts them."""
+        """Types of ctypes structures that `convert` has accepted before. `bytes(value)` converts a value of such a
+        type."""
         self._help = ""
         if cpp in ("CUtensorMap", "CUtensorMap_st"):
             self._help = ": cuda_wheel.tensor_map(array, box) makes its tensor map"
@@ -80,7 +82,8 @@ class StructConverter(Converter):
         return self._converted(plain_number(value))
 
     def _converted(self, value: Any) -> bytes:
-        """Return the bytes of a vector's numbers, of a library's object, or of a buffer."""
+        """Return the bytes of an argument: of the numbers of a vector, of an object of cuda.bindings or cuda.core that
+        holds a struct, or of a buffer. Raise TypeError for any other value, and for a buffer of another size."""
         numbers = self._numbers(value) if self._vector else None
         if numbers is not None:
             return self._packed(numbers, value)
@@ -96,7 +99,8 @@ class StructConverter(Converter):
         return view.tobytes()
 
     def _bytes_of(self, value: Any) -> memoryview:
-        """Return the bytes of a buffer. Raises TypeError for a number and anything else."""
+        """Return the memory of a buffer. Raise TypeError for any other value, such as a number or an array on the
+        GPU."""
         if is_on_gpu(value):
             raise TypeError(f"takes a struct of {self._size} bytes by value, not an array on the GPU{self._help}")
         if _is_number(value):
@@ -111,7 +115,10 @@ class StructConverter(Converter):
             raise TypeError(f"takes a struct of {self._size} bytes, not {type_name(type(value))}{reason}") from None
 
     def _packed(self, numbers: Sequence[Any], value: Any) -> bytes:
-        """Return the bytes of a vector of these numbers; `value` is for messages."""
+        """Return the bytes of a vector with these numbers as elements; raise TypeError if they do not fit.
+
+        `value` is the argument that the numbers come from, for the error message.
+        """
         is_float = self._vector[-1] in "efd"
         try:
             plain = map(plain_number, numbers)
@@ -120,7 +127,10 @@ class StructConverter(Converter):
             raise TypeError(f"{value_text(value)} does not fit: {error}") from None
 
     def _numbers(self, value: Any) -> Sequence[Any] | None:
-        """Return the elements of a vector or complex value; None if the value is to be read as bytes."""
+        """Return the numbers in an argument for a vector or complex type: in a tuple, a number, or a buffer of numbers.
+
+        None for any other value, whose bytes are used as they are.
+        """
         if isinstance(value, (tuple, list)):
             return value
         from numbers import Complex, Real  # imported when a value is no tuple
@@ -140,7 +150,8 @@ class StructConverter(Converter):
 
 
 def _has_overlapping_fields(value: Any) -> bool:
-    """Return whether a value is a NumPy record that cannot be a buffer because two of its fields overlap (a union)."""
+    """Return whether a value is a NumPy record, or an array of records, in which two fields overlap (a union). Python
+    cannot export such a value as a buffer."""
     if not (is_of(type(value), "numpy", "void") or is_of(type(value), "numpy", "ndarray")) or not value.dtype.fields:
         return False
     try:
@@ -151,9 +162,10 @@ def _has_overlapping_fields(value: Any) -> bool:
 
 
 def _descriptor_bytes(descriptor: Any) -> bytes:
-    """Return the CUtensorMap in a cuda.core descriptor, which has no public attribute for it.
+    """Return the 128 bytes of the CUtensorMap in `descriptor`, cuda.core's TensorMapDescriptor.
 
-    cuda.core's own launches use `ParamHolder`, which writes an array of pointers to arguments.
+    The descriptor has no public attribute with these bytes. But cuda.core's private class `ParamHolder`, which prepares
+    the arguments of a launch, gives their address. Raise TypeError if this version of cuda.core has no such class.
     """
     try:
         from cuda.core._kernel_arg_handler import ParamHolder  # optional
@@ -171,12 +183,12 @@ _TENSOR_MAP = 128
 """Size of a CUtensorMap in bytes."""
 
 _REAL = FloatConverter("d")
-"""Converter of the elements of float vectors."""
+"""Converts each element of a vector of floating-point numbers."""
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is a single number of Python, NumPy or ctypes, or another NumPy scalar that is not a
-    record."""
+    """Return whether a value is one number of Python, NumPy or ctypes. Any other NumPy scalar counts as a number too,
+    unless it is a record or bytes."""
     from numbers import Number  # imported when a value is no tuple
 
     if isinstance(value, (bytes, bytearray)):
@@ -187,8 +199,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _holds(format: str, element: str) -> bool:
-    """Return whether a buffer of this format can be read as a vector: its elements are bytes or of format `element`.
+    """Return whether a buffer of elements of this format can be read as a vector of elements of the format `element`.
 
+    It can if its elements are of the same kind and size, or are bytes. ("<i", "i") -> True, ("<f", "i") -> False.
     Source: Python, "struct" and PEP 3118.
     """
     codes = re.findall(r"[a-zA-Z?]", re.sub(r":[^:]*:|T\{|\d+[sx]", "", format))
@@ -196,6 +209,9 @@ def _holds(format: str, element: str) -> bool:
 
 
 def _number_kind(code: str) -> tuple[str, int]:
-    """Return the kind ("f", "i", "u", or `code` itself) and the size in bytes of a format character."""
+    """Return (kind, size in bytes) of a format character of `struct`: "H" -> ("u", 2).
+
+    The kind is "f" for a float, "i" for a signed and "u" for an unsigned integer; any other character is its own kind.
+    """
     kind = "f" if code in "efdg" else "u" if code in "BHILQ" else "i" if code in "bhilq" else code
     return kind, struct.calcsize(code) if code in _NUMBER_FORMATS else 1

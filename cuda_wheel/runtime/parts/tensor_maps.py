@@ -32,7 +32,8 @@ _SIZES = {
 """Element type -> size in bytes. The names are those of CU_TENSOR_MAP_DATA_TYPE_*, which follow NumPy's."""
 
 _SAME_BITS = {"bool": "uint8", "int8": "uint8", "int16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
-"""Element type that TMA lacks -> one of the same size, as which TMA copies it."""
+"""Element type that the tensor memory accelerator (TMA) lacks -> type of the same size. TMA copies the elements as that
+type."""
 
 _SWIZZLES = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}
 _PROMOTIONS = {0: "NONE", 64: "L2_64B", 128: "L2_128B", 256: "L2_256B"}
@@ -45,7 +46,8 @@ class TensorMap(bytes):
     array: Any
     text: str
     kept_by_launches: bool
-    """Whether a launch must keep the array alive until the kernel has ended, because the array's library does not."""
+    """Whether a launch must keep the array alive until the kernel has ended. False for arrays of PyTorch and CuPy,
+    which do that themselves."""
 
     def __repr__(self) -> str:
         return f"<TensorMap of {self.text}>"
@@ -122,7 +124,8 @@ def tensor_map(
 
 
 def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int, interleave: int) -> None:
-    """Raise ArgumentError, with the reason, for parameters that the driver would refuse without a reason."""
+    """Raise ArgumentError for parameters of `tensor_map` that the driver would refuse. Unlike the driver's error, this
+    error gives the reason. `swizzle`, `l2_promotion` and `interleave` are in bytes, 0 for none."""
     for what, value, choices in (
         ("swizzle", swizzle, _SWIZZLES),
         ("l2_promotion", l2_promotion, _PROMOTIONS),
@@ -140,7 +143,7 @@ def _check(layout: _Layout, box: Sequence[int], swizzle: int, l2_promotion: int,
 
 
 def _check_array(layout: _Layout, interleave: int) -> None:
-    """Raise ArgumentError for an array that a tensor map cannot describe."""
+    """Raise ArgumentError for an array that a tensor map cannot describe. `interleave` is in bytes, 0 for none."""
     address, dtype, shape, strides = layout
     unit = 32 if interleave == 32 else 16
     if not 1 <= len(shape) <= 5 or (interleave and len(shape) < 3):
@@ -160,8 +163,11 @@ def _check_array(layout: _Layout, interleave: int) -> None:
 
 
 def _check_row(size: int, swizzle: int, interleave: int) -> None:
-    """Raise ArgumentError if the rows of the box, of `size` bytes, do not fit the swizzle and the interleave in
-    bytes."""
+    """Raise ArgumentError if a row of the box does not fit the swizzle and the interleave.
+
+    A row is the box's extent in the last dimension. `size` is its size in bytes; `swizzle` and `interleave` are in
+    bytes too, 0 for none.
+    """
     if not interleave and size % 16:
         raise ArgumentError(f"a row of the box must be a multiple of 16 bytes, not {size}")
     if swizzle and not interleave and size > swizzle:
@@ -171,7 +177,10 @@ def _check_row(size: int, swizzle: int, interleave: int) -> None:
 
 
 def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[int, ...]:
-    """Return `values` as `rank` integers from 1 to `largest`; raise ArgumentError about `what` if they are not."""
+    """Return `values` as a tuple of `rank` integers from 1 to `largest`; raise ArgumentError if they are not.
+
+    `what` is the name of the parameter, for the error message.
+    """
     if not hasattr(values, "__iter__"):
         raise ArgumentError(f"{what} must be a sequence of numbers, not {value_text(values)}")
     numbers = tuple(whole_number(value, what, 1) for value in values)
@@ -183,7 +192,10 @@ def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[i
 
 
 def _other_type(found: str, wanted: str) -> str:
-    """Return the element type `wanted`; raise ArgumentError if its size is not that of the array's type, `found`."""
+    """Return `wanted`, the element type that the caller asks for, if it can replace `found`, the array's own type.
+
+    Raise ArgumentError if a tensor map has no such type, or if the two types differ in size.
+    """
     if wanted not in _SIZES:
         raise ArgumentError(f"dtype must be one of {', '.join(_SIZES)}, not {value_text(wanted)}")
     if _SIZES[wanted] != _SIZES[found]:
@@ -192,7 +204,10 @@ def _other_type(found: str, wanted: str) -> str:
 
 
 def _layout_of(array: Any) -> _Layout:
-    """Return the layout of an array on the GPU, once it is computed; raise ArgumentError for anything else."""
+    """Return the layout of an array on the GPU; raise ArgumentError for any other value.
+
+    Waits until the GPU has computed the array, unless it is an array of PyTorch or CuPy.
+    """
     try:
         refuse_lazy(array)
         if is_of(type(array), "torch", "Tensor"):

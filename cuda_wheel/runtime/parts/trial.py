@@ -58,7 +58,10 @@ def try_to_load(load: Callable[[], Module], doubt: str, device: int | None) -> M
 
 
 def _use_code(module: Module, device: int | None) -> None:
-    """Make the driver read the code for GPU `device` now, and not when a kernel is first needed there."""
+    """Make the driver load the module's code on GPU `device` now. It would otherwise wait until a kernel is first used.
+
+    Raises DriverError if the driver refuses the code. A `device` of None is the current GPU, else GPU 0.
+    """
     driver, target = cuda_driver(), str(module.image.target)
     for info in [info for info in module.manifest.kernels if target not in info.absent][:1]:
         which = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION

@@ -54,14 +54,15 @@ __all__ = [
 FORMAT = 1
 
 Problem = dict[str, int | str]
-"""Sizes (integers from 0 on) and strings, such as an element type, by which a choice is made: {"n": 4096}."""
+"""What a program looks up a choice by: name -> a size (an integer from 0 on) or a string, such as an element type.
+Example: {"n": 4096, "dtype": "float"}."""
 
 
 class Row(NamedTuple):
     """The tuned choice for one GPU and one problem."""
 
     name: str
-    """Name of the choice in `tuned`; a module may have several."""
+    """Name by which programs ask `tuned` for a choice. The table of a module may have choices of several names."""
     gpu: str
     """Name of the GPU that the row was measured on, as the driver spells it."""
     compute_capability: Version
@@ -118,7 +119,8 @@ def _natural_number(value: Any) -> int:
 
 
 def _check_rows(rows: Sequence[Row]) -> None:
-    """Raise ValueError if two rows have the same name, GPU and problem, or the same name and other problem keys."""
+    """Raise ValueError if two rows have the same name, GPU and problem; or if the problems of one name do not all have
+    the same keys, and the same kind of value (integer or string) for each key."""
     found = set()
     kinds: dict[str, dict[str, str]] = {}
     for row in rows:

@@ -102,7 +102,8 @@ def any_integer(number: Any, size: int) -> int:
 
 
 def _scalar_bytes(value: Any) -> bytes | None:
-    """Return the bytes of a NumPy or ctypes scalar, or of a bytes object; None for a Python number or an array."""
+    """Return the bytes of a NumPy or ctypes scalar, or of a `bytes` or `bytearray`. Return None for any other value,
+    such as a Python number or an array."""
     kind = type(value)
     if kind in (bytes, bytearray) or not is_array(kind):
         with suppress(TypeError, BufferError):

@@ -83,11 +83,12 @@ class Cache:
     """
 
     LIMIT = 2 << 30
-    """Maximum size of all entries in bytes if CUDA_WHEEL_CACHE_SIZE is unset; the least recently used ones are removed
-    first."""
+    """Maximum total size of the entries in bytes, if CUDA_WHEEL_CACHE_SIZE is unset. Above it, the least recently used
+    entries are removed."""
 
     MOST_POSTPONED = 1 << 18
-    """Maximum size in bytes of an entry that may be postponed: a larger one takes longer to send than to write."""
+    """Maximum size in bytes of an entry that may be put into `postponed`, to be sent to another process that writes it.
+    A larger entry takes longer to send than to write."""
 
     ABANDONED_AFTER = 3600
     """Age in seconds above which a temporary file counts as left behind by a killed process."""
@@ -98,13 +99,14 @@ class Cache:
         second = None if folder else os.environ.get("CUDA_WHEEL_CACHE_READONLY")
         self.second = Cache(os.path.expanduser(second), read_only=True) if second else None
         self.took_from_second = False
-        """Whether the last result of `read` or `found` came from the second cache."""
+        """Whether any result of `read` or `found` so far came from the second cache."""
         self._read_only = read_only
         self._limit: int | None = None  # parsed by the first `put`: reading needs no limit
         self._room = 0  # bytes that may be written before the next check of the limit
         self.postponed: list[tuple[str, bytes]] | None = None
-        """(key, bytes) of each entry that `put` and `write` leave to `write_postponed`, in any process; not readable
-        until then. None if entries are written at once."""
+        """List of (key, bytes) to which `put` and `write` add small entries, in place of writing them. Any process may
+        write them later, by `write_postponed`; until then they cannot be read. None if every entry is written at
+        once."""
 
     @staticmethod
     def key(*parts: str) -> str:
@@ -162,7 +164,12 @@ class Cache:
             self._write_file(key, data, partial(self.has, key))
 
     def _write_file(self, key: str, data: bytes, is_intact: Callable[[], bool]) -> bool:
-        """Write an entry if its size is within the limit; return False if writing failed."""
+        """Write the entry `key`. Return False if writing failed; True if it is written, or too large for the cache's
+        limit.
+
+        `is_intact` returns whether another process has written the entry meanwhile. If it has, a failure gives no
+        warning.
+        """
         path = self.path(key)
         temporary = f"{path}.{os.urandom(8).hex()}.part"
         try:
@@ -269,10 +276,10 @@ class Cache:
         return self._read_only or not hasattr(os, "getuid") or status.st_uid == os.getuid()
 
     def _files(self) -> Iterator[tuple[float, int, str]]:
-        """Yield the time, size and path, as in `entries`, of entries and of their temporary files (".part").
+        """Yield (time of last use, size in bytes, path) for each entry and each temporary file of an entry (".part").
 
-        Only files with an entry's folder, name and owner count, because the user may have named a folder with other
-        files in it. Symbolic links are not followed.
+        The user may have named a folder with other files in it. So a file counts only if its folder, name and owner are
+        those of an entry. Symbolic links are not followed.
         """
         for folder in _listed(self.folder):
             if len(folder.name) == 2 and _is_hexadecimal(folder.name) and folder.is_dir(follow_symlinks=False):
@@ -331,8 +338,8 @@ def warn(text: str) -> None:
 
 
 _NAME = "in-use"
-"""Name of the lock file in the cache's folder. Processes that use a cached file in place, without a copy, take a shared
-lock; one that removes entries takes an exclusive lock. The first `used_in_place` creates the file."""
+"""Name of the lock file in the cache's folder. A process that uses a cached file in place, without a copy, holds a
+shared lock. A process that removes entries holds an exclusive lock. The first `used_in_place` creates the file."""
 
 
 @contextmanager
@@ -361,7 +368,10 @@ def removing(folder: str, wait: bool) -> Iterator[bool]:
 
 
 def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None, bool]":
-    """Return the locked file, None without a lock; and True if there is no lock because another process has it."""
+    """Lock the lock file of the cache in `folder`; with `wait`, wait for other processes. Closing the file unlocks it.
+
+    Return (the locked file, False); or, without a lock, (None, whether another process has the lock).
+    """
     if sys.platform == "win32":
         return None, False
     try:

@@ -42,7 +42,7 @@ class Global:
     """A variable of a loaded module in the GPU's memory; each context has its own copy."""
 
     is_module_variable = True
-    """Marker by which a launch knows a `Global`, and passes the address of the variable."""
+    """Marks a variable for launches: an argument with this attribute is passed as the address of the variable."""
 
     def __init__(self, module: "LoadedModule", info: GlobalInfo) -> None:
         self.module = module
@@ -133,9 +133,9 @@ class Global:
 
 
 def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
-    """Return the address and size in bytes of an array on the GPU; `stream` is made to wait until it is computed.
+    """Return (address, size in bytes) of an array on the GPU, and add to `kept` what must stay alive during the copy.
 
-    Objects that must be kept during the copy are added to `kept`.
+    If the array says that another stream computes it, `stream` is made to wait for that stream.
     """
     kind = type(array)
     if is_of(kind, "torch", "Tensor") or is_of(kind, "cupy", "ndarray"):

@@ -11,7 +11,7 @@ from ..manifest import ManifestFile, Variant, macro_text
 __all__ = ["RESERVED", "read_macros", "read_once", "unknown_variant"]
 
 RESERVED = ("device", "jit", "link", "name")
-"""Parameters of `load`, which are not valid as names of variant macros."""
+"""Names of the parameters of `load`. A macro of a variant cannot have one of these names."""
 
 
 def read_macros(macros: Mapping[str, Any]) -> Variant:
@@ -24,7 +24,8 @@ def read_macros(macros: Mapping[str, Any]) -> Variant:
 
 
 _files: dict[tuple[Any, ...], ManifestFile] = {}
-"""(path, time, size, inode, check) of a file -> its manifest; a program may load hundreds of variants of it."""
+"""(path, time, size, inode, check) of a manifest file -> the manifest that was read from it. `check` is whether its
+SHA-256s were checked. A program may load hundreds of variants from one file, which is read once."""
 
 
 def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> ManifestFile:
@@ -49,7 +50,7 @@ _SHOWN = 5
 """Maximum number of variants, and of values of a macro, that a message lists."""
 
 _LONGEST = 60
-"""Maximum number of characters of a value in a message."""
+"""Maximum number of characters of a value in a message. A longer value is cut."""
 
 
 def unknown_variant(module: str, macros: Mapping[str, Any], variants: Sequence[Variant]) -> UnknownVariantError:
@@ -88,8 +89,10 @@ def _some(values: Sequence[str]) -> str:
 
 
 def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float]:
-    """Return the number of macros that differ between `macros` and a variant, and the sum of the `_difference`s of
-    values."""
+    """Return how far a variant is from the requested `macros`: (number of macros that differ, sum of `_difference`).
+
+    A macro differs if only one of the two sides has it, or if its values differ. The sum is over macros on both sides.
+    """
     own, differing, far = dict(variant), 0, 0.0
     for name in {*own, *macros}:
         if name not in own or name not in macros:
@@ -101,7 +104,8 @@ def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float
 
 
 def _difference(first: str, second: str) -> float:
-    """Return how much two values differ: 0 if they are equal, at most 1."""
+    """Return how much two values of a macro differ, from 0 (equal) to 1: numbers by their relative difference, other
+    values by their characters."""
     try:
         one, other = float(first), float(second)
     except ValueError:

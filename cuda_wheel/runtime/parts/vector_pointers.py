@@ -13,7 +13,8 @@ _ELEMENTS = {
     "ulong": "unsigned long",
     "ulonglong": "unsigned long long",
 }
-"""Name of a vector type without its length ("uint" of uint4) -> C++ type of its elements, where the two differ."""
+"""Name of a vector type without its length -> C++ type of the vector's elements: "uint" (of uint4) -> "unsigned int".
+Only names that are no C++ types themselves are here."""
 
 _OTHER_TYPES = {
     "__half2": {"float16"},
@@ -40,7 +41,8 @@ _VECTOR = re.compile(r"(u?)(char|short|int|long|longlong|float|double)([1-4])(?:
 _COMPLEX = re.compile(r"(?:thrust|c10|cuda::std)(?:::\w+)*::complex<(float|double)>")
 
 _NUMBER_SIZES = {"char": 1, "short": 2, "int": 4, "longlong": 8, "float": 4, "double": 8}
-"""Name of a number in a vector's name -> its size in bytes; that of a long depends on the machine of the build."""
+"""Name of the elements in a vector type's name ("int" in uint4) -> size of an element in bytes. "long" is missing: its
+size depends on the machine of the build."""
 
 
 def alignment(element: str, long_size: int | None) -> int:

@@ -112,7 +112,11 @@ def _of_cubin(piece: LinkInput, digest: str, capability: Version, driver: Versio
 
 
 def _of_fatbin(piece: LinkInput, digest: str, capability: Version, driver: Version, jit: JitOptions) -> Module:
-    """Return the module of a fatbin, in which the driver chooses machine code or compiles the PTX."""
+    """Load a fatbin and return its module. The driver chooses machine code in the fatbin, or compiles its PTX.
+
+    `digest` is the SHA-256 of the fatbin. `capability` is the GPU's compute capability, `driver` the driver's CUDA
+    version.
+    """
     if not whole_fatbin(piece.content):
         raise ImageError(f"{piece.name} is a damaged fatbin: it is cut short")
     handle, kernels, compiled = load_compiled(piece.content, f"loading {piece.name}", jit, kernels_of_library)
@@ -161,7 +165,11 @@ def _image(piece: LinkInput, digest: str, target: Target, driver: Version, versi
 
 
 def _manifest(piece: LinkInput, kernels: Sequence[KernelInfo], variables: Mapping[str, tuple[Space, int]]) -> Manifest:
-    """Return a manifest for code that has none: its name, kernels and variables."""
+    """Return a manifest for `piece`, code that came without one. It has the piece's name and these kernels and
+    variables.
+
+    `variables` is symbol -> (memory space, size in bytes).
+    """
     infos = (GlobalInfo(demangled(symbol), symbol, space, size) for symbol, (space, size) in variables.items())
     return Manifest(
         name=piece.name,

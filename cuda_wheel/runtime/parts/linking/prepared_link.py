@@ -52,7 +52,7 @@ __all__ = ["LinkFailure", "Linked", "PreparedLink"]
 
 
 KnownSymbols = Mapping[str, Symbols | None]
-"""Unit name -> the unit's symbols; None if they are unknown."""
+"""Name of a unit (a program to link) -> the symbols that the unit defines and uses; None if they are unknown."""
 
 
 class LinkFailure(NamedTuple):
@@ -130,8 +130,11 @@ class LinkFailure(NamedTuple):
 
 
 def _near_miss(symbol: str, other: str, name: str) -> list[str]:
-    """Return [hint] if `other`, defined in the unit `name`, is `symbol` in all but C++ mangling or parameters; else
-    []."""
+    """Return [hint] if two symbols differ only in C++ mangling or in parameters: "scale" and "_Z5scalef". Else return
+    [].
+
+    `symbol` is a symbol that no unit defines; `other` is one that the unit `name` defines.
+    """
     if demangled(other) == symbol:
         return [f'put extern "C" before {symbol} in {name}: its symbol there is the C++ one, {other}']
     if other == demangled(symbol):
@@ -142,10 +145,11 @@ def _near_miss(symbol: str, other: str, name: str) -> list[str]:
 
 
 FORMAT = "2"
-"""Version of the layout of cache entries, which is part of every cache key."""
+"""Version of the layout of cache entries. Every cache key contains it, so an entry of another layout is never read."""
 
 _READS_FILES = re.compile(rb"include|\bimport\b|embed|\?\?/")
-"""Matches CUDA C++ that may read files, given joined lines, or that has a trigraph which may join further lines."""
+"""Pattern of CUDA C++ that may read other files: "include", "import", "embed", or the trigraph "??/" (a backslash,
+which may join two lines). Lines that end in a backslash must be joined before the search."""
 
 _SPLICE = re.compile(rb"\\\r?\n")
 
@@ -158,17 +162,20 @@ class Linked(NamedTuple):
     """PTX of the linked program, if it was requested; else None."""
     target: Target
     mode: Mode
-    """"lto": optimised across the pieces that have LTO-IR. "ptx": linked from PTX and machine code."""
+    """"lto": optimised across the pieces (inputs of the link) that have LTO-IR. "ptx": linked from PTX and machine
+    code, without LTO."""
     linker: str
     """Linker that was used: "nvJitLink 12.9" or "the driver's"."""
     why: str
     """Reason for the mode and the linker, in one sentence."""
     log: str
-    """Linker's log, which lists each kernel's resources if `JitOptions.verbose` is set."""
+    """NVRTC's log, if it compiled a piece (an input of the link), and then the linker's log. The linker's log lists
+    each kernel's resources if `JitOptions.verbose` is set."""
     errors: str
-    """Linker's error log, which may contain warnings."""
+    """Linker's error log. It may contain warnings, although the link succeeded."""
     seconds: float
-    """Wall time in seconds of compiling and linking or, if the result was cached, of reading it."""
+    """Wall time in seconds of linking, or of reading the result from the cache. It includes the compilation of CUDA
+    C++, unless `PreparedLink.digest` compiled that before."""
     linker_seconds: float | None
     """Seconds that the driver's linker reports (CU_JIT_WALL_TIME); None for nvJitLink or a cached result."""
     cached: bool
@@ -233,7 +240,10 @@ class PreparedLink:
         return failure.message(extern, self._read_symbols)
 
     def _fallback(self, refused: Strategy, following: Strategy, log: str) -> Strategy:
-        """Return the strategy `following`; its `why` quotes the first error in the `log` of `refused`."""
+        """Return the strategy to try after the linker refused `refused`: it is `following` with another `why`.
+
+        The new `why` quotes the first error in `log`, the log of the refused link.
+        """
         first = next((line for line in log.splitlines() if "rror" in line or "fatal" in line), log)
         linker = "the driver's linker" if following.linker == "driver" else "nvJitLink"
         return following._replace(why=f"PTX by {linker}: {self._linker_name(refused)} refused it ({first.strip()})")
@@ -272,7 +282,11 @@ class PreparedLink:
         )
 
     def _texts(self, inputs: Sequence[LinkerInput]) -> dict[str, str]:
-        """Return unit name -> PTX, for each unit that has PTX or can be compiled to it."""
+        """Return unit name -> PTX. Units without PTX are left out.
+
+        The PTX is the unit's item in `inputs` if that is PTX, else the unit's own PTX. In a link of several units,
+        NVRTC compiles CUDA C++ to PTX for this.
+        """
         texts = {}
         for unit, given in zip(self._units, inputs, strict=True):
             code = given.content if given.kind == "ptx" else unit.forms.get("ptx")
@@ -290,7 +304,10 @@ class PreparedLink:
         return linker(inputs, self._nvjitlink_options(strategy), want_ptx)
 
     def _nvjitlink_options(self, strategy: Strategy) -> list[str]:
-        """Return nvJitLink's options. LTO-IR needs the floating-point options; PTX was compiled with them."""
+        """Return nvJitLink's command-line options for a strategy. Only a link with LTO gets floating-point options.
+
+        LTO-IR needs these options, but PTX was compiled with them already.
+        """
         options = [f"-arch={self._target}", *nvjitlink_options(self._options)]
         if strategy.mode == "ptx":
             return options
@@ -303,11 +320,16 @@ class PreparedLink:
 
     @cached_property
     def _best_inputs(self) -> _Inputs:
-        """Linker inputs of the first strategy, made once for `digest` and `run`: some are never cached."""
+        """Linker inputs for the first strategy, which is the best one. They are made once, and serve both `digest` and
+        `run`: what NVRTC compiled for them is not always in the user's cache."""
         return self._compiled_inputs(self._strategies[0])
 
     def _compiled_inputs(self, strategy: Strategy) -> _Inputs:
-        """Return each unit as a linker input in the form that the strategy links; CUDA C++ is compiled to that form."""
+        """Return one linker input for each unit, and NVRTC's log. The input is one of the unit's own forms, or compiled
+        code.
+
+        CUDA C++ is compiled to LTO-IR for a strategy with LTO, else to PTX.
+        """
         inputs, logs = [], []
         lto = strategy.mode == "lto"
         kinds = ("ltoir", *CODE_KINDS[::-1]) if lto else CODE_KINDS
@@ -325,8 +347,11 @@ class PreparedLink:
         return _Inputs(inputs, "\n".join(filter(None, logs)))
 
     def _compiled(self, unit: LinkUnit, lto: bool) -> tuple[bytes, str]:
-        """Return what NVRTC compiles from a unit's CUDA C++, LTO-IR or PTX, and its log. Both are cached if no other
-        file and no clock decides them."""
+        """Compile a unit's CUDA C++ with NVRTC, to LTO-IR with `lto`, else to PTX; return (code, log).
+
+        The user's cache keeps the result, with two exceptions: the source may read other files or the time of its
+        compilation (`__TIME__`), or the exact build of NVRTC is unknown.
+        """
         text = unit.forms["cuda"]
         floating_point = unit.floating_point or FloatingPoint()
         arguments = (text, unit.name, unit.folder, self._target, lto, self._options, floating_point)
@@ -343,15 +368,19 @@ class PreparedLink:
         return code, log
 
     def _compiled_key(self, unit: LinkUnit, lto: bool, build: str) -> str:
-        """Return the cache key of NVRTC's output for a unit's CUDA C++, which reads no other file and no clock.
+        """Return the cache key of what NVRTC compiles from a unit's CUDA C++: LTO-IR with `lto`, else PTX.
 
-        `build` identifies the exact build of NVRTC.
+        The source must read no other file and no clock, because the key covers the source itself only. `build`
+        identifies the exact build of NVRTC.
         """
         options = nvrtc_options(lto, self._options, unit.floating_point or FloatingPoint())
         return Cache.key("cuda", FORMAT, sha256_of(unit.forms["cuda"]), unit.name, str(self._target), build, *options)
 
     def _key(self, strategy: Strategy, inputs: Sequence[LinkerInput], want_ptx: bool) -> str:
-        """Return the cache key of a link, made of everything that decides its result."""
+        """Return the cache key of a link, made of everything that decides its result, such as the contents of `inputs`.
+
+        With `want_ptx`, the result contains the PTX of the linked program too.
+        """
         linker = (strategy.linker, repr(self._linker_build(strategy)))
         options = (*self._nvjitlink_options(strategy), repr(self._options.optimization_level))
         contents = (f"{kind} {name} {sha256_of(content)}" for kind, name, content in inputs)
@@ -368,7 +397,8 @@ class PreparedLink:
         return "the driver's" if strategy.linker == "driver" else f"nvJitLink {dotted(self._nvjitlink or (0, 0))}"
 
     def _read_symbols(self) -> dict[str, Symbols | None]:
-        """Return unit name -> symbols (None if unknown); CUDA C++ is compiled to PTX to read them."""
+        """Return unit name -> the unit's symbols; None if they are unknown. CUDA C++ is compiled to PTX, which has the
+        symbols."""
         known = {}
         for unit in self._units:
             kind: str

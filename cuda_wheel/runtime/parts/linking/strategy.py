@@ -54,13 +54,14 @@ class LinkUnit(NamedTuple):
 
     name: str
     forms: Mapping[InputKind, bytes]
-    """Kind -> content in that form."""
+    """Kind of code -> the unit's code of that kind, one item for each kind that there is: "ptx" -> PTX, "ltoir" ->
+    LTO-IR."""
     compiler: Version | None = None
-    """CUDA release of the compiler that wrote the LTO-IR; None if unknown."""
+    """CUDA release of the compiler that wrote the unit's LTO-IR; None if it is unknown."""
     driver: Version | None = None
-    """First CUDA release that reads the PTX; None if unknown."""
+    """First CUDA release that reads the unit's PTX; None if it is unknown."""
     folder: str | None = None
-    """Folder in which CUDA C++ looks for headers first; None for a text without a file."""
+    """Folder in which NVRTC looks for headers first: that of the CUDA C++ file. None if the unit is no such file."""
     floating_point: FloatingPoint | None = None
     """Floating-point options of the unit; None for machine code."""
 
@@ -76,10 +77,10 @@ class Strategy(NamedTuple):
 
 
 CODE_KINDS: tuple[InputKind, ...] = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
-"""Kinds that can be linked without LTO, best first."""
+"""Kinds of code that a link without LTO accepts, best first."""
 
 CONTAINER_KINDS: tuple[InputKind, ...] = ("fatbin", "object", "library")
-"""Kinds whose content only a linker can read."""
+"""Kinds of code that are containers, with content that only a linker can read."""
 
 
 def strategies(
@@ -137,9 +138,10 @@ def _with_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> Strategy | str:
-    """Return the strategy for a link with LTO, or why there is none.
+    """Return the strategy for a link with LTO; or, if LTO is impossible or forbidden, a string with the reason.
 
-    `against_lto` is unit name -> why it cannot be linked with LTO; None if it can.
+    `against_nvjitlink` is why nvJitLink cannot link here at all; None if it can. `against_lto` is unit name -> why this
+    unit cannot be linked with LTO; None if it can.
     """
     if options.lto is False:
         return "LTO: JitOptions(lto=False) forbids it"
@@ -166,8 +168,12 @@ def _without_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> list[Strategy | str]:
-    """Return, for each linker, the strategy for linking PTX and machine code, or why it is impossible. `releases` are
-    the CUDA releases of nvJitLink, NVRTC and the driver."""
+    """Return what can be done without LTO: a strategy for nvJitLink, then one for the driver's linker.
+
+    A string with the reason stands in place of a strategy that is impossible. One string stands for both if `options`
+    demand LTO, or if a unit is LTO-IR alone. `releases` are the CUDA releases of nvJitLink, NVRTC and the driver; None
+    where there is none. The other parameters are as for `_with_lto`.
+    """
     nvjitlink, nvrtc, driver = releases
     if options.lto:
         return ["PTX: JitOptions(lto=True) forbids it"]
@@ -213,7 +219,10 @@ def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capabi
 
 
 def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | None) -> str | None:
-    """Return why a unit cannot be linked with LTO; None if it can."""
+    """Return why a unit cannot be linked with LTO, as a clause that names the unit; None if it can.
+
+    `nvjitlink` and `nvrtc` are the CUDA releases of the installed libraries; None where there is none.
+    """
     if "ltoir" in unit.forms:
         reason = unit.compiler and nvjitlink and unlinkable(unit.compiler, nvjitlink)
         return f"{unit.name} {reason}" if reason else None
@@ -225,8 +234,10 @@ def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | Non
 
 
 def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
-    """Return which two units differ in floating-point options, of which a link with LTO has one set; None if all
-    agree."""
+    """Return a clause that names two units with different floating-point options; None if all units agree.
+
+    Such units cannot be linked with LTO: nvJitLink takes one set of these options for a link.
+    """
     computing = [(unit.name, unit.floating_point) for unit in units if unit.floating_point]
     for name, other in computing[1:]:
         first, chosen = computing[0]
@@ -236,8 +247,12 @@ def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
 
 
 def _too_compressed(units: Sequence[LinkUnit], reader: Version | None, what: str) -> str | None:
-    """Return a sentence on the first fatbin whose zstd compression the CUDA release `reader` cannot read; None if there
-    is none. (nvJitLink 12.0 crashes; 12.1 to 12.3 read the compressed bytes as PTX.)"""
+    """Return why a linker of the CUDA release `reader` cannot read a unit whose fatbin is compressed with zstd. Return
+    None if the linker can read all units, or `reader` is None.
+
+    `what` precedes the release in the reason: "nvJitLink is". (nvJitLink 12.0 crashes on such a fatbin; 12.1 to 12.3
+    read its compressed bytes as PTX.)
+    """
     for unit in units:
         if reader is not None and reader < ZSTD_DRIVER and _is_zstd(unit.forms.get("fatbin")):
             needs = f"linkers before CUDA {dotted(ZSTD_DRIVER)} do not read, and {what} {dotted(reader)}"
@@ -253,7 +268,12 @@ def _is_zstd(fatbin: bytes | None) -> bool:
 
 
 def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
-    """Return a sentence on the first unit whose PTX the CUDA release `reader` cannot read; None if there is none."""
+    """Return why a linker of the CUDA release `reader` cannot read a unit whose PTX is too new for it. Return None if
+    the linker can read all units, or `reader` is None.
+
+    CUDA C++ counts as PTX of the CUDA release of NVRTC, `nvrtc`. `what` precedes the linker's release in the reason:
+    "nvJitLink is".
+    """
     for unit in units:
         needs = nvrtc if "cuda" in unit.forms else unit.driver
         if reader is not None and needs is not None and reader < needs:
