@@ -187,8 +187,8 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
 
     def _recognition(self) -> Iterator[str]:
-        """Yield the source lines that assign `_is_known`, True if PyTorch's guards recognise the call's tensors, and the
-        variables `_seen_...` with the key, GPU and `requires_grad` of a recognised call."""
+        """Yield the source lines that assign `_is_known`, True if PyTorch's guards recognise the call's tensors, and
+        the variables `_seen_...` with the key, GPU and `requires_grad` of a recognised call."""
         yield "_matches, _seen_key, _seen_device, _seen_requires_grad = _seen"
         single = self._single()
         if not single:
@@ -204,14 +204,14 @@ class OperatorFunctions:
         return [each.name for each in self._tensors if each.type in ARRAYS]
 
     def _all_there(self, before: str, after: str = "") -> str:
-        """Return the Python condition that no optional tensor is None, with `before` and `after` around it: " if w is not
-        None else False". Return "" if the operator has no optional tensor."""
+        """Return the Python condition that no optional tensor is None, with `before` and `after` around it, such as
+        " if w is not None else False". Return "" if the operator has no optional tensor."""
         optional = [f"{each.name} is not None" for each in self._tensors if each.type in ARRAYS and each.is_optional]
         return f"{before}{' and '.join(optional)}{after}" if optional else ""
 
     def _tensors_decide_key(self) -> bool:
-        """Return whether the expression of `_key` depends only on the GPUs and element types of single tensors, and not on
-        lists of tensors or on numbers."""
+        """Return whether the expression of `_key` depends only on the GPUs and element types of single tensors, and
+        not on lists of tensors or on numbers."""
         return len(self._single()) == len(self._tensors)
 
     def _before_key(self) -> Iterator[str]:

@@ -13,12 +13,12 @@ __all__ = ["Recognised", "Recogniser"]
 
 
 class Recognised(NamedTuple):
-    """How an operator recognises calls with tensors of the same kinds as in an earlier call, and what it knows of them."""
+    """How an operator recognises calls with tensors like those of an earlier call, and what it knows of such calls."""
 
     matches: Callable[..., bool]
     """Function of the call's tensors that returns whether they are of these kinds. A nested tensor ends the process."""
     key: Any
-    """Value of `_key` in the operator's generated functions for these calls: the GPUs and element types of the tensors."""
+    """Value of `_key` in the operator's generated functions for these calls: the tensors' GPUs and element types."""
     device: int
     """Number of the GPU of the first tensor; -1 before any call was seen."""
     requires_grad: bool
