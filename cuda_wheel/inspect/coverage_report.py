@@ -194,12 +194,13 @@ def several_names(names: Sequence[str]) -> str:
 
 
 def gap_lines(coverage: Coverage, requirement: Requirement) -> list[str]:
-    """Return a line with the required GPUs and drivers for which the modules have no image, and lines with what the
-    project can change. The list is empty if no image is missing."""
+    """Return a line with the GPUs and drivers on which the modules load worse than required, and lines with what the
+    project can change. The list is empty if the requirement is met."""
     cells = missing(coverage, requirement)
     if not cells:
         return []
-    return [f"{several_names(coverage.names)}: no image for {cells_text(cells)}", *advice(coverage, requirement)]
+    what = "no machine code" if requirement.least == "native" else "no image"
+    return [f"{several_names(coverage.names)}: {what} for {cells_text(cells)}", *advice(coverage, requirement)]
 
 
 def coverage_to_json(coverage: Coverage) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -427,10 +427,10 @@ def _still_compiles(project: DetectedProject, content: Mapping[str, Any], import
     return ""
 
 
-def _imports(root: Path, names: Iterable[str]) -> Iterator[str]:
+def _imports(root: Path, names: Collection[str]) -> Iterator[str]:
     """Yield a message for each line of setup.py that imports one of the packages `names`. The message asks the user to
     remove the line."""
     pattern = re.compile(rf"\s*(?:import|from)\s+(?:{'|'.join(sorted(names))})\b.*")
     for number, line in enumerate((read_text(root / "setup.py") or "").splitlines(), 1):
-        if pattern.fullmatch(line):
+        if names and pattern.fullmatch(line):
             yield f"setup.py:{number}: remove: {line.strip()}"

@@ -225,16 +225,17 @@ def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mappi
 
 
 def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: str) -> Any:
-    """Return the result of a method of the path `owner`; UNKNOWN if it cannot be computed. For the methods `glob` and
-    `rglob`, a relative path is relative to `folder`."""
+    """Return the result of a method of the path `owner`; UNKNOWN if it cannot be computed. A method that looks for
+    files takes a relative path relative to `folder`."""
     if name in ("resolve", "absolute", "expanduser"):
         return owner
     if name in ("glob", "rglob"):
         below = "**" if name == "rglob" else ""
         found = attempt(lambda: _globbed(os.path.join(folder, owner, below, arguments[0]), folder, True))
         return UNKNOWN if found is UNKNOWN else [Path(each) for each in found]
-    known_names = ("exists", "is_dir", "is_file", "as_posix")
-    return attempt(lambda: getattr(owner, name)()) if name in known_names else UNKNOWN
+    if name in ("exists", "is_dir", "is_file"):
+        return attempt(lambda: getattr(Path(folder, owner), name)())
+    return owner.as_posix() if name == "as_posix" else UNKNOWN
 
 
 def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:

@@ -17,8 +17,14 @@ from cuda_wheel.builder.manifest_writer.coverage import (
     required_keys,
 )
 from cuda_wheel.builder.releases import AS_OF, GPUS, RELEASES
-from cuda_wheel.inspect.coverage_report import coverage_to_html, coverage_to_svg, driver_groups, parse_requirement
-from tests.support.manifests import covered, images, manifest
+from cuda_wheel.inspect.coverage_report import (
+    coverage_to_html,
+    coverage_to_svg,
+    driver_groups,
+    gap_lines,
+    parse_requirement,
+)
+from tests.support.manifests import covered, image, images, manifest
 from tests.support.projects import ROOT
 
 
@@ -137,3 +143,22 @@ def test_a_name_cannot_break_out_of_the_picture() -> None:
     coverage = covered("sm_80")._replace(names=("<script>&",))
     for draw in (coverage_to_svg, coverage_to_html):
         assert "<script>&" not in draw([coverage], "<script>&", parse_requirement(""))
+
+
+@pytest.mark.one_toolchain
+@pytest.mark.parametrize(
+    ("requirement", "target", "words"),
+    [
+        ("sm_80,native", "compute_80", "no machine code for Ampere (8.0)"),
+        ("sm_80,jit", "compute_80", None),
+        ("sm_80,jit", "sm_90", "no image for Ampere (8.0)"),
+        ("sm_80,link", "sm_90", "no image for Ampere (8.0)"),
+    ],
+)
+def test_a_gap_says_what_is_missing_for_the_required_way_of_loading(
+    requirement: str, target: str, words: str | None
+) -> None:
+    (coverage,) = cover([manifest(image(target, "7.0"))])
+    lines = gap_lines(coverage, parse_requirement(f"{requirement},driver>=12.8"))
+    assert (words is None) == (not lines)
+    assert words is None or f": {words}" in lines[0]

@@ -12,6 +12,7 @@ from cuda_wheel.migrate.init_project import init_project
 from cuda_wheel.migrate.pyproject_edit import (
     FileChange,
     PyprojectEdit,
+    _imports,
     diff,
     requirement_name,
     table_lines,
@@ -168,3 +169,11 @@ def test_a_diff_has_relative_paths_and_marks_new_files_and_missing_line_ends(tmp
 )
 def test_the_name_in_a_requirement_is_normalised(requirement: str, name: str) -> None:
     assert requirement_name(requirement) == name
+
+
+def test_imports_to_remove_are_those_of_the_removed_packages(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text(
+        "import os\nfrom setuptools import setup\nfrom torch.utils import cpp_extension\n"
+    )
+    assert list(_imports(tmp_path, set())) == []
+    assert list(_imports(tmp_path, {"torch"})) == ["setup.py:3: remove: from torch.utils import cpp_extension"]

@@ -49,6 +49,14 @@ def test_values_that_the_text_determines_are_computed(text: str, value: Any, tmp
     assert arguments(text, tmp_path) == [value]
 
 
+def test_files_are_looked_for_in_the_folder_of_the_script(tmp_path: Path) -> None:
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc" / "k.cu").write_text("")
+    text = "from pathlib import Path\nd = Path('csrc')\nwanted([d.exists(), d.is_dir(), d.is_file(), (d / 'k.cu').is_file()])"
+    assert arguments(text, tmp_path) == [[True, True, False, True]]
+    assert arguments("from pathlib import Path\nwanted(Path('setup.py/no').exists())", tmp_path) == [False]
+
+
 def test_a_helper_that_is_called_twice_gives_two_calls(tmp_path: Path) -> None:
     text = "def make(n):\n    return wanted(n + '_C', v=n)\nall = [make(n) for n in ('a', 'b')]\nmake(name())"
     assert arguments(text, tmp_path) == ["a_C", "b_C", UNKNOWN]
