@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["ProgressReporter", "Reporter", "SilentReporter"]
 
 _MANY = 50
-"""Number of kernels in a module above which the build prints a hint: the setting `instances` keeps fewer kernels."""
+"""If a module has more kernels than this, the build prints a hint that the module's setting `instances` would keep only
+some of them."""
 
 MINIMUM_SHOWN = 0.05
 """Total duration of a phase, in seconds, below which the last line of a build does not list the phase."""
@@ -102,7 +103,7 @@ class ProgressReporter:
         from_environment = os.environ.get("CUDA_WHEEL_TIMINGS")
         self._timings = timings or (Path(from_environment) if from_environment else None)
         self._steps: list[Step] = []
-        """Finished steps, for the trace; empty if no trace is written, because a large build has many."""
+        """Finished steps, for the trace. If no trace is written, the list stays empty: a large build has many steps."""
         self._phase_seconds: dict[str, float] = {}
         """Phase -> total time in seconds that all workers together spent in this phase."""
         self._info, self._warn = info, warn
@@ -142,8 +143,9 @@ class ProgressReporter:
             self._timings.write_text(json.dumps(trace), encoding="utf-8")
 
     def _open_timings(self) -> None:
-        """Raise ConfigError if the trace cannot be written. Called before the build does its work. If `_timings` is a
-        folder, replace `_timings` by the path of a new file in it."""
+        """Create the file of the trace; raise ConfigError if it cannot be written. If `_timings`, the path given by the
+        user, is a folder, set `_timings` to the path of a new file in the folder. Nothing is done if `_timings` is
+        None."""
         if self._timings is None:
             return
         if self._timings.is_dir():

@@ -32,8 +32,8 @@ class CodeBlock:
     """One C++ definition or declaration at namespace or class scope."""
 
     tokens: Sequence[Token]
-    """All tokens of the definition or declaration, in order. Those of preprocessor directives in it are not
-    included."""
+    """All tokens of the definition or declaration, in order, but for the tokens of preprocessor directives inside
+    it."""
     body: Sequence[Token]
     """Tokens of the function's body, including both braces; () if this is not the definition of a function."""
     in_class: bool
@@ -188,7 +188,7 @@ def definitions(tokens: Sequence[Token], into_classes: bool = True) -> Iterator[
 
 
 def _is_access(tokens: Sequence[Token], head: int, after: int) -> bool:
-    """Return whether `tokens[head:after]` is an access specifier such as `public:`."""
+    """Return whether `tokens[head:after]` is exactly an access specifier and its colon, such as `public:`."""
     return after - head == 2 and tokens[after - 1].text == ":" and tokens[head].text in _ACCESS
 
 
@@ -207,8 +207,8 @@ def _container(heading: Sequence[Token]) -> bool | None:
 
 
 def _is_body(tokens: Sequence[Token], head: int, index: int, after: int) -> bool:
-    """Return whether `tokens[index:after]` is the body of a function. `tokens[head:index]` is what precedes it, from
-    the start of the declaration."""
+    """Return whether `tokens[index:after]` is the body of a function, with both braces: True for `{...}` in
+    `int f() {...}`, False for `{...}` in `int a{...}`. `head` is the index of the declaration's first token."""
     if tokens[index].text != "{":
         return False
     plain = _without_templates(tokens[head:index])
@@ -244,8 +244,8 @@ def parameters(heading: Sequence[Token]) -> int | None:
 
 
 def _first_declarator(heading: Sequence[Token]) -> int:
-    """Return the index of the token after the first variable's name in a declaration: that of "=" in `const int a = 1,
-    b;`. If no such token follows, return the number of tokens."""
+    """Return the index of the token after the first variable's name in a declaration: the index of "=" for
+    `const int a = 1, b;`. If nothing follows the name, return the number of tokens."""
     depth = 0
     for index, token in enumerate(heading):
         depth += ANGLES.get(token.text, 0)

@@ -54,8 +54,8 @@ class ProjectCode(NamedTuple):
 
 
 def _launched(tokens: Sequence[Token], index: int) -> str:
-    """Return the unqualified name of the function that `<<<` at the token `index` launches, without template arguments:
-    "scale" for `ns::scale<float><<<`. Return "" if no name is there."""
+    """Return the name of the function before the `<<<` at `index`, without qualifier and template arguments: "scale"
+    for `ns::scale<float><<<`. Return "" if no name is before the `<<<`, as in `(*f)<<<`."""
     index = before_template_arguments(tokens, index)
     return tokens[index].text if index >= 0 and tokens[index].kind == "word" else ""
 
@@ -101,8 +101,8 @@ class Constants:
         self._code = code
         self._deduced = _deduced_words(files.values())
         self._named: dict[str, list[tuple[str, CodeBlock]]] = {}
-        """Name -> list of (file, definition), for the host constants that declare this name and may become
-        `constexpr`."""
+        """Declared name -> list of (path of a file, definition in that file). Only definitions of host constants that
+        can be written as `constexpr` are included."""
         for file, blocks in files.items():
             for block in blocks.definitions:
                 if code.is_host(block) and _may_be_constexpr(block):
@@ -114,7 +114,7 @@ class Constants:
         """Definition of a constant -> path of its file, for each constant that is to be written as a reference: `const
         float& b`."""
         self._refused: set[CodeBlock] = set()
-        """Definitions of constants that the compiler refused as they are in the original text."""
+        """Definitions of constants whose original text the compiler refused."""
         self._kept: dict[CodeBlock, set[str]] = {}
         """Definition of a constant that the compiler refused as `constexpr` -> the compiler's error messages about it.
         These constants are not made `constexpr` again."""
@@ -139,13 +139,16 @@ class Constants:
         return True
 
     def _undo_constexpr(self, file: str, blocks: SourceBlocks, line: int, message: str) -> bool:
-        """Undo `constexpr` for a constant at a line, because the compiler refused it; return whether that may remove
-        the error `message`.
+        """Handle the compiler's error `message` at a 1-based line of `file`, if a constant in this line was made
+        `constexpr`. Return True if the error may be gone with the changes made so far. `blocks` are the tokens and
+        definitions of `file`.
 
-        The constant gets its original text again. If the compiler refused the original text too, the constant becomes a
-        reference; return False if it cannot, or if there is no such constant. After the constant is changed, return
-        True for each other message about it: one compilation may print several. Columns do not identify the constant:
-        `constexpr` is longer than `const` and shifts the rest of the line.
+        If the constant is still marked as `constexpr`, it gets its original text again. If the compiler refused the
+        original text before, the constant becomes a reference instead; return False if it cannot become one. If the
+        constant lost its `constexpr` by an earlier error, return True for each message that was not seen before,
+        because one compilation may print several messages about one constant. In all other cases, return False.
+
+        Columns do not identify the constant: `constexpr` is longer than `const` and shifts the rest of the line.
         """
         for block, where in self._constexpr.items():
             if where == file and _is_at(block, blocks, line):
@@ -178,7 +181,9 @@ class Constants:
                     self._make_constexpr(where, other)
 
     def _make_reference(self, file: str, block: CodeBlock) -> bool:
-        """Mark a constant to be written as a reference (see `_as_reference`); return False if it cannot be one."""
+        """Mark a constant to be written as a reference, `const float& b`, and return True. If it cannot be a reference,
+        because `_as_reference` returns None or because a `decltype` of it would change, return False and change
+        nothing."""
         if _as_reference(block) is None or block.names & self._deduced:
             return False
         self._references[block] = file
@@ -186,12 +191,12 @@ class Constants:
 
 
 def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
-    """Return the names of constants that must not become references, because `decltype` of the constant would become
-    another type.
+    """Return the names whose constants must not become references, because `decltype(name)` would then be another type.
 
-    A name counts if it is the whole operand, as `limit` in `decltype(ns::limit)`: the result is the declared type. For
-    any other expression, the result depends only on type and value category, which a reference does not change. In a
-    definition with `decltype(auto)`, or with a macro that contains `decltype`, every word counts.
+    This is every name that is the whole operand of a `decltype`, such as `limit` in `decltype(ns::limit)`. With a
+    longer operand, as in `decltype(limit + 1)`, the type stays the same, so names in it are not included. For a
+    definition that contains `decltype(auto)`, or a macro that expands to a `decltype`, all words of the definition are
+    included.
     """
     blocks = list(files)
     macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
@@ -226,10 +231,11 @@ def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:
 
 
 def _may_be_constexpr(block: CodeBlock) -> bool:
-    """Return whether a definition has the form `const TYPE name = VALUE;`, outside of a class, and may define a number.
+    """Return whether a definition outside of a class has the form `const TYPE name = VALUE;` and can be a number.
 
-    VALUE has no braces, brackets and strings; it need not be constant. If it contains a call, TYPE must be arithmetic,
-    such as `unsigned int`.
+    True for `const float b = -a;`. VALUE must not contain a brace, a bracket or a string, but need not be a constant
+    expression. If VALUE contains a call, TYPE must be arithmetic: True for `const int n = f();`, False for
+    `const T n = f();`.
     """
     texts = [token.text for token in block.tokens]
     if block.in_class or block.body or texts.count("const") != 1 or "=" not in texts:

@@ -142,12 +142,12 @@ class HostMarkers(Rewriter):
                 yield error.file, [(token.start, token.end, text.encode())]
 
     def _without(self, marker: str, name: str, outer: frozenset[str]) -> str | None:
-        """Return the text to which the macro `name` expands, with `marker` removed from it and from the macros that it
-        uses.
+        """Return the text to which the macro `name` expands, but without `marker`, which is also removed from macros
+        that the macro's body uses: for `#define API __host__ inline` and `__host__`, return "inline".
 
-        Return None if no definition of the macro contains `marker`, if several leave different texts, or if the macro
-        has parameters. `outer` are the macros that are being expanded when this one is found in them; they are not
-        expanded again.
+        Return None if no definition of the macro contains `marker`, or if its definitions lead to several different
+        texts. Definitions with parameters are ignored. `outer` are the names of the macros in whose bodies this macro
+        was found; they are not expanded again.
         """
         texts = set()
         for definition in definitions_of(name, self.files) if name not in outer else ():
@@ -186,7 +186,7 @@ class TemplateNames(Rewriter):
 
 
 def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[Token]:
-    """Yield each token that is in `names` and is NAME in `typename QUALIFIER::NAME<`."""
+    """Yield each token whose text is in `names` and that stands at NAME in `typename QUALIFIER::NAME<`."""
     for index in range(2, len(tokens) - 1):
         if tokens[index].text in names and tokens[index + 1].text == "<" and tokens[index - 1].text == "::":
             start = _start_of_name(tokens, index)
@@ -195,8 +195,8 @@ def _names_of_templates(tokens: Sequence[Token], names: set[str]) -> Iterator[To
 
 
 def _start_of_name(tokens: Sequence[Token], index: int) -> int:
-    """Return the token index at which a qualified name begins: that of `a` in `a::b<c>::d`. `index` is that of its last
-    word, `d`."""
+    """Return the index of the first token of a qualified name: of `a` in `a::b<c>::d`. `index` is the token index of
+    the last word, `d`."""
     while index > 1 and tokens[index - 1].text == "::":
         index = max(0, before_template_arguments(tokens, index - 1))
     return index
@@ -238,8 +238,8 @@ class TypeAttributes(Rewriter):
                 )
 
     def _attributes_end(self, file: str, index: int) -> int:
-        """Return the index of the first token after a sequence of attributes that begins at `index`. A macro that may
-        be an attribute counts as one. If no attribute is at `index`, return `index`."""
+        """Return the index of the first token after the attributes that begin at the token `index` of `file`; `index`
+        itself if no attribute is there. The name of a macro, with its arguments, is taken for an attribute."""
         tokens = self.files[file].tokens
         while index < len(tokens) and tokens[index].kind == "word":
             definitions = list(definitions_of(tokens[index].text, self.files))
@@ -259,8 +259,8 @@ _NO_TYPES = frozenset(
         *("typedef", "using", "friend", "extern", "="),
     }
 )
-"""If one of these tokens is in a declaration, it does not declare a plain array member, `TYPE name[SIZE];`. They are
-words such as `static`, words that begin an attribute, and "="."""
+"""Tokens that a plain array member, `TYPE name[SIZE];`, does not contain: words such as `static`, words that begin an
+attribute, and "="."""
 
 _PACKING = re.compile(rb"\b(?:packed|__packed__|pack)\b")
 
@@ -288,8 +288,9 @@ class ZeroArrays(Rewriter):
 
 
 def _as_member(tokens: Sequence[Token], content: bytes) -> list[Replacement]:
-    """Return the replacements that make the array member `TYPE name[SIZE];` valid for SIZE 0 (see `ZeroArrays`).
-    `tokens` are those of the declaration, `content` is the text of its file.
+    """Return the replacements that make the array member `TYPE name[SIZE];` valid for SIZE 0 (by a bit-field and an
+    empty class, as `ZeroArrays` describes). `tokens` are the tokens of the declaration, `content` is the text of its
+    file.
 
     Return [] if the declaration has another form, or if the file packs classes by `packed` or `#pragma pack`.
     """

@@ -98,8 +98,8 @@ _QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Turn off Python's garbage collection in the `with` block. It would take a third of the time to read a large
-    project's headers, and frees nothing: all of their millions of tokens are in use."""
+    """Turn off Python's garbage collection in the `with` block. The collector would take a third of the time in which a
+    large project's headers are read, and would free nothing: all of their millions of tokens are in use."""
     gc.disable()
     try:
         yield
@@ -121,8 +121,9 @@ def unmarked_kernels(project: Project) -> list[str]:
 
 
 def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
-    """Return the project extended by the headers of one library, because rewriting them may remove one of the errors;
-    None if there is no such library.
+    """Return the project extended by all headers of one library: the library with the first error whose message is
+    about code that can be rewritten. None if no such error is in a library's header, or if the project already has
+    these headers.
 
     The headers of other libraries are not read, because there may be thousands.
     """
@@ -135,8 +136,8 @@ def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project |
 
 
 def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
-    """Return whether every error is in device code of the project, and none is one that rewriting may remove. Device
-    code is never left out, so no change of the text helps then.
+    """Return whether all errors are in device code of the project's own files, and none has a message that a rewriter
+    handles. Then no change of the text can help, because device code is never left out.
 
     Only the files with the errors are read: a project may have megabytes of other files.
     """
@@ -262,8 +263,8 @@ class Edits:
         return self._constants.rewrite(*error.places[0], error.message)
 
     def _changed_files(self, bodies: Mapping[str, Sequence[Replacement]]) -> Mapping[str, bytes]:
-        """Return path -> new text of each file that changes. `bodies` is path -> replacements of function bodies that
-        are left out; all rewritten code outside these bodies is added."""
+        """Return path -> new text of each file that changes. Changes are the replacements in `bodies`, by path, and the
+        rewritten code outside of left-out function bodies."""
         edits = {file: list(found) for file, found in bodies.items()}
         for file, found in self._rewritten().items():
             kept = (each for each in found if not self.bodies.covers(file, each[0]))

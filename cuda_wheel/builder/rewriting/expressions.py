@@ -58,10 +58,10 @@ class CompoundLiterals(Rewriter):
                         )
 
     def _types_at(self, error: RefusedCode) -> set[str]:
-        """Return the types of the compound literals that an error is about, each as text: {"float2"}.
+        """Return the types of the compound literals, `(T){...}`, that an error is about, each as text: {"float2"}.
 
-        It is the type of the literal at the error or, if a macro is used there, the types of all literals in the macro;
-        an empty set if there is neither.
+        If a literal is at the error, its type is returned. If the name of a macro is there, the types of all literals
+        in the macro are returned. Otherwise the set is empty.
         """
         place = self.token_at(error)
         if place is None:
@@ -104,15 +104,15 @@ def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
 
 
 def _may_be_called(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the "(" at `index` may begin the arguments of a call, such as `f(`. The token before it decides
-    this."""
+    """Return whether the "(" at `index` may begin the arguments of a call, judged by the token before it: True after a
+    word, ")", "]" or ">", as in `f(`. False after `return` or a token such as "=", and at the start."""
     before = tokens[index - 1] if index else None
     return before is not None and before.text != "return" and (before.kind == "word" or before.text in (")", "]", ">"))
 
 
 def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether `index` is the first token of a macro's body, i.e. follows `define NAME` or `define NAME(...)`.
-    `tokens` are those of a `#define`, without the "#"; return False if they are others."""
+    """Return whether the token `index` is the first one of a macro's body, after `define NAME` or `define NAME(...)`.
+    `tokens` are the tokens of a directive, without the "#"; False if they do not begin with `define`."""
     if tokens[0].text != "define":
         return False
     has_parameters = tokens[2].text == "(" and tokens[1].end == tokens[2].start
@@ -148,11 +148,11 @@ class HostAssembly(Rewriter):
                 yield error.file, [replacement]
 
     def _replacement(self, blocks: SourceBlocks, index: int) -> Replacement | None:
-        """Return the replacement of inline assembly: of an `asm` statement, or of a call of a macro whose body contains
-        `asm`.
+        """Return the replacement of an `asm` statement, or of a call of a macro whose body contains `asm`. Return None
+        if neither is at the token `index`.
 
-        The statement or call begins at the token `index`, or at the token before it: the compiler may report the token
-        after `asm`. None if neither is so.
+        `index` is where the compiler reported the error: it is the first token of the statement or call, or the token
+        after the first one.
         """
         tokens = blocks.tokens
         first = next((i for i in (index, index - 1) if i >= 0 and self._is_assembly(tokens[i])), None)
@@ -226,10 +226,11 @@ class NarrowingArguments(Rewriter):
 
 
 def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple[int, int] | None:
-    """Return (start, end), the byte offsets of one argument in a list in braces, such as `n` in `{n, 1}`. The argument
-    begins at the token `index`; None if no such argument begins there.
+    """Return (start, end), the byte offsets of the argument that begins at the token `index` in a list in braces, such
+    as `n` in `{n, 1}`. None if no such argument begins there.
 
-    If `of_dimensions` is true, return None also if the list is not that of a `dim3`.
+    If `of_dimensions` is true, also return None if the list does not give dimensions, as it does in `dim3 grid{n, 1}`
+    and `<<<{n, 1}, 32>>>`.
     """
     if not index or tokens[index - 1].text not in ("{", ","):
         return None
@@ -242,8 +243,9 @@ def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple
 
 
 def _is_of_dimensions(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the innermost braces around a token hold the dimensions of a launch or of a `dim3`: `<<<{...}` or
-    `dim3 name{...}`."""
+    """Return whether the innermost braces around the token `index` give dimensions: True for braces after `dim3`,
+    `dim3 name` or `dim3 name =`, and for braces inside a launch configuration, `<<<{...}, 32>>>`. False for
+    `int a[]{...}`."""
     depth = 0
     while index > 2:
         index -= 1
@@ -301,7 +303,8 @@ class Powers(Rewriter):
 
     def _in_macro(self, name: str, seen: set[str]) -> Iterator[FileEdit]:
         """Yield the replacements of calls of `pow` in the macro `name`, and in the macros that its body uses. `seen`
-        are the macros that are already searched; each further macro is added to it."""
+        are the names of macros that are not searched again; the name of each macro that is searched is added to
+        `seen`."""
         seen.add(name)
         for definition in definitions_of(name, self.files):
             for index, token in enumerate(definition.body):
@@ -361,12 +364,13 @@ _VARIABLE_CAST = b"(::cuda_wheel_detail::void_variable)"
 before the source) declares the cast's type."""
 
 _IN_MACRO = (b"::cuda_wheel_detail::bytes(", b")")
-"""Texts to put before and after an operand in a macro that may be a `void*`. The preamble (a header that NVRTC reads
-before the source) declares the function `bytes`."""
+"""Texts to put before and after an operand that is in the body of a macro and may be a `void*`. The preamble (a header
+that NVRTC reads before the source) declares the function `bytes`."""
 
 _OPERAND = re.compile(rb"[A-Za-z_(*]")
 _ASSIGNMENT = re.compile(rb"[\w.>\[\]-]*?\s*[+-]=")
-"""Matches a variable or member access, or the rest of one, and the "+=" or "-=" after it: "ptr->next +="."""
+"""Matches the left operand and the operator of `+=` or `-=`: "ptr->next +=". The match may also begin inside the
+operand: "next +="."""
 
 
 class VoidPointers(Rewriter):
@@ -398,8 +402,8 @@ class VoidPointers(Rewriter):
         yield from self._in_macros(macros)
 
     def _in_macros(self, names: list[str]) -> Iterator[FileEdit]:
-        """Yield the replacements of operands in the macros `names`, and in the macros that their bodies use. These are
-        all operands that may be of type `void*`."""
+        """Yield the replacements of each left operand of `+`, `-`, `+=` or `-=` that may be a `void*`. The operands are
+        in the bodies of the macros `names`, and of the macros that these bodies use."""
         waiting, seen = list(names), set()
         while waiting:
             name = waiting.pop()

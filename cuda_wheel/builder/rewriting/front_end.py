@@ -36,11 +36,12 @@ _REFUSALS = (
 """NVRTC's errors about host code, by the names that they have in options of the front end (NVRTC's C++ parser)."""
 
 _UNDEFINED = ("decl_with_local_type_but_not_defined", "decl_with_no_linkage_type_but_not_defined", "never_defined")
-"""Errors about a function that is declared and not defined, and that no other file can define, such as a member of
-`std::vector<T>` for a local type T. They are given by their names in options of the front end (NVRTC's C++ parser).
+"""Names, in options of the front end (NVRTC's C++ parser), of errors about a function that is declared and not defined,
+and that no other file can define. Example: a member of `std::vector<T>` for a local type T.
 
-Stand-in headers only declare such functions; the library's own headers define them. So these errors become warnings,
-and a build does not print those about stand-ins. If device code calls such a function, another error follows.
+Stand-in headers only declare such functions; the library's own headers define them. Therefore `_LIKE_NVCC` makes these
+errors warnings, and a build does not print the warnings about functions of stand-in headers. If device code calls such
+a function, NVRTC reports another error.
 """
 
 _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_address_taken_in_device")
@@ -101,8 +102,8 @@ FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
 templates after an error: 25 s for files with large kernels in which it finds the first error after 2 s."""
 
 USED_PARTS_OPTION = "--define-macro=CUDA_WHEEL_USED_PARTS"
-"""NVRTC option for a compilation that leaves out declarations of stand-in headers: those that the source does not use,
-as the module `used_parts` finds."""
+"""NVRTC option that marks a compilation in which the unused parts of stand-in headers are left out: the parts that, as
+the module `used_parts` finds, declare none of the names in the project's texts."""
 
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
 """Name of the macro with which stand-in headers define the functions of c10::complex. It is defined only for sources

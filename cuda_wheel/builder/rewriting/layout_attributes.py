@@ -68,19 +68,21 @@ _BEHIND_KEYWORD = re.compile(
     rb"(?:\b(?:struct|class|union|extern\s+__shared__)|[;{]\s*__shared__)\s+"
     rb"(?:(?:__align__|__builtin_align__)\s*\(\s*(?:16|32|64|128|256|512|1024)\s*\)|__attribute__\s*\(\(\s*(?:__)?packed)"
 )
-"""Matches the most frequent layout attributes that NVRTC honours, after `struct` or another keyword: `packed`, or an
-alignment of at least 16 bytes. Such an alignment is not below the one that most types have without it."""
+"""Matches the most frequent layout attributes that NVRTC honours, with the keyword before them:
+`struct __attribute__((packed`, or an alignment of at least 16 bytes, as in `struct __align__(16)`. A smaller alignment
+does not match, because it may be below the type's natural alignment."""
 
 _SUSPECT = re.compile(
     rb"\}(?:\s|\#[^\n]*\n)*(?:__attribute|__declspec)[^;{}]*?(?:packed|align)|\[\s*\[[^;{}]*?\bgnu\b[^;{}]*?(?:packed|align)"
 )
-"""Matches text after a type's closing brace, or in `[[...]]`, that may be a layout attribute which NVRTC ignores. It is
-searched for in preprocessed text, and also matches other text."""
+"""Matches what may be a layout attribute that NVRTC ignores: `} __attribute__((packed`, after the closing brace of a
+type, or `[[gnu::packed`. The expression is for preprocessed text; a match may also be harmless code."""
 
 
 def _text_may_have(text: bytes) -> bool:
-    """Return whether a text may contain a layout attribute that NVRTC ignores or treats otherwise than GCC: one that is
-    not directly after a keyword such as `struct`, or an `alignas` in a text with `#pragma pack`."""
+    """Return whether a text may contain a layout attribute that NVRTC ignores or treats otherwise than GCC. True for
+    `struct A {...} __attribute__((packed));`, or for `alignas` in a text with `#pragma pack`; False if the text has
+    only attributes that `_BEHIND_KEYWORD` matches, such as `struct __attribute__((packed)) A`."""
     if b"packed" not in text and b"align" not in text:
         return False
     if b"alignas" in text and _PACK.search(text):
@@ -99,8 +101,9 @@ def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _version_may_have(header: str, changed: int, size: int) -> bool:
-    """Return `_text_may_have` for the content of a file. `changed` is its modification time in nanoseconds, `size` its
-    size; they are parameters so that the cache holds no result of an older version of the file."""
+    """Return whether the file with the path `header` may contain a layout attribute that NVRTC ignores
+    (`_text_may_have`). `changed`, its modification time in nanoseconds, and `size` are only keys for the cache: a
+    changed file is read again."""
     return _text_may_have(Path(header).read_bytes())
 
 
@@ -203,8 +206,8 @@ class PreprocessedCode:
         return b"".join([*parts, self._text[at:]]), places
 
     def _alignments(self) -> Iterator[tuple[Sequence[Token], bytes, int]]:
-        """Yield, for each attribute that may lower the alignment of a type or member: its tokens, the text ` alignas(N)
-        ` that replaces it, and the byte offset at which to insert that text."""
+        """Yield a tuple for each attribute that may lower the alignment of a type or member: the attribute's tokens,
+        its replacement ` alignas(N) `, and the byte offset at which the replacement is to be inserted."""
         tokens = self.tokens
         for keyword, first, last in type_brackets(tokens):
             if tokens[keyword].text == "enum":
@@ -222,10 +225,11 @@ class PreprocessedCode:
 
 
 def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]]) -> list[Token]:
-    """Return the tokens of all files in `own` that contain a match of `named`, with byte offsets in the preprocessed
-    text. `own` is a list of (segment of that text, content of the segment); a file may have several segments.
+    """Return the tokens of all files that contain a match of `named`. `own` is a list of (segment, text of the
+    segment), where a segment is a part of the preprocessed text that comes from one file. A file may have several
+    segments. The tokens' byte offsets count from the start of the preprocessed text.
 
-    A class is found only if it begins and ends in one of the returned files.
+    A class is found only if it begins and ends in files whose tokens are returned.
     """
     files = {segment.file for segment, part in own if named.search(part)}
     return [
@@ -285,8 +289,9 @@ def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterat
 
 
 def _is_data_member(tokens: Sequence[Token], head: int, index: int) -> bool:
-    """Return whether the attributes at `index` are those of a data member. `head` is the token index at which the
-    declaration begins."""
+    """Return whether the attributes at the token `index` belong to a data member: True for `int a __attribute__(...)`;
+    False if they belong to a type, a function, a static member or a `typedef`. `head` is the index of the declaration's
+    first token."""
     if tokens[index - 1].text in ("class", "struct", "union", "enum", "}"):  # those of a type
         return False
     before = tokens[head:index]
@@ -297,10 +302,10 @@ _NO_MEMBERS = frozenset(("typedef", "using", "friend", "static", "operator"))
 
 
 def _alignas(attribute: Sequence[Token], largest: int) -> bytes:
-    """Return ` alignas(N) ` for an attribute that may lower an alignment, `__attribute__((aligned(N)))`.
+    """Return ` alignas(N) ` for an attribute `__attribute__((aligned(N)))` that may lower an alignment.
 
-    Return b"" if the attribute has no N, or if N is a number that is not below `largest`, the largest alignment of any
-    type: then it lowers none.
+    Return b"" if the attribute has no N. Also return b"" if N is a number and at least `largest`, because `largest` is
+    a number of bytes that no type's alignment exceeds, and so N cannot lower one.
     """
     for index, token in enumerate(attribute):
         if token.text.strip("_") == "aligned" and attribute[index + 1].text == "(":

@@ -28,9 +28,10 @@ __all__ = ["BODY", "LeftOutBodies", "Refusal"]
 
 
 BODY = " volatile int cuda_wheel_zero = 0; static int cuda_wheel_host = cuda_wheel_zero;"
-"""Text that replaces the body of a left-out host function. If a macro, an attribute or another declaration marks the
-function as device code or `constexpr`, NVRTC 12.9 to 13.5 report an error about the static variable, whichever warnings
-are suppressed. So no such function loses its body."""
+"""Text that replaces the body of a left-out host function. If device code may call the function, or if it is
+`constexpr`, NVRTC 12.9 to 13.5 report an error about the static variable, whichever warnings are suppressed. After this
+error, `LeftOutBodies.body_of` raises Refusal, so that no function that device code may call is built without its
+body."""
 
 _DEVICE_CODE = "device code may call it"
 
@@ -44,10 +45,10 @@ class Reason(NamedTuple):
     """Why a body cannot be left out."""
 
     text: str = ""
-    """The reason in words; "" if the compiler's error message is reason enough."""
+    """The reason for which the body stays, in words; "" if the compiler's error message is reason enough."""
     instance: str = ""
-    """The reason as a name expression that the module's setting `instantiate` lacks: "scale<float>". "" if there is
-    another reason."""
+    """A name expression that the body uses and the module's setting `instantiate` lacks, such as "scale<float>", if
+    this is the reason; otherwise ""."""
 
 
 class Refusal(Exception):
@@ -68,8 +69,8 @@ class _Body(NamedTuple):
     error: LocatedError
     """The compiler's error in the body; because of it, the body is left out."""
     launches: tuple[str, ...] = ()
-    """C++ expressions that name the kernels and device variables in the body, such as "scale<float>". They are written
-    into the new body, so that the compiler still puts these into the image."""
+    """C++ expressions, such as "scale<float>", for the kernels and device variables that the original body names. They
+    are written into the new body, so that the compiler still puts these kernels and variables into the image."""
 
 
 class LeftOutBodies:
@@ -102,8 +103,9 @@ class LeftOutBodies:
         raise Refusal(part_of)
 
     def _definitions_at(self, error: LocatedError) -> Iterator[tuple[str, CodeBlock | None, bool]]:
-        """Yield (file, definition, whether the place is in the definition's body) for each place of an error that is in
-        the project's files. The definition is the one that contains the place; None if there is none."""
+        """Yield (file, definition or None, whether the place is in the body) for each place of an error that is in one
+        of the project's files. The definition is the one in this file that contains the place; None if no definition
+        contains it."""
         for file, line, column in error.places:
             blocks = self._files.get(file)
             if blocks is not None:
@@ -187,12 +189,13 @@ class LeftOutBodies:
 
 
 def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> Iterator[str]:
-    """Yield a C++ expression for each kernel and device variable that a function's body names: "scale<float>". A kernel
-    or variable that is in the image even if nothing uses it is skipped.
+    """Yield a C++ expression for each kernel and device variable that a function's body names: "scale<float>". It skips
+    those that are in the image even if nothing uses them.
 
-    Raises Refusal if the body may instantiate a kernel or device variable in another way. `unit` is the preprocessed
-    source, `block` the function in it, with markers in its body. `instances` are the name expressions of the module's
-    `instantiate`, without scopes.
+    Raises Refusal if the body may instantiate a kernel or device variable in any other way than by such a name. `unit`
+    is the preprocessed source, and `block` the function in it; its body begins and ends with the two words of `marker`.
+    `instances` are the name expressions of the module's `instantiate`, without scope: "scale<float>" for
+    "ns::scale<float>".
     """
     heading, body = block.tokens[: -len(block.body)], block.body[2:-2]  # without the markers
     through = ["an operator or another implicit call"] if "*" in unit.instantiating else []
@@ -215,10 +218,11 @@ def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> I
 
 
 def _name_end(unit: TranslationUnit, body: Sequence[Token], index: int, instances: Set[str]) -> int:
-    """Return the token index after the name of a kernel or device variable and its template arguments; `index` is that
-    of the name. `instances` are the name expressions of the module's `instantiate`, without scopes.
+    """Return the index of the token after a name and its template arguments in `body`. The name is that of a kernel or
+    device variable, at the token `index`. `instances` are the name expressions of the module's `instantiate`, without
+    scope: "scale<float>" for "ns::scale<float>".
 
-    Raises Refusal if the name is that of a template and, with its arguments ("scale<float>"), is not in `instances`.
+    Raises Refusal if the name is that of a template and its instance, such as "scale<float>", is not in `instances`.
     """
     text = body[index].text
     if not unit.kernels[text]:
@@ -252,19 +256,19 @@ def _spelling(tokens: Sequence[Token]) -> str:
 
 
 def _qualified_start(tokens: Sequence[Token], index: int) -> int:
-    """Return the token index at which a qualified name begins: that of `ns` in `ns::scale`. `index` is that of its last
-    word, `scale`."""
+    """Return the index of the first token of a qualified name: of `ns` in `ns::scale`. `index` is the token index of
+    the last word, `scale`."""
     while index and tokens[index - 1].text == "::":
         index -= 2 if index > 1 and tokens[index - 2].kind == "word" else 1
     return index
 
 
 def _local_names(body: Sequence[Token], kernels: Sequence[range]) -> frozenset[str]:
-    """Return the words that a function's body may declare as local names; among them is "using" if the body contains
-    it.
+    """Return the words of a function's body that may be local names, such as `x` in `int x` or `T* x`. The word "using"
+    is also returned if it is in the body.
 
-    `kernels` are the ranges of token indices of the kernels' names. The words in them and in launch configurations
-    (`<<<...>>>`) are skipped.
+    `kernels` are ranges of token indices, one for each name of a kernel. The words in these ranges, and in launch
+    configurations (`<<<...>>>`), are not returned.
     """
     covered = {index for each in kernels for index in each}
     found: set[str] = set()

@@ -58,7 +58,8 @@ _KEYWORDS = (
     "typename class struct union enum public protected private default delete final override using typedef friend"
 )
 _NO_NAMES = frozenset(_KEYWORDS.split())
-"""Words that are never a declared name, even where one could be: `decltype` in `decltype(x) f();`."""
+"""Keywords, which are never the name that a declaration declares: in `decltype(x) f();`, the name is `f`, not
+`decltype`."""
 
 _AFTER_NAMES = ("(", "[", "{", "=", ";", ",", ":", "final", "")
 
@@ -178,8 +179,8 @@ class _ScopeDeclaration:
                 yield from _declared(tokens, index, after)
 
     def _declarators(self) -> Sequence[Token]:
-        """Return the tokens of the declaration's heading among which its names are. Left out is what follows the
-        parameters of a function, such as a trailing return type. So are the bases and members of a class."""
+        """Return the part of the heading that contains the declared names. For a function, the part ends with the
+        parameters, so that a trailing return type is not in it. For a class, the bases and members are not in it."""
         heading = self.block.heading
         start = parameters(heading)
         if start is not None:
@@ -204,7 +205,7 @@ class Segment(NamedTuple):
     """Path of the file that the segment comes from, as the compiler writes it: project-relative for a file of the
     project."""
     line: int
-    """1-based number of the segment's first line in `file`."""
+    """1-based line, in `file`, of the segment's first line."""
 
 
 _LINE = re.compile(rb'^#line (\d{1,9}) "((?:[^"\\\n]|\\.)*)"\n', re.MULTILINE)
@@ -247,14 +248,12 @@ class TranslationUnit:
         self._first: dict[str, int] = {}
         """Identifier or keyword -> byte offset of the first declaration in which the word occurs, in any place."""
         self._first_known: dict[str, int] = {}
-        """Declared name -> byte offset of its first declaration that is not a function with a body.
-
-        A use of the name after this offset may also mean a later declaration of the name, which may define or
-        specialise the same entity, or define a member of it.
-        """
+        """Declared name -> byte offset of its first declaration that is not a function definition. After this offset,
+        the name is known, so code that uses it may depend on a later declaration, which defines or specialises the same
+        entity or defines a member of it."""
         self._calls_of_fixed: Counter[str] = Counter()
         """Name -> number of templates that call the name without a qualifier, as in `f(x)`. Only templates with
-        `is_fixed` count, i.e. those whose instances are complete at their first use."""
+        `is_fixed` are counted, i.e. those whose instances are complete at their first use."""
         for each in self._declarations:
             for index, is_call in _mentions(each.reachable):
                 self._uses.setdefault(each.reachable[index].text, []).append((each, is_call))
@@ -311,11 +310,12 @@ class TranslationUnit:
     def _dependent(
         self, block: CodeBlock, classes: Set[str], functions: Set[str]
     ) -> dict[str, list[_ScopeDeclaration]]:
-        """Return name -> declarations before the function `block` whose template instances depend on the name: an
-        instance may differ if the name is declared, or its class defined, before the instance is first used.
+        """Return name -> declarations before the function `block` that depend on the name: an instance of the declared
+        template may differ if the name is declared, or its class defined, before the instance is first used.
 
-        `classes` are names of classes that are defined after `block`; `functions` are other names that are declared
-        after it. The keys of the result are names from `classes` and `functions`, and names of friend functions.
+        `classes` are the names of classes that are defined after `block`. `functions` are the names of functions and of
+        everything else but classes that is declared after `block`. The keys of the result are names from these two
+        sets, and names of friend functions.
         """
         found: dict[str, list[_ScopeDeclaration]] = {}
         for each in self._declarations:
@@ -328,13 +328,15 @@ class TranslationUnit:
         return found
 
     def _may_use(self, block: CodeBlock, declarations: Sequence[_ScopeDeclaration]) -> bool:
-        """Return whether the function `block` may instantiate one of `declarations`: by a name in the function itself,
-        or through other declarations that come before the function."""
+        """Return whether the function `block` may instantiate one of `declarations`, directly or indirectly: by a name
+        in `block`, by a name in a declaration that `block` uses and that comes before `block`, or without a name, as by
+        an operator."""
         names = self._names_that_reach(declarations, block.start)
         return _EVERYTHING in names or any(True for _ in self._uses_of(names, block.tokens))
 
     def _named_before(self, block: CodeBlock, declarations: Iterable[_ScopeDeclaration]) -> frozenset[str]:
-        """Return the names that `declarations` declare and that also occur in a declaration before `block`."""
+        """Return each name that one of `declarations` declares and that also occurs in some declaration that starts
+        before `block`."""
         names = (name for each in declarations for name in each.names)
         return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
 
@@ -342,8 +344,8 @@ class TranslationUnit:
         """Return name -> byte offset of its first declaration, for each name whose use may instantiate one of
         `declarations`.
 
-        These are the names of `declarations` and, repeatedly, the names of each declaration that uses a name found so
-        far. Such a further declaration counts only if it begins before the byte offset `end`.
+        The search starts with the names of `declarations`. For each name found, it adds the names of all declarations
+        that use this name and begin before the byte offset `end`, until no name is new.
         """
         found: dict[str, int] = {}
         waiting = list(declarations)
@@ -362,26 +364,27 @@ class TranslationUnit:
         return found
 
     def _uses_of(self, names: Mapping[str, int], tokens: Sequence[Token]) -> Iterator[int]:
-        """Yield the index in `tokens` of each token that may refer to a declaration in `names`, which maps a name to
-        the byte offset of its declaration."""
+        """Yield the index in `tokens` of each token that may refer to a declaration in `names`. `names` is name -> byte
+        offset of its declaration."""
         for index, is_call in _mentions(tokens):
             declared = names.get(tokens[index].text)
             if declared is not None and self._may_mean(tokens[index].text, declared, tokens[index].start, is_call):
                 yield index
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
-        """Return whether `name`, used at the byte offset `used`, may refer to its declaration at the byte offset
+        """Return whether a use of `name` at the byte offset `used` may refer to its declaration at the byte offset
         `declared`. `is_call` is whether the use may be an unqualified call such as `f(x)`.
 
-        An earlier declaration may be meant. C++ finds a later one only for an unqualified call in a template, by the
-        types of the arguments. A kernel is launched, and never called in this way.
+        True if the declaration comes before the use. If it comes after the use, True only for an unqualified call of a
+        name that is not in `kernels`: in a template, C++ finds a later function by the types of the call's arguments.
         """
         return used > declared or (is_call and name not in self.kernels)
 
 
 def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token, str]]:
-    """Yield (index, text of the token before, token, text of the token after) for each token outside brackets and
-    template arguments. Of brackets, only the opening one is yielded. A text is "" where there is no token."""
+    """Yield (index, text of the token before, token, text of the token after) for the tokens outside brackets and
+    template arguments. The opening bracket of each pair is yielded; the tokens inside and the closing bracket are not.
+    A text is "" at the start or end of the tokens."""
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -433,11 +436,12 @@ def _qualifier(tokens: Sequence[Token], index: int) -> str:
 
 
 def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
-    """Yield two names for what the token at `index` declares; nothing if the token declares no name. `after` is the
-    text of the next token.
+    """Yield two names that the token at `index` declares, to be treated alike; nothing if the token declares no name.
+    `after` is the text of the next token.
 
-    The first name is the token's text, or "*" if the language uses that text implicitly. The second is the class or
-    namespace before the token, as in `class::name`; without one, it is the token's text.
+    The first name is the text of the token, or "*" if the language uses that text implicitly, as `begin` in a `for`.
+    The second is the class or namespace that qualifies the token: "S" for `f` in `S::f`. Without a qualifier, it is the
+    token's text.
     """
     kind, text, _ = tokens[index]
     if kind == "word" and text not in _NO_NAMES and (after in _AFTER_NAMES or _is_specialised(tokens, index + 1)):
@@ -446,8 +450,8 @@ def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
 
 
 def _is_specialised(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the token at `index` is a `<` that opens the template arguments of a specialisation, as in
-    `name<int>(...)`."""
+    """Return whether the token at `index` is a `<` that opens template arguments after a declared name: True in
+    `f<int>(...)` and `struct S<int> {`, False in `S<int> x`, where a type is used. Also True if no `>` closes it."""
     if index >= len(tokens) or tokens[index].text != "<":
         return False
     end = template_arguments_end(tokens, index)

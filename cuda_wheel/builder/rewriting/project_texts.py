@@ -84,8 +84,9 @@ def changed_files(
 
 
 def _header(directive: Directive, name: str, find: Callable[[str, bool, str], str | None]) -> str | None:
-    """Return the project-relative path of the header that a directive in the file `name` includes. None if the
-    directive is no `#include`, or includes no file of the project. `find` is as in `changed_files`."""
+    """Return the path of the header that a directive in the file `name` includes, as `find(header's name, whether it is
+    in quotes, including file)` returns it. None if the directive is no `#include`, or if the header is no file of the
+    project."""
     asked = included_name(directive)
     return None if asked is None else find(*asked, name)
 
@@ -186,7 +187,7 @@ class Project(NamedTuple):
     """Function of a path that returns the content of a file of the project."""
     find: Callable[[str, bool, str], str | None]
     """Function of (header's name, whether the name is in quotes, path of the including file) that returns the header's
-    path. None if the header is not the project's, nor of a library by which `with_library` extended the project."""
+    path. It returns None if the header is neither in the project nor in a library that `with_library` added."""
     is_own: Callable[[str], bool]
     """Function of a path that returns whether the file is the project's own. False for a file of a library, even if the
     library is in the project's folder."""
@@ -255,9 +256,10 @@ def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[st
 
 
 def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: int) -> tuple[list[bytes], bool]:
-    """Return the texts of a source and of the headers that it includes, and whether these are all. They are not all if
-    together they have more than `limit` bytes, or if a macro gives a header's name. The other parameters are those of
-    `project_texts`."""
+    """Return (texts, is complete): the texts of a source and of the headers that it includes, and whether these are
+    all. They are incomplete if they have more than `limit` bytes together, or if a macro gives a header's name. `text`
+    is the content of the source, `source` its path relative to `root`, and `folders` are the include folders in search
+    order."""
     texts: list[bytes] = []
     is_known = True
     own = [folder for folder in folders if not holds_toolkit(os.path.join(root, folder))]

@@ -15,7 +15,8 @@ __all__ = ["FileEdit", "MacroDefinition", "Rewriter", "around", "definitions_of"
 
 
 FileEdit = tuple[str, Sequence[Replacement]]
-"""(path of a file, replacements in that file that are made together)."""
+"""(path of a file, the replacements that make one change in that file). Example: a text to insert before an operand,
+and one to insert after it."""
 
 
 class Rewriter(ABC):
@@ -24,8 +25,7 @@ class Rewriter(ABC):
     def __init__(self, files: Mapping[str, SourceBlocks]) -> None:
         self.files = files
         self.found: dict[tuple[str, int], Sequence[Replacement]] = {}
-        """(path of a file, byte offset of the first replacement) -> replacements in that file that are made
-        together."""
+        """(path of a file, byte offset of the change's first replacement) -> all replacements of this change."""
 
     @staticmethod
     @abstractmethod

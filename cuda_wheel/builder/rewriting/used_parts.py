@@ -30,9 +30,10 @@ PARTS["MATH"] = f"{_C_FUNCTIONS}|{PARTS['MATH']}"
 """Part of the preamble (text put before every source) or of PyTorch's stand-in headers -> regular expression for the
 names that the part declares. The macro `CUDA_WHEEL_WITHOUT_` + part leaves the part out.
 
-A name too many costs only time. With a name too few, a source that uses the name is compiled twice or, if NVRTC or the
-project has a function of that name, may call the wrong overload. So names that a project may define itself are
-included, and so are all functions that others may overload, such as those of <math.h>.
+If an expression matches a name too many, only time is lost. If a name is missing, a source that uses the name is
+compiled twice; or it calls the wrong overload, if NVRTC or the project has a function of that name. Therefore the
+expressions also match names that a project may define itself, and functions that it may overload, such as those of
+<math.h>.
 """
 
 _PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}

@@ -160,10 +160,10 @@ class _Expansion:
         return results
 
     def _call(self, name: str, text: str, position: int, active: frozenset[str]) -> tuple[set[str], int]:
-        """Return (possible expansions, end) of the use of the macro `name` in `text`. `position` is where the name
-        ends; the result's end is where its arguments end, or `position` without arguments.
+        """Return (possible expansions, end) of the use of the macro `name` in `text`. `position` is the index in `text`
+        after the name. `end` is the index after the parentheses of the arguments; without arguments, it is `position`.
 
-        `active` are the macros that are being expanded, `name` included; C++ does not expand them again.
+        `active` are the names of the macros that are being expanded, with `name`; C++ does not expand them again.
         """
         arguments, end = _arguments(text, position)
         written = text[position:end]
@@ -177,8 +177,8 @@ class _Expansion:
         return {each + (written if each == name else "") for each in alternatives}, end
 
     def _body(self, macro: Definition, arguments: Sequence[str], active: frozenset[str]) -> set[str]:
-        """Return the possible expansions of the body of `macro`, with `arguments` in place of its parameters. Macros in
-        `active` are being expanded already, and are not expanded again."""
+        """Return the possible expansions of the body of `macro`, with `arguments` in place of its parameters. `active`
+        are the names of the macros that are being expanded; they are not expanded again."""
         parameters = macro.parameters or ()
         if len(parameters) != len(arguments):
             raise LookupError
@@ -242,7 +242,8 @@ class IncludedFile(NamedTuple):
     included_at: str
     """Place of the `#include` that names the file, as "file:line"."""
     conditional: bool
-    """Whether the compiler may skip the `#include`, because it or one that leads to it is inside an `#if`."""
+    """Whether the compiler may skip the `#include`, because it is inside an `#if`, or because the file that contains it
+    is itself included only inside an `#if`."""
 
 
 class Reach(NamedTuple):
@@ -328,8 +329,8 @@ class _HeaderSearch:
                 yield from self._new(current, include, self._find(name, current, quoted))
 
     def _new(self, current: IncludedFile, include: Include, paths: Iterable[str]) -> Iterator[IncludedFile]:
-        """Add to `found` those files in `paths` that are new, and yield them. `include`, in the file `current`, may
-        include all of `paths`. A file is new if it was not found yet, or was found only in conditional includes and
+        """Add the new files in `paths` to `found`, and yield them. `paths` are the files that `include`, in the file
+        `current`, may read. A file is new if it is not in `found`, or if it was found only in conditional includes and
         this include is unconditional."""
         conditional = current.conditional or include.conditional
         for path in paths:
@@ -382,8 +383,8 @@ _OPAQUE_OPTION = re.compile(r"--?(?:[\w-]*pch[\w-]*|X?cudafe[\w-]*|X?cicc[\w-]*)
 _HARMLESS_VALUE = re.compile(
     r"--?(?:diag_\w+|display_error_number|no_warnings|extended-lambda|relaxed_constexpr)(?:=.*)?"
 )
-"""Matches a value of `-Xcudafe`, i.e. an option for NVRTC's front end (C++ parser), that makes the front end read no
-files. `config.compiler_options` accepts the same values."""
+"""Matches a value of `-Xcudafe`, i.e. an option for NVRTC's front end (C++ parser), for which the front end reads no
+files: "--diag_suppress=20012". `config.compiler_options` accepts the same values."""
 
 
 def option_folders(options: Sequence[str]) -> list[str]:

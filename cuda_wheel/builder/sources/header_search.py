@@ -146,8 +146,8 @@ def tested_names(job: Job, headers: Sequence[str]) -> set[str] | None:
 
 
 _TRIGRAPH = re.compile(rb"\?\?[/=]")
-"""Matches the trigraphs "??/" (a backslash) and "??=" (a "#"), because of which a scan of the text may miss an include.
-Only C++14 and earlier have trigraphs."""
+"""Matches the trigraphs "??/" (a backslash) and "??=" (a "#"). They may hide an include from a scan of the text. Only
+C++14 and earlier have trigraphs."""
 
 
 def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
@@ -193,11 +193,11 @@ def _absolute(job: Job, folders: Iterable[str]) -> list[str]:
 
 
 def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-    """Yield each path where one of `headers` could also be: in a folder that is searched before the one where the
-    header was found. `folders` are all folders in search order; `first` are those of `_first_folders`, whose order is
-    not fixed.
+    """Yield the paths at which the compiler would have found one of `headers` first, if a file were there: in the
+    folders that are searched before the folder with the header. `folders` are all folders in search order; `first` are
+    its first ones, whose order among themselves is not fixed.
 
-    A header below two folders may have been found in either, so both cases count.
+    If a header is below two of the folders, the paths before each of them are yielded.
     """
     prefixes = [(folder, folder + os.sep) for folder in folders]
     for header in headers:
@@ -405,11 +405,11 @@ class _Search:
         self._is_library = cache(self._is_in_library)
         self._found = cache(self._first_file)
         self._skipped: set[str] = set()
-        """Macros of include guards that another text or an option may define too. The compiler may skip a file with
-        such a guard. Empty until `missing` has read all files."""
+        """Names of macros that two or more of the job's files and options define. The compiler may skip a file whose
+        include guard is such a macro. Empty until `missing` has read all files."""
         self._further: list[str] = []
-        """Absolute folders of the source and of the project's files that it may include. Some compilers search them
-        too, for a name in quotes. Empty until these files have been read."""
+        """Absolute folders of the source and of the project's files that it may include. Some compilers also search
+        these folders for a header whose name is in quotes. Empty until the files have been read."""
 
     def included_names(self) -> set[str]:
         """Return the names of all headers that the project's files include, conditionally or not."""
@@ -442,8 +442,8 @@ class _Search:
         return self._missing()
 
     def _missing(self) -> list[MissingHeader]:
-        """Return the certainly included headers that are in no folder, with `_skipped` and `_further` as they are
-        now."""
+        """Return the headers that a file includes unconditionally and that are in no folder. Files whose guard is in
+        `_skipped` are ignored, and the folders in `_further` are searched too."""
         return [
             MissingHeader((below(path, self._root) or path).replace(os.sep, "/"), include.line, name, include.quoted)
             for path in visit([self._source], self._certainly_included)
