@@ -86,8 +86,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_gaps(coverages: Iterable[Coverage], requirement: Requirement) -> None:
-    """Print, for each coverage, on which of the required GPUs and drivers the modules do not load as required, and how
-    the project can change this. Print nothing for a coverage that meets the requirement."""
+    """Print what does not meet the requirement. For each coverage (modules that load alike), print the required GPUs
+    and drivers on which the modules do not load as required, and how the project can change this. Print nothing for a
+    coverage that meets the requirement."""
     for coverage in coverages:
         for number, line in enumerate(gap_lines(coverage, requirement)):
             _print_wrapped(line, "  " if number else "")
@@ -106,7 +107,8 @@ def _print_wrapped(line: str, indent: str = "") -> None:
 
 
 def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
-    """Return the tables of all coverages, then a line for each label in them that says what the label means."""
+    """Return a list: the tables of all coverages (a coverage is of modules that load alike), then a line for each kind
+    of cell in the tables, with its label and what the label means, then an empty line."""
     found = {cell for coverage in coverages for cell in coverage.cells.values()}
     meanings = [
         (*(_label(cell) or (StyledText("blank"),)), StyledText(f" {meaning}"))

@@ -96,8 +96,8 @@ def _machine(options: argparse.Namespace) -> tuple[Version, Version, Version | N
     """Return three versions: the GPU's compute capability, the driver's CUDA version, and nvJitLink's version (None
     without nvJitLink).
 
-    A version that the command line does not give is that of this machine. But if both `--device` and `--driver` are
-    given, nvJitLink counts only if `--nvjitlink` is given too.
+    A version that the command line does not give is that of this machine. There is one exception: if `--device` and
+    `--driver` are both given, they describe another machine. Then the third version is None without `--nvjitlink`.
     """
     if options.device is not None and options.driver is not None:
         return options.device, options.driver, options.nvjitlink  # this machine's nvJitLink is not the other machine's
@@ -122,10 +122,11 @@ def _resolution_to_json(manifest: Manifest, resolution: Resolution) -> dict[str,
 
 
 def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
-    """Return (names of modules or variants) -> the text that they share. Each text occurs once.
+    """Return names of modules or variants -> the text that all of them have. Each text occurs once. `texts` has
+    (manifest of a module or variant, its text) for each.
 
-    A module whose variants all have the same text is listed by its own name; otherwise each variant is listed:
-    "demo.scale[N=2]".
+    A module whose variants all have the same text is listed by its own name, "demo.scale". Otherwise each variant is
+    listed: "demo.scale[N=2]".
     """
     by_name: dict[str, set[str]] = {}
     by_text: dict[str, list[Manifest]] = {}

@@ -34,10 +34,11 @@ class Include(NamedTuple):
     line: int
     """1-based line of the directive."""
     conditional: bool
-    """Whether the directive is inside an `#if`, so that the compiler may skip it. An include guard is no such `#if`.
-    Always True for a `__has_include`."""
+    """Whether the directive is inside an `#if`, so that the compiler may skip it. The `#if` of an include guard does
+    not count. Always True for a `__has_include`."""
     spelling: str = ""
-    """Text that macros expand to the header's name, such as "HEADER(x)"; empty if `name` is not None."""
+    """Text that stands in place of the header's name, such as "HEADER(x)". The compiler expands the macros in it to get
+    the name. Empty if `name` is not None."""
     is_test: bool = False
     """Whether this is a `__has_include`, and not an `#include`."""
 
@@ -65,8 +66,8 @@ class IncludeScan(NamedTuple):
 
 
 _SPLICE = re.compile(rb"\\\r?\n")
-"""Matches a line splice: a backslash at the end of a line, which joins the next line to it. NVRTC requires the
-backslash to be the last character of its line; other compilers allow spaces after it."""
+"""Matches a line splice: a backslash at the end of a line and the line break after it. It joins the line to the next
+line. NVRTC requires the backslash to be the last character of its line; other compilers allow spaces after it."""
 
 # Strings are matched so that nothing in them is taken for a comment, includes so that `<a//b>` is not either, and
 # numbers so that the digit separators in them begin no character literal. An unclosed token ends with its line or the
@@ -145,10 +146,13 @@ def _include(rest: str, line: int, conditional: bool) -> Include:
 
 
 def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield an include for each `__has_include` in a directive. `rest` is the text after the directive's name.
+    """Yield an include for each header that a directive may test with `__has_include`: first one for each header name
+    ("a.h" or <a.h>) anywhere in the directive, because a macro may pass the name on; then one for each
+    `__has_include(operand)` whose operand is not such a name.
 
-    If the directive is a `#define`, `parameters` are those of its macro. A test for a header that a parameter names is
-    skipped: the test takes place where the macro is used.
+    `rest` is the text after the directive's name. `parameters` are the names of the macro's parameters if the directive
+    is a `#define`, else (). An operand that contains one of these names is skipped, because its header is known only
+    where the macro is used.
     """
     for match in _LITERAL.finditer(rest):
         yield Include(header_name(match), match[1] is not None, line, True, "", True)
@@ -160,9 +164,11 @@ def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]
 
 
 def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield the include for one `__has_include(operand)`, unless the operand contains one of `parameters`.
+    """Yield the include for the test `__has_include(operand)`, or nothing.
 
-    Nothing is yielded for a header name that `_LITERAL` matches, because `_tests` has already found it.
+    Nothing is yielded if `operand` is a header name of the usual form (`_LITERAL`), because `_tests` has already
+    yielded an include for it. Nothing is yielded either if `operand` is no header name and contains one of
+    `parameters`, the names of a macro's parameters.
     """
     if literal := HEADER_NAME.fullmatch(operand):
         if not _LITERAL.fullmatch(operand):  # `<` is also an operator, so not every name is a literal
@@ -187,8 +193,9 @@ def header_name(match: re.Match[str]) -> str | None:
 
 
 def _unspliced(text: bytes) -> bytes:
-    """Return a text without line splices (backslashes at the ends of lines): the spliced lines become one line. As many
-    empty lines follow it as line breaks were removed, so that later line numbers stay the same."""
+    """Return a text without line splices (backslashes at the ends of lines). Spliced lines become one line. As many
+    empty lines are inserted after it as there were splices in it, so that the numbers of later lines stay the same: a
+    line spliced from three lines is followed by two empty lines."""
     parts: list[bytes] = []
     position = owed = 0
     for splice in _SPLICE.finditer(text):
@@ -199,9 +206,11 @@ def _unspliced(text: bytes) -> bytes:
 
 
 def _append(parts: list[bytes], part: bytes, owed: int) -> int:
-    """Append `part`, a part of a text, to the list `parts`, with `owed` empty lines inserted after its first line.
+    """Append `part`, a part of a text, to the list `parts`. `owed` is a number of empty lines; they are inserted after
+    the first line of `part`.
 
-    Return the number of empty lines still to be inserted: 0, or `owed` if `part` contains no line break.
+    If `part` contains no line break, its first line is not complete. Then nothing is inserted, and the result is
+    `owed`, for the next part. Otherwise the result is 0.
     """
     line, newline, rest = part.partition(b"\n")
     parts += [line, newline * (1 + owed), rest]
@@ -209,8 +218,9 @@ def _append(parts: list[bytes], part: bytes, owed: int) -> int:
 
 
 def _blanked(token: re.Match[bytes]) -> bytes:
-    """Return what replaces a match of `_TOKENS`. A comment becomes white space. Any other token, such as a string, is
-    put on one line, and followed by the line breaks that it contained. So the number of lines stays the same."""
+    """Return the text that replaces one token, a match of `_TOKENS`. A comment becomes white space with the same line
+    breaks. In any other token, such as a string, line breaks become spaces, and as many line breaks are added after the
+    token. So the number of lines stays the same."""
     if token["comment"]:
         return re.sub(rb"[^\n]", b" ", token[0])
     lines = token[0].count(b"\n")
@@ -218,8 +228,11 @@ def _blanked(token: re.Match[bytes]) -> bytes:
 
 
 def _include_guard(directives: Sequence[re.Match[bytes]]) -> str | None:
-    """Return the name of the include guard's macro (`#ifndef NAME`, `#define NAME`, ..., `#endif`). `directives` are
-    the matches of `_DIRECTIVE` in a text; None if no include guard is around all of these directives."""
+    """Return the name of the macro of a text's include guard (`#ifndef NAME`, `#define NAME`, ..., `#endif`). Return
+    None if the text has no include guard, or has directives outside it.
+
+    `directives` are all matches of `_DIRECTIVE` in the text, in order.
+    """
     if [directive[1] for directive in directives[:2]] != [b"ifndef", b"define"]:
         return None
     tested, defined = (directive[2].split()[:1] for directive in directives[:2])

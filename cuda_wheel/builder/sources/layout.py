@@ -16,12 +16,12 @@ DEVICE_SOURCES = (".cu", ".cuh")
 """Suffixes of the files that the setting `exclude-sources` keeps out of the wheel."""
 
 SBOM = "cuda-wheel.cdx.json"
-"""Name of the file in a wheel that lists what the wheel is made of (SBOM, in CycloneDX format). It is in the folder
+"""Name of the wheel's SBOM: a file in CycloneDX format that lists what the wheel is made of. The file is in the folder
 `sboms` of the wheel's metadata."""
 
 GROUP = "cuda_wheel.layout"
-"""Group of entry points for functions like `wheel_layout`. An entry point's name is that of a build back end, such as
-"hatchling.build"; its value is the function for projects with that back end."""
+"""Group of entry points, one for each supported build back end. Name of the entry point: that of the back end, such as
+"hatchling.build". Value: a function that takes a project's folder and returns the project's Layout."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class Layout:
     files: Sequence[WheelFile]
     """Files that are in the project's wheel."""
     modules: Sequence[Mapping[str, Any]] = ()
-    """`[[tool.cuda-wheel.module]]` tables that the build back end has from another place than pyproject.toml, such as a
-    CMakeLists.txt. They replace the tables in pyproject.toml. Empty if pyproject.toml has the tables."""
+    """The project's `[[tool.cuda-wheel.module]]` tables, if the build back end reads them from another file than
+    pyproject.toml, such as a CMakeLists.txt. They replace the tables in pyproject.toml. Empty if pyproject.toml has the
+    tables."""
 
 
 def wheel_layout(root: Path) -> Layout:

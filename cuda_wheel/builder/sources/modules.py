@@ -82,8 +82,13 @@ def literal_paths(patterns: Iterable[str], root: Path) -> set[str]:
 
 
 def _check_excluded(found: Iterable[str], pattern: str, where: str, root: Path) -> None:
-    """Raise ConfigError if one of the paths `found`, which `pattern` excludes, does not exist: the name may be
-    misspelt, or the file was renamed. `where` is the setting, which begins the error message."""
+    """Raise ConfigError if a file that is to be excluded does not exist: its name may be misspelt, or the file was
+    renamed.
+
+    `pattern` is the exclusion as written in the settings, such as "!a.cu". `found` are the project-relative paths that
+    the pattern stands for: ["a.cu"]. `where` names the setting: "tool.cuda-wheel.sources: '!a.cu' excludes no file:
+    ...".
+    """
     missing = next((path for path in found if not (root / path).is_file()), None)
     if missing is not None:
         raise ConfigError(f"{where}: {pattern!r} excludes no file: there is no file {missing}.")
@@ -391,8 +396,9 @@ def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], obj
 
 
 def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if the settings of a module contradict each other, or require linking or compiling in a way
-    that its sources do not allow."""
+    """Raise ConfigError if the settings of a module contradict each other, such as `extern-default` without `extern`,
+    or do not fit its sources. For example, `relocatable` needs sources that can be compiled, so it does not fit an
+    object file."""
     name, link = settings.name, settings.link
     if settings.instances and (link == "lto" or settings.relocatable or settings.extern):
         raise ConfigError(
@@ -415,8 +421,8 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
 
 
 def _check_specialize(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if a module has the setting `specialize`, but cannot be compiled again on the user's
-    machine."""
+    """Raise ConfigError if a module with the setting `specialize` cannot be compiled again on the user's machine: if it
+    has a source that is not CUDA C++, or the setting `extern` or `system-include-dirs`."""
     if settings.extern or any(source.kind != "cuda" for source in sources):
         raise ConfigError(
             f"{settings.name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled "
@@ -430,7 +436,8 @@ def _check_specialize(sources: Sequence[Source], settings: ModuleConfig) -> None
 
 
 def _check_unlinked(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if a module that the build does not link has sources or settings that need linking."""
+    """Check a module that is linked neither by the build (`link = "none"`) nor at load. Raise ConfigError if the module
+    has several sources, has `extern-default`, or has a source that must be linked, such as an object file."""
     name = settings.name
     if len(sources) > 1:
         raise ConfigError(
@@ -477,11 +484,12 @@ def _with_sources(
     note: Callable[[str], object],
 ) -> ModuleConfig:
     """Return the settings of a module table, with file paths in place of the patterns in `sources` and
-    `extern-default`; raises ConfigError. `where` names the table in error messages.
+    `extern-default`; raises ConfigError. `where` names the table in error messages: "tool.cuda-wheel.module[0]".
 
-    `named` is project-relative path -> module name, for each `.cu` file of the wheel. A table without `sources` gets
-    the file whose module name is the table's. `tell` gets a message about each source that is left out as a header;
-    `note` gets each path at which a header was looked for.
+    `named` is project-relative path -> module name, for each `.cu` file of the wheel. If the table has no `sources`,
+    its source is the file in `named` with the table's module name. A source that another source includes is a header,
+    and is removed unless the table names it without a wildcard; `tell` gets a message about it. `note` gets each path
+    at which a header was looked for.
     """
     sources = expanded(table.sources, f"{where}.sources", root)
     literal, whole = literal_paths(table.sources, root), replace(table, sources=sources)
@@ -515,10 +523,11 @@ def _own_modules(
     note: Callable[[str], object],
 ) -> list[str]:
     """Return the project-relative paths of the sources that become modules although no module table names them, sorted.
+    A source that another source includes is a header, and is left out unless the settings name it without a wildcard.
 
     `named` is project-relative path -> module name, for each `.cu` file of the wheel. `tables` are the settings of the
-    modules that have a table. `tell` gets a message about each source that is left out as a header; `note` gets each
-    path at which a header was looked for.
+    modules that have a table. `tell` gets a message about each header that is left out; `note` gets each path at which
+    a header was looked for.
     """
     tables = list(tables)
     claimed = {path for table in tables for path in (*table.sources, *table.extern_default)}
@@ -530,8 +539,9 @@ def _own_modules(
 def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
     """Return the project-relative paths of the files that the setting `sources` of `[tool.cuda-wheel]` selects, sorted.
 
-    `named` is project-relative path -> module name, for each `.cu` file of the wheel. `claimed` are the sources of
-    module tables. A selected file that is in neither has no module name: this raises ConfigError.
+    `named` is project-relative path -> module name, for each `.cu` file of the wheel. `claimed` are the paths of the
+    sources in module tables. Raises ConfigError for a selected file that is neither in `named` nor in `claimed`,
+    because no module name is known for it.
     """
     key = f"{TABLE}.sources"
     excludes_only = all(pattern.startswith(EXCLUDED) for pattern in config.sources)
@@ -556,10 +566,11 @@ def _without_included(
     note: Callable[[str], object],
 ) -> list[str]:
     """Return `sources` without those that are headers. A source is a header if another source includes it, unless it is
-    in `explicit` (files that the settings name without a wildcard).
+    in `explicit`: the files that the settings name without a wildcard.
 
-    `compiled` are the settings of the modules whose sources may include others, with their include folders. `tell` gets
-    a message about each header; `note` gets each path at which a header was looked for.
+    `compiled` are the settings of modules. They say which sources may include the headers, and in which include folders
+    the compiler searches. `tell` gets a message about each header; `note` gets each path at which a header was looked
+    for.
     """
     folders = {
         path: (*module.include_dirs, *option_folders(module.options))

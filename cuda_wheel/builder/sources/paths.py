@@ -111,7 +111,8 @@ def system_folders(root: Path, written: Iterable[str], environ: Mapping[str, str
 def _expanded(text: str, where: str, environ: Mapping[str, str]) -> str:
     """Return `text` with each `$NAME` and `${NAME}` replaced by the value of that environment variable.
 
-    Raises ConfigError if a variable is empty or not set. `where` begins the error message.
+    Raises ConfigError if a variable is empty or not set. `where` names the setting in the error message:
+    "tool.cuda-wheel.system-include-dirs: $LIB/include: the environment variable LIB is not set. ...".
     """
 
     def value(match: re.Match[str]) -> str:

@@ -117,8 +117,8 @@ error message, or None. For a damaged file, it may raise ValueError or struct.er
 
 
 SourceKind = Literal["cuda", "nvvm", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""Kind of a source. "cuda" (CUDA C++) and "nvvm" (NVVM IR) are compiled; "ptx" is compiled, or linked. nvJitLink links
-the other kinds as they are. From "ptx" on, the words are nvJitLink's."""
+"""Kind of a source. "cuda" (CUDA C++) and "nvvm" (NVVM IR) are compiled. "ptx" is compiled, or linked by nvJitLink.
+Files of the other kinds are linked by nvJitLink as they are. All words but "cuda" and "nvvm" are nvJitLink's own."""
 
 KINDS: dict[str, SourceKind] = {
     ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",

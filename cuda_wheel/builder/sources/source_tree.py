@@ -21,8 +21,9 @@ _CMAKE_MODULE = ".cuda-wheel.json"
 "saxpy.cuda-wheel.json"."""
 
 _NO_VARIABLES: dict[str, str] = {}
-"""The environment variables to use when settings are read for compiling on load: none. The variable CUDAARCHS is for
-builds; on load, the GPU decides. CUDAARCHS could only hide the project's targets with "a" or "f"."""
+"""Environment variables to use when a project's settings are read for compiling on load: none, so that CUDAARCHS does
+not replace the architectures in pyproject.toml. If these contain a target with "a" or "f" that fits the GPU, compiling
+on load uses it; otherwise, it compiles for the GPU's own architecture."""
 
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
@@ -36,8 +37,11 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
 
 
 def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
-    """Yield what `find_source` returns, (project's folder, settings, module) or None, for each module name in `names`.
-    Each project's settings are read only once."""
+    """Yield (project's folder, project's settings, module) for each dotted module name in `names`, or None for a name
+    without a source. Each project's settings are read only once.
+
+    `folders` are the folders of the package that contains all these modules.
+    """
     project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, _NO_VARIABLES))
     for name in names:
         yield _source(name, folders, project_of, config_of)
@@ -49,9 +53,12 @@ def _source(
     project_of: Callable[[Path], Path | None],
     config_of: Callable[[Path], Config],
 ) -> tuple[Path, Config, SourceModule] | None:
-    """Return what `find_source` returns for `name` and `folders`. `project_of` is a function from a package's folder
-    to the folder of its project, None without one. `config_of` is a function from that folder to the project's
-    settings."""
+    """Return (project's folder, project's settings, module) for the module with the dotted name `name`; None if it has
+    no source.
+
+    `folders` are the folders of the module's package. `project_of(folder)` returns the folder of the project that
+    contains such a folder, or None. `config_of(project)` returns the settings of the project in a folder.
+    """
     package, _, stem = name.rpartition(".")
     record = stem + _CMAKE_MODULE
     for folder in map(Path, folders):
@@ -113,8 +120,8 @@ def _text(module: SourceModule) -> str:
 
 
 def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModule]:
-    """Yield the modules of the package `package` whose sources are in a source tree. `folders` are those of the
-    package."""
+    """Yield the modules of the package with the dotted name `package`, sorted by name. Modules without a source in the
+    source tree of a project are left out. `folders` are the package's folders."""
     stems: set[str] = set()
     for folder in map(Path, folders):
         root = _project_of(folder)

@@ -178,7 +178,8 @@ def _sorted(found: Mapping[int, Mapping[str, Library]]) -> tuple[Compilers, ...]
 
 
 def _outside_of_packages(name: str) -> Library | None:
-    """Return the library `name` that cuda.pathfinder finds in conda environments and toolkits; None if it finds none.
+    """Return the library `name` that cuda.pathfinder finds in conda environments and toolkits. Return None if it finds
+    none, or if cuda.pathfinder is not installed.
 
     In a worker process, cuda.pathfinder does not search Python packages.
     """
@@ -192,15 +193,16 @@ def _outside_of_packages(name: str) -> Library | None:
 
 
 def _in_first_folder(compilers: Sequence[Compilers]) -> list[Compilers]:
-    """Return those of `compilers` whose NVRTC is in the first folder of `sys.path` that contains any of their NVRTCs.
-    There are several if they share that folder. All of `compilers` if no NVRTC is in a folder of packages."""
+    """Return those of `compilers` that come first on `sys.path`. A toolchain's place there is that of the package
+    folder that contains its NVRTC; several toolchains may share the first folder. Return all of `compilers` if none of
+    them has its NVRTC in a package folder."""
     numbers = [_folder_number(each) for each in compilers]
     return [each for each, number in zip(compilers, numbers, strict=True) if number == min(numbers)]
 
 
 def _folder_number(compilers: Compilers) -> int:
-    """Return the number of the package folder that contains the toolchain's NVRTC; folders are numbered from 0 in the
-    order of `sys.path`. If NVRTC is in no package folder, return a number greater than all of these."""
+    """Return the index of the toolchain's package folder in this list: the package folders that contain an NVRTC, in
+    the order of `sys.path`. Return the length of the list if the toolchain's NVRTC is in none of these folders."""
     folders = list(dict.fromkeys(folder for _, folder, _ in packaged_libraries("nvrtc")))
     path = compilers.libraries["nvrtc"].path
     return next((number for number, each in enumerate(folders) if path.startswith(each + os.sep)), len(folders))
@@ -327,8 +329,8 @@ def _check_headers() -> None:
 
 
 def _loaded_release(compilers: Compilers, name: str) -> Version:
-    """Return the release (major, minor) of the compiler `name`, one of `LIBRARIES`, as its loaded library tells it;
-    (major, 0) if the library does not tell it. Raises ToolchainError if the library cannot be loaded."""
+    """Return the release (major, minor) of the compiler `name`, one of `LIBRARIES`. The library is loaded and asked for
+    its release; if it gives no release, return (major, 0). Raises ToolchainError if the library cannot be loaded."""
     path = compilers.libraries[name].path
     try:
         release = library_release(load_library(path), name)

@@ -49,8 +49,8 @@ class HeaderRelease(NamedTuple):
     """The release of a group of headers, and the file that it was read from."""
 
     version: tuple[int, ...]
-    """Release of the headers, as numbers. For CUDA's own headers, it is CUDA's (major, minor). For CCCL and for groups
-    with their own releases, it is theirs: (major, minor, patch). For a package of cuRAND, it is CUDA's (major,)."""
+    """Release of the headers, as numbers: CUDA's (major, minor) for CUDA's own headers, but only CUDA's (major,) for a
+    package of cuRAND. For CCCL, and for groups with their own releases, it is the group's (major, minor, patch)."""
     source: str
     """Absolute path of the file from which the release was read."""
 
@@ -78,8 +78,9 @@ def needed(group: str, nvrtc: Version) -> str:
 
 
 def _included_cccl(nvrtc: Version) -> Version:
-    """Return the version (major, minor) of the CCCL in the CUDA toolkit of NVRTC's release `nvrtc`. NVRTC can use no
-    lower version. If the version is not known, return one that is at most as high."""
+    """Return the version (major, minor) of CCCL that is in the CUDA toolkit of NVRTC's release `nvrtc`, such as (2, 8)
+    for (12, 9). This NVRTC cannot use an older CCCL. If the version is not known, return a version that is not
+    newer."""
     major, minor = nvrtc
     if major == 13:
         return 3, minor
@@ -99,7 +100,8 @@ def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | Non
 
 def _cudart(folder: str, root: SearchRoot) -> HeaderRelease | None:
     """Return the release of CUDA's headers in `folder`, from the macros CUDART_VERSION in cuda_runtime_api.h and
-    CUDA_VERSION in cuda.h. One of them is enough; None if both are missing, or if they differ."""
+    CUDA_VERSION in cuda.h. One of the macros is enough. Return None if both are missing, or if they name different
+    releases. `root` is unused; every reader of a release takes it."""
     found = [
         HeaderRelease((number // 1000, number % 1000 // 10), path)
         for name, macro in (("cuda_runtime_api.h", "CUDART_VERSION"), ("cuda.h", "CUDA_VERSION"))
@@ -123,10 +125,10 @@ def _cccl(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 def _crt(folder: str, root: SearchRoot) -> HeaderRelease | None:
     """Return the release of the compiler's own headers in `folder`, such as crt/host_defines.h; None if it is not
-    found.
+    found. `root` is the folder of packages, or the toolkit, that contains `folder`.
 
     These headers have no version macro. Their release is read from the metadata of the Python package or toolkit or,
-    without that, from CUDA's headers in the same folder.
+    without that, from CUDA's headers in `folder`.
     """
     found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, root=root)
     if found is not None:
@@ -153,8 +155,9 @@ def _cutlass(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _mathdx(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return MathDx's release, read from the metadata of its Python package; None if no package contains the headers.
-    The headers themselves contain only the releases of MathDx's parts."""
+    """Return the release of the MathDx headers in `folder`, read from the metadata of their Python package. The headers
+    themselves contain only the releases of MathDx's parts. Return None if no package contains the headers. `root` is
+    the folder of packages that contains `folder`."""
     found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, root=root)
     version = re.match(r"[a-z_]+-(\d+)\.(\d+)\.(\d+)", found[0]) if found else None
     return HeaderRelease(tuple(map(int, version.groups())), found[1]) if found and version else None
@@ -182,7 +185,8 @@ def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str
     """Return the installed Python package that contains `file` in `folder`, as (name of its metadata folder, path of
     its RECORD); None if there is none.
 
-    Only packages are looked at whose names begin with one of `names`. `folder` is in the folder of packages `root`.
+    The package's name must begin with one of `names`, such as "nvidia_cuda_nvcc". `root` is the folder of Python
+    packages, or the toolkit, that contains `folder`; None is returned for a toolkit.
     """
     if not root.has_packages:
         return None
@@ -196,8 +200,8 @@ def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str
 
 
 def _installed(root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the compiler's headers in a toolkit, as conda or NVIDIA's installer recorded it there; None
-    if there is no record."""
+    """Return the release of the compiler's own headers in the toolkit `root`, as conda or NVIDIA's installer recorded
+    it there. Return None if `root` contains no record."""
     meta = os.path.join(root.folder, "conda-meta")
     for name in sorted(os.listdir(meta)) if os.path.isdir(meta) else ():
         match = re.fullmatch(r"cuda-(?:crt|nvcc)-dev_[\w-]+?-(\d+\.\d+\.[\w.]+)-[\w.]+\.json", name)
@@ -338,8 +342,8 @@ def _described(folder: _Folder, nvrtc: Version) -> str:
 
 
 _CCCL = ("cuda", "cub", "thrust", "nv")
-"""Names of the folders that contain CCCL's headers, in an include folder. The include folder of a CUDA 12 toolkit
-contains CUDA's own headers too."""
+"""Names of the subfolders of an include folder that contain CCCL's headers, such as "cub" for cub/cub.cuh. An include
+folder of a CUDA 12 toolkit contains CUDA's own headers too, outside these subfolders."""
 
 
 def header_versions(toolchain: Toolchain, headers: Sequence[str] | None) -> dict[str, str]:

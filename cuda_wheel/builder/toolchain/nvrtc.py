@@ -134,8 +134,9 @@ INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Numbers of two parameters of glibc's function `mallopt`. The first parameter is how many free bytes the process keeps
-before it returns memory to the system. The second is the size in bytes from which a block is allocated with mmap."""
+"""Identifiers of two parameters of glibc's function `mallopt` (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD). The first parameter
+is how many free bytes the process keeps before it returns memory to the system. The second is the size in bytes from
+which a block is allocated with mmap."""
 
 
 def load(path: str) -> None:
@@ -433,8 +434,8 @@ def _compile_in_new_process(request: NvrtcRequest, seconds: int) -> NvrtcResult 
 
 
 def _send(request: NvrtcRequest, sender: int, seconds: int) -> None:
-    """Compile a source, write the pickled result to the pipe `sender` (a file descriptor), and end this process. An
-    alarm kills the process if that takes more than `seconds` (0: no limit)."""
+    """Compile the source in `request`, write the pickled NvrtcResult to the pipe `sender` (a file descriptor), and end
+    this process. An alarm (not on Windows) kills the process after `seconds`; 0 is no limit."""
     status = 1
     try:
         if sys.platform == "linux":

@@ -68,8 +68,8 @@ memory. The group "symbol" is its name. The group "space" is a variable's state 
 a kernel."""
 
 _SPACES = {"global": 1, "const": 4}
-"""PTX state space of a variable -> number of the address space in NVVM IR. Source: NVVM IR Specification, "Address
-Space"."""
+"""PTX state space of a variable -> identifier of this address space in NVVM IR: `addrspace(1)` is global memory.
+Source: NVVM IR Specification, "Address Space"."""
 
 _HAS_LAYOUT = re.compile(rb"^\s*target\s+datalayout\b", re.MULTILINE)
 
@@ -122,8 +122,8 @@ def compile_ir(request: NvvmRequest) -> NvvmResult:
 
 
 def _invalid_reason(text: bytes) -> str:
-    """Return the error message for NVVM IR that libNVVM must not get: on it, libNVVM would crash or, in some releases,
-    fail without a message. "" for all other NVVM IR."""
+    """Return an error message if the NVVM IR `text` must not be given to libNVVM, such as "the file is empty". On such
+    a text, libNVVM would crash or, in some releases, fail without a message. Return "" for any other text."""
     if not text.strip():
         return "the file is empty"
     if not is_bitcode(text) and not _HAS_LAYOUT.search(text):
@@ -132,8 +132,8 @@ def _invalid_reason(text: bytes) -> str:
 
 
 def _used_module(ptx: str) -> list[tuple[str, bytes]]:
-    """Return an additional NVVM IR module, as [(name, text)], whose list @llvm.used names the visible symbols of `ptx`;
-    [] if `ptx` has no visible symbol.
+    """Return an NVVM IR module to compile together with the one that `ptx` was compiled from, as [(name, text)]. Its
+    list @llvm.used names the visible symbols of `ptx`. Return [] if `ptx` has no visible symbol.
 
     Without this list, nvJitLink drops the kernels, and treats the variables as constant. The module declares the
     symbols with arbitrary types; the linker replaces these declarations by the definitions.

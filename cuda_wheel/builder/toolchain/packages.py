@@ -89,8 +89,9 @@ def _named_toolkits() -> Iterator[tuple[str, str]]:
 
 
 def _roots(library: str) -> Iterator[str]:
-    """Yield those folders above a library that have a subfolder "include". One of them may be the root of the CUDA
-    toolkit that the library belongs to."""
+    """Yield possible roots of the CUDA toolkit that the library at the path `library` belongs to, nearest first. They
+    are folders above the library's own folder, up to three levels, that have a subfolder "include". If the path
+    contains a symbolic link, the same follows for the path with links resolved."""
     for path in dict.fromkeys((library, os.path.realpath(library))):
         # ROOT/lib64/x.so, ROOT/bin/x64/x.dll, ROOT/targets/x86_64-linux/lib/x.so, /usr/lib/x86_64-linux-gnu/x.so
         above = os.path.dirname(os.path.dirname(path))

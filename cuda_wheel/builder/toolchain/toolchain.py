@@ -39,8 +39,8 @@ read from the PyTorch of the build environment, so that kernels compute what tha
 """
 
 HOST_LIBRARIES = STAND_INS[-1]
-"""Folder of stand-in headers for {fmt}, spdlog and nanobind. It is searched before the project's folders. Projects
-often contain copies of these libraries, which take NVRTC seconds to read and do not compile with it."""
+"""Folder of stand-in headers for {fmt}, spdlog and nanobind. It is searched before the project's folders, because
+projects often contain copies of these libraries. NVRTC takes seconds to read such a copy, and cannot compile it."""
 
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
 """Names of NVRTC, nvJitLink and nvFatbin in cuda.pathfinder, which finds these libraries."""
@@ -54,14 +54,14 @@ class HeaderGroup(NamedTuple):
     header: str
     """Path of one header of the group, relative to the group's folder. A folder that contains it contains the group."""
     is_needed: bool
-    """Whether every build needs the group. If False, only projects that include its headers do. Device code needs the
-    headers only, and not the libraries that belong to them."""
+    """Whether every build needs the headers of the group. If False, only a project that includes one of them needs
+    them. The group's libraries are never needed, because device code uses only headers."""
     has_own_releases: bool
     """Whether the group has releases of its own, independent of CUDA's, as PyTorch has. Several of them work with one
     release of CUDA, and the project chooses one."""
     pathfinder: str | None
-    """Name of the group in cuda.pathfinder. None if cuda.pathfinder does not know the group in the lowest of its
-    releases that cuda-wheel's extras allow.
+    """Name of the group in cuda.pathfinder, such as "cccl". None if cuda-wheel's extras allow a release of
+    cuda.pathfinder that does not know the group.
 
     cuda.pathfinder raises RuntimeError for unknown names. It has "cutlass" only from 1.6 on; its "mathdx" is another
     package, libmathdx.

@@ -38,15 +38,15 @@ is copied without need only makes the wheel larger."""
 
 
 _CORE_ARRAYS = re.compile(r"^\s*(import|from)\s+(torch|cupy)\b", re.MULTILINE)
-"""A match is a line that imports PyTorch or CuPy: "import torch". The core of the loader reads the arrays of these
-libraries without the part `array-protocols`."""
+"""A match is a line that imports PyTorch or CuPy: "import torch". The loader can read the arrays of these two libraries
+without its optional file `array-protocols`."""
 
 _OTHER_ARRAYS = re.compile(
     r"\b(jax|numba|warp|cudf|cuml|rmm|pycuda|tensorflow|cupynumeric|\w*dlpack\w*|\w*cuda_array_interface\w*)\b"
     r"|\bcuda\.core\b|\b(from|import) cuda\b"
 )
-"""A match is the name of a library whose arrays only the part `array-protocols` can read, or the name of an array
-protocol: "jax", "from_dlpack", "__cuda_array_interface__"."""
+"""A match is the name of a library whose arrays the loader can read only with its optional file `array-protocols`, or
+the name of an array protocol: "jax", "from_dlpack", "__cuda_array_interface__"."""
 
 
 def passes_other_arrays(files: Iterable[Path]) -> bool:

@@ -87,8 +87,9 @@ class Materials:
         return list(filter(os.path.isfile, paths))
 
     def _cuda_wheel(self, used_in: bool = False) -> Document:
-        """Return cuda-wheel as a component. It has the scope "excluded" (a build tool) unless the wheel contains code
-        of cuda-wheel: a vendored loader, or a header that is compiled in (`used_in` is True)."""
+        """Return cuda-wheel as a component. It has the scope "excluded" (a build tool) if the wheel contains no code of
+        cuda-wheel. The wheel contains such code if it has a vendored loader, or if `used_in` is True: a header of
+        cuda-wheel is compiled into a module."""
         scope = {} if used_in or self._is_vendored else {"scope": "excluded"}
         return _component("cuda-wheel", cuda_wheel.__version__, [{"expression": "Apache-2.0"}]) | scope
 
@@ -150,9 +151,10 @@ def merged(documents: Sequence[Document]) -> bytes:
 
 
 def _united(components: Iterable[Document]) -> list[Document]:
-    """Return the components without duplicates, sorted by "bom-ref".
+    """Return the components sorted by "bom-ref" (the component's identifier), one for each identifier.
 
-    If duplicates differ in whether they have the scope "excluded" (a build tool), the one without a scope is kept.
+    If components with the same identifier differ in whether they have the scope "excluded" (a build tool), one without
+    this scope is kept.
     """
     united: dict[str, Document] = {}
     for component in components:

@@ -36,10 +36,10 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
 
 
 def _own_headers(module: SourceModule, root: Path, warn: Callable[[str], None]) -> Iterator[str]:
-    """Yield the absolute path of each project header that the module's CUDA sources include.
+    """Yield the absolute path of each header in the project that the module's CUDA sources include, directly or not.
 
-    For a header outside the project, raise ConfigError. If it is a header of the CUDA toolkit, or its `#include` is in
-    a conditional block, call `warn` with a message instead.
+    A header outside the project is not yielded. Call `warn` with a message if it belongs to a CUDA toolkit, or if its
+    `#include` is in a conditional block; else raise ConfigError.
     """
     cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
     for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):

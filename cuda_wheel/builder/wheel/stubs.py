@@ -16,8 +16,9 @@ __all__ = ["MADE_BY", "attaches", "stub", "variant_loader_stub"]
 
 
 MOST_OVERLOADS = 32
-"""Maximum number of overloads in the stub of a module with variants. If more were needed to allow exactly the variants,
-the stub has only one overload for each set of macro names, which lists the values of each macro independently."""
+"""Maximum number of overloads in the stub of a module with variants. Up to this number, the overloads allow exactly the
+variants. If more were needed, there is one overload for each set of macro names. It lists the values of each macro
+independently, and so also allows combinations that are no variant."""
 
 _ANY_VALUE = "str | int | float"
 
@@ -127,8 +128,9 @@ def stub(source: str, modules: Sequence[Sequence[Manifest]], files: Sequence[str
 def _kernels(
     all_: Sequence[str], modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str
 ) -> list[str]:
-    """Return the stub's lines that declare the attributes of a package that `attach` creates; the other parameters are
-    those of `stub`.
+    """Return the stub's lines that declare the attributes that `attach` gives to a package. `modules`, `files` and
+    `loader` are as in `stub`: the manifests of each module, the names of the files in the package, and the module that
+    defines the loader's classes.
 
     `all_` contains the name of the variable to which `__init__.py` assigns the list of attribute names: ["__all__"]. It
     is empty if there is no such variable.
@@ -167,7 +169,7 @@ def _annotation(info: KernelInfo) -> str:
 
 def _is_attaching(statement: ast.stmt) -> bool:
     """Return whether a statement assigns the result of a call of `attach` to several names, with `__getattr__` among
-    them: `__getattr__, __dir__, __all__ = attach(__name__)`."""
+    them. True for `__getattr__, __dir__, __all__ = attach(__name__)`; False for `result = attach(__name__)`."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return False
     function = statement.value.func

@@ -105,6 +105,6 @@ def _check_kernel(manifest: Manifest, name: str) -> None:
 
 
 def _may_specialize(manifests: Iterable[Manifest], row: Row) -> bool:
-    """Return whether the variant that a row names can be compiled at load. It can if a manifest with the same macro
-    names has `specialize`; its macro values may differ."""
+    """Return whether the variant that `row` names can be compiled at load: whether one of `manifests` has `specialize`
+    and the macro names of the row. The macro values may differ: for a row with N=3, a manifest with N=2 is enough."""
     return any(each.specialize is not None and dict(each.variant).keys() == row.variant.keys() for each in manifests)

@@ -181,8 +181,9 @@ class Queue(Generic[T]):
         self._lanes: dict[LaneKey, _Lane[T]] = {}
         """Lane key -> lane of the waiting jobs with that key. A lane without jobs is removed."""
         self._group_lanes: dict[LaneKey, None] = {}
-        """Keys of the lanes that belong to a group, as an ordered set (all values are None). Such lanes are few,
-        whereas there may be as many other lanes as jobs."""
+        """Keys of the lanes that belong to a group, as an ordered set (all values are None). These lanes are few, but
+        there may be as many lanes without a group as jobs. So a search among these keys is faster than one in
+        `_lanes`."""
         self._all: list[tuple[float, int, LaneKey]] = []
         """Heap of (negated expected seconds, arrival number, lane key), with an item for each waiting job. The item of
         a job that was taken stays until it comes to the top of the heap."""
@@ -219,7 +220,11 @@ class Queue(Generic[T]):
         return self._remove_first(self._choose(options, group, others))
 
     def _choose(self, options: Options, group: str | None, others: Mapping[str, int]) -> LaneKey:
-        """Return the key of the lane whose first job the worker should do next. The parameters are those of `take`."""
+        """Return the key of the lane whose first job a worker should do next. The queue must not be empty.
+
+        `options` and `group` are those of the worker's earlier jobs, or None. `others` is key of a group -> number of
+        other workers that serve the group.
+        """
         first, own = self._all[0][2], (options, group)
         longest = self._lanes[first].longest
         if group is not None and own in self._lanes and self._lanes[own].longest >= longest - KEEP_GROUP_SECONDS:
@@ -238,18 +243,18 @@ class Queue(Generic[T]):
         """Return a sort key for the first job of the lane `key`: (expected seconds, negated arrival number). The lane
         with the greatest sort key is the best for a worker with `options`.
 
-        A job for which the worker would have to be replaced has `REPLACE_WORKER_SECONDS` less. No two sort keys are
-        equal.
+        `REPLACE_WORKER_SECONDS` is subtracted from the seconds if the job has other options, so that the worker would
+        have to be replaced. No two sort keys are equal.
         """
         seconds, number, _ = self._lanes[key].heap[0]
         suits = None in (options, key[0]) or options == key[0]
         return -seconds - (0 if suits else REPLACE_WORKER_SECONDS), -number
 
     def _seconds_per_worker(self, key: LaneKey, others: Mapping[str, int]) -> float:
-        """Return the expected seconds of a lane's waiting jobs, divided by the number of workers that the lane's group
-        would have with the asking worker. Return 0 for a lane without a group.
+        """Return the expected seconds of all waiting jobs of a lane, divided by the number of workers that would serve
+        the lane's group if the asking worker joined them. Return 0 for a lane without a group.
 
-        `others` maps a group to its number of workers, without the asking worker.
+        `others` is key of a group -> number of workers that serve the group, without the asking worker.
         """
         group = key[1]
         return 0.0 if group is None else self._lanes[key].seconds / (1 + others.get(group, 0))

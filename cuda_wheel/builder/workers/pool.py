@@ -81,11 +81,11 @@ def container_limit(process: Path = Path("/proc/self")) -> float | None:
 
 
 def _folders(group: str, root: str, point: str) -> Iterator[Path]:
-    """Yield the folder of the control group named `group`, such as "/docker/1f0", and the folder of each control group
-    that contains it.
+    """Yield the folder of the control group with the name `group`, such as "/docker/1f0", and then the folder of each
+    control group that contains it, the nearest first.
 
-    `root` and `point` are two fields of a line in /proc/self/mountinfo: the folder `root` of the control groups' file
-    system is mounted at the path `point`.
+    `root` and `point` are two fields of a line in /proc/self/mountinfo: in the file system of control groups, the
+    folder `root` is mounted at the path `point`. If `group` is not in `root`, yield only `point`.
     """
     try:
         below = PurePosixPath(group).relative_to(root)
@@ -115,8 +115,8 @@ class _Waiting(NamedTuple):
     call: Call[Any]
     future: Future[Any]
     jobs: int = 0
-    """Number of jobs of the call's header group that the thread which runs this call will probably run, including this
-    call. 0 before the call leaves the queue, and for a call without a group."""
+    """Estimated number of jobs of the call's header group that the thread of this call will run: this job and later
+    ones. 0 for a call without a group, and for a call that is still in the queue."""
 
     def request(self, folder: str | None) -> tuple[Callable[[Any], Any], Any]:
         """Return the function and the argument to send to a worker.
@@ -294,8 +294,9 @@ class Workers(Executor):
             del waiting  # while this thread waits for the next call, it keeps none
 
     def _next(self, worker: Worker | None) -> _Waiting:
-        """Remove the next call for this thread from the queue, and return it with `jobs` set. `worker` is this thread's
-        worker; None if it has none. The queue must not be empty."""
+        """Remove the next call for this thread from the queue and return it. If the call belongs to a header group, the
+        field `jobs` of the result is set. `worker` is this thread's worker; None if it has none. The queue must not be
+        empty."""
         thread = threading.get_ident()
         others = Counter(group for other, group in self._thread_groups.items() if other != thread)
         waiting = self._queue.take(None if worker is None else worker.options, self._thread_groups.get(thread), others)
