@@ -88,13 +88,14 @@ def _print_trial(trial: ModuleTrial) -> None:
 
 
 _SHOWN = 3
-"""Number of instances to list of a kernel template that has more than `_SHOWN` + 1 instances; a file may have hundreds.
-Of other templates, all instances are listed."""
+"""Number of instances to list of one kernel template, if the template has many (more than `_SHOWN` + 1). All instances
+of any other template are listed."""
 
 
 def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
-    """Yield a line for each kernel: "scale(float*, int)". Of a template with many instances, yield lines for the first
-    `_SHOWN` instances, and then one line with the number of further instances: "scale<...>: 97 more instances"."""
+    """Yield a line for each kernel: "scale(float*, int)". If a template has many instances (more than `_SHOWN` + 1),
+    yield lines for its first `_SHOWN` instances, and then one line that counts the remaining ones: "scale<...>: 97 more
+    instances"."""
     for template, instances in groupby(trial.kernels, lambda kernel: kernel.name.partition("<")[0]):
         kernels = list(instances)
         shown = kernels if len(kernels) <= _SHOWN + 1 else kernels[:_SHOWN]

@@ -86,7 +86,8 @@ def _module_table(module: FoundModule) -> Table:
 
 
 def _variants_table(module: FoundModule) -> Table:
-    """Return a table with a row for each variant."""
+    """Return a table with a row for each variant of a module: the values of the variant's macros, the names of its
+    images, and the size of its fatbin."""
     macros = list(dict.fromkeys(name for manifest in module.manifests for name, _ in manifest.variant))
     size = sum(manifest.fatbin_size for manifest in module.manifests)
     fatbin = f"{module.fatbin}, {size_text(size)}, NVRTC {module.manifests[0].toolchain['nvrtc']}"

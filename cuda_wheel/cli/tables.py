@@ -25,7 +25,8 @@ class StyledText(NamedTuple):
 
 
 Line = str | tuple[StyledText, ...]
-"""A line of text: either a string, or a tuple of texts, each with a style of its own."""
+"""A line of text: either a plain string, or a tuple of parts. Each part is a `StyledText`: a string and its style, such
+as "black on green"."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,8 @@ def _plain_table(table: Table) -> list[str]:
 
 
 def _plain_row(columns: Sequence[Column], cells: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
-    """Return the lines of text of one table row. `cells` has a list of lines for each cell of the row; `widths` has the
-    width of each column in characters."""
+    """Return one row of a table as lines of text. `cells` has the lines of each cell of the row; `widths` has the width
+    of each column in characters."""
     pad = {"left": str.ljust, "center": str.center, "right": str.rjust}
     lines = []
     for number in range(max(map(len, cells))):
@@ -171,9 +172,11 @@ def _module_table(module: ModuleSize) -> Table:
 
 
 def _sizes_text(images: Sequence[ImageSize]) -> tuple[str, str, str]:
-    """Return the total size of the images as three texts: of the images themselves, "installed" (their byte ranges in
-    fatbins) and "in a wheel" (these ranges deflated). The last two are "unknown" if an image is in a compressed
-    fatbin."""
+    """Return three sizes of the images, each a total as text: the size of the images, their size when installed (their
+    byte ranges in fatbins), and their size in a wheel (the byte ranges, deflated).
+
+    If one of the images is in a compressed fatbin, the second and third item are "unknown".
+    """
     known = [size for _, size in images if size is not None]
     size = size_text(sum(each.image.size for each in images))
     if len(known) < len(images):
@@ -194,8 +197,11 @@ def _target_table(targets: Sequence[TargetSize]) -> Table:
 
 
 def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
-    """Yield a line for each loss of coverage (a GPU and driver get a worse image or none) that dropping a target would
-    cause, or else one line that says that nothing is lost. `modules` is the number of all modules."""
+    """Yield a line for each group of GPUs and drivers that would get a worse image, or none, if the images for a target
+    were dropped. If there is no such group, yield one line that says that nothing is lost.
+
+    `target` is the target to drop, and `modules` is the number of all modules.
+    """
     for loss in target.lost:
         yield (
             f"without {target.target}{_modules_text(loss, modules)}: {CELL_TEXTS[loss.after]} instead of "
@@ -208,8 +214,8 @@ def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
 
 
 def _modules_text(loss: CoverageLoss, modules: int) -> str:
-    """Return text that names the modules that a loss affects: ", demo.scale and 2 more". Return "" if the loss affects
-    all modules, whose number is `modules`."""
+    """Return text that names the modules in `loss`: ", demo.scale and 2 more". `modules` is the number of all modules;
+    return "" if `loss` is about all of them."""
     if len(loss.names) == modules:
         return ""
     more = len(loss.names) - 1

@@ -74,8 +74,8 @@ def _tunables(named: str) -> list[Tunable]:
 
 
 def _table_path(module: str) -> Path:
-    """Return the path of the module's tuned table in the source tree; the table need not exist yet. Raises
-    CudaWheelError if the module's source is not in a source tree."""
+    """Return the path of a module's tuned table in the source tree, whether or not this file exists. `module` is the
+    dotted name. Raises CudaWheelError if the module's source is not in a source tree."""
     package, _, stem = module.rpartition(".")
     folders = package_folders(package)
     if find_source(module, folders) is None:
@@ -116,9 +116,12 @@ def _caption(measured: Measured) -> str | None:
 
 
 def _lines(measured: Measured) -> Iterator[tuple[Line, ...]]:
-    """Yield a table row for each candidate: (label, time, time relative to the first candidate, note). The timed
-    candidates come first, from fast to slow; then come the candidates that were left out (not timed), with the
-    reason."""
+    """Yield a table row for each candidate (a choice that was tried for one problem): (label, time in µs, time divided
+    by the time of the first candidate in `measured.trials`, note).
+
+    The timed candidates come first, the fastest at the top. Then come the candidates that were left out (not timed);
+    their note says why.
+    """
     first = measured.trials[0].seconds
     for trial in sorted(measured.trials, key=lambda each: (each.reason is not None, each.seconds)):
         if trial.reason is not None:

@@ -69,8 +69,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wheel_path(options: argparse.Namespace) -> Path | None:
-    """Return the path of the wheel that `options.path` names; None if it names no wheel. Exit with a usage error if an
-    option lacks what it needs: `--rebuild` a wheel, `--allow` and `--no-build-isolation` the option `--rebuild`."""
+    """Return the path of the wheel that `options.path` names; None if `options.path` is no wheel.
+
+    Exit with a usage error if `--rebuild` is given without a wheel, or if `--allow` or `--no-build-isolation` is given
+    without `--rebuild`.
+    """
     wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
     if options.rebuild and wheel is None:
         options.refuse("--rebuild needs a wheel")
@@ -82,11 +85,12 @@ def _wheel_path(options: argparse.Namespace) -> Path | None:
 
 
 def _list_differences(modules: Sequence[FoundModule], wheel: Path | None) -> dict[str, list[str]]:
-    """Return the differences of the files from each list that names them: "RECORD" or "SBOM" -> differences, one line
-    each.
+    """Compare files with the lists of hashes that name them. Return name of a list, "RECORD" or "SBOM" -> differences,
+    one line each.
 
-    For a wheel, "RECORD" is always there, and "SBOM" if the wheel has an SBOM; without differences, their lists are
-    empty. For installed modules (`wheel` is None), the result has only "RECORD", and is empty if no file differs.
+    For a wheel, the result always has "RECORD", and has "SBOM" if the wheel contains an SBOM; an empty list means that
+    no file differs. For installed modules (`wheel` is None), the result is empty if no file differs; else it has
+    "RECORD" only.
     """
     if wheel is None:
         lines = installed_differences(modules)

@@ -110,11 +110,11 @@ def _gpus_in(match: re.Match[str]) -> set[Version]:
 def _gpus(
     included: Collection[Version], excluded: Collection[Version], drivers: Sequence[Version], text: str
 ) -> tuple[Version, ...]:
-    """Return the required GPUs, sorted: `included` without `excluded`. If `included` is empty, start from all GPUs that
-    one of the `drivers` supports.
+    """Return the GPUs that a requirement is about, sorted: those in `included` that are not in `excluded`. An empty
+    `included` stands for all GPUs that one of the `drivers` supports.
 
-    Raises ValueError if no GPU is left, or if none of the drivers supports a GPU that is left of `included`. `text` is
-    the whole requirement, for the error message.
+    Raises ValueError if no GPU is left, or if a GPU in `included` but not in `excluded` is supported by none of the
+    `drivers`. `text` is the whole requirement, as the error message quotes it.
     """
     supported = {gpu for gpu in GPU_OF if any(GPU_OF[gpu].is_supported_by(driver) for driver in drivers)}
     unanswerable = sorted(set(included) - set(excluded) - supported)
@@ -139,10 +139,11 @@ def _known_driver(match: re.Match[str]) -> Version:
 
 
 def _drivers_within(bounds: Iterable[tuple[str, Version]], text: str) -> tuple[Version, ...]:
-    """Return the CUDA versions of the drivers that satisfy all bounds, such as (">=", (12, 2)).
+    """Return the CUDA versions of the known drivers that satisfy all `bounds`, such as (">=", (12, 2)).
 
-    Without a bound ">=" or "==", drivers that are too old to load a module are left out. Raises ValueError if no driver
-    satisfies the bounds; `text` is the whole requirement, for the error message.
+    If no bound has the operator ">=" or "==", the drivers that are too old to load modules (older than OLDEST_DRIVER)
+    are left out. Raises ValueError if no driver satisfies the bounds; the error message quotes `text`, the whole
+    requirement.
     """
     has_lower_bound = any(operator != "<=" for operator, _ in bounds)
     drivers = [release.cuda for release in RELEASES if has_lower_bound or release.cuda >= OLDEST_DRIVER]
@@ -176,8 +177,8 @@ def group_heading(drivers: Sequence[Version]) -> tuple[str, str]:
 
 
 _SHOWN_NAMES = 4
-"""Number of module names to list for a coverage that more than `_SHOWN_NAMES` + 1 modules share. Otherwise, all names
-are listed."""
+"""Number of module names to list in the heading of a coverage, if many modules (more than `_SHOWN_NAMES` + 1) share
+this coverage. If fewer modules share it, all of their names are listed."""
 
 
 def heading(path: str) -> str:
@@ -276,8 +277,8 @@ def coverage_to_html(coverages: Sequence[Coverage], heading: str, requirement: R
 
 
 def _add_grid(elements: list[str], coverage: Coverage, y: int) -> int:
-    """Append to `elements` the SVG elements of a coverage's table, whose upper edge is at `y` pixels. Return the y
-    coordinate at which the next item may begin."""
+    """Append to `elements` the SVG elements that draw a coverage: a line with the module names, and a table of GPUs and
+    drivers. `y` is the upper edge of the drawing, in pixels. Return the y coordinate below the drawing."""
     elements.append(_text(MARGIN, y + 14, several_names(coverage.names), 'font-weight="600"'))
     y += ROW
     groups = driver_groups(coverage)

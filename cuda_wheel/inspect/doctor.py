@@ -94,10 +94,11 @@ def _driver_and_gpus() -> dict[str, Any]:
 
 
 def _toolchain() -> dict[str, Any]:
-    """Return a JSON object about the toolchain: its parts, the versions of its compilers, and the targets (such as
-    "sm_90") that they can compile for. If it is incomplete, "error" has the reason in place of versions and targets.
+    """Return a JSON object about the toolchain (the CUDA compilers): its parts, the versions of the compilers, and the
+    targets, such as "sm_90", for which they can compile. If the toolchain cannot be used, "error" has the error
+    message, and versions and targets are left out.
 
-    The search runs in a worker process, because NVRTC would load the driver into this one.
+    The search runs in a worker process, because NVRTC loads the CUDA driver into the process that uses it.
     """
     with Workers(timeout=60, memory=None, count=1) as workers:
         listed = [part._asdict() for part in workers.submit(toolchain_parts, None).result()]
@@ -118,8 +119,12 @@ def _cache() -> dict[str, Any]:
 
 
 def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a JSON object for each module of each installed distribution. It says which image each GPU model loads
-    with the `driver`; or "error" says why the module's manifest cannot be read. `gpus` are compute capabilities."""
+    """Return a JSON object for each module of each installed distribution. Its "loads" says which image each GPU model
+    would load, and how. If the module's manifest cannot be read, "error" says why, and "loads" is empty.
+
+    `gpus` are compute capabilities. `driver` is the JSON object of the installed driver; its "cuda" is the CUDA
+    version.
+    """
     found = []
     for distribution in distributions():
         manifests = [file for file in distribution.files or () if file.name.endswith(MANIFEST_SUFFIX)]

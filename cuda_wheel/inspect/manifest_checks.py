@@ -44,8 +44,8 @@ def manifest_differences(found: FoundModule) -> list[str]:
 
 
 def _described_size(found: FoundModule) -> int:
-    """Return the total size in bytes of the fatbins of a module's variants. The file has them one after the other, from
-    its start."""
+    """Return the total size in bytes of the fatbins of a module's variants. In the fatbin file, these fatbins follow
+    each other without gaps, from the start of the file."""
     end = 0
     for manifest in found.manifests:
         if manifest.fatbin_offset == end:
@@ -54,10 +54,10 @@ def _described_size(found: FoundModule) -> int:
 
 
 def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> list[str]:
-    """Return where one fatbin differs from its manifest, one line for each difference.
+    """Return the differences between one fatbin and its manifest, one line each.
 
-    `differs` is True if a difference between the fatbin's file and the manifest is already known. The hash of the whole
-    fatbin is not checked then.
+    `differs` says whether another difference of the module's files is known already. The hash of the whole fatbin is
+    checked only if `differs` is False and the images do not differ.
     """
     lines: list[str] = []
     for image in manifest.images:
@@ -71,8 +71,8 @@ def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> lis
 
 
 def _compression_differences(manifest: Manifest, fatbin: bytes) -> Iterator[str]:
-    """Yield a message if a fatbin is compressed in another way than its manifest says. This matters because older
-    drivers cannot read every compression."""
+    """Yield a message if a fatbin is not compressed in the way that its manifest states, or if it is not a complete
+    fatbin. The way matters because older drivers cannot read every compression."""
     try:
         compression = compression_of(fatbin)
     except ValueError:
@@ -83,8 +83,8 @@ def _compression_differences(manifest: Manifest, fatbin: bytes) -> Iterator[str]
 
 
 def _image_differences(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
-    """Yield a message for each way in which an image differs from the manifest: its hash, or what its content declares.
-    `content` is the image's bytes in the fatbin."""
+    """Yield a message for each way in which an image differs from the manifest. `content` is the image's bytes in the
+    fatbin: their hash is compared, and if the hash is right, also what the content declares (except for LTO-IR)."""
     if sha256(content).hexdigest() != image.sha256:
         yield f"{image} differs from the manifest"
     elif image.kind != "ltoir":
@@ -98,8 +98,9 @@ class _Contents:
     target: str
     """Target for which the content says that it was compiled: "sm_90", "compute_90a"."""
     matches_target: bool
-    """Whether `target` fits the target that the manifest states for the image. The two may differ: PTX may be for a
-    lower target."""
+    """Whether `target` fits the target that the manifest states for the image. For machine code, the compute
+    capabilities must be equal. PTX can be for a lower target, because a project can bring such PTX; a target with a
+    suffix, such as "compute_90a", must be equal."""
     ptx_version: Version | None
     kernels: Mapping[str, tuple[Parameter, ...]]
     """Symbol of a kernel in the image -> the kernel's parameters."""
@@ -123,8 +124,8 @@ def _contents(image: Image, content: bytes) -> _Contents:
 
 
 def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
-    """Yield a message for each contradiction between what an image's content declares and what the manifest says. The
-    image's hash is known to be right."""
+    """Yield a message for each contradiction between what an image's content declares (such as kernels and sizes) and
+    what the manifest says. The caller has found that the image's hash is right."""
     try:
         declared = _contents(image, content)
     except ValueError as error:
@@ -150,5 +151,5 @@ def _contradictions(image: Image, content: bytes, manifest: Manifest) -> Iterato
 
 
 def _layout(parameters: Iterable[Parameter]) -> list[tuple[int, int]]:
-    """Return (offset, size) in bytes of each kernel parameter."""
+    """Return (byte offset, size in bytes) of each kernel parameter, in the order of `parameters`."""
     return [(parameter.offset, parameter.size) for parameter in parameters]

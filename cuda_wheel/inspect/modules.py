@@ -31,9 +31,10 @@ class FoundModule:
     """A module's manifests, their location, and functions that read the files in the manifest's folder."""
 
     manifests: tuple[Manifest, ...]
-    """Manifests of the module's variants. A module without variants has one manifest."""
+    """Manifests of the module, one for each variant. A module without variants has one manifest."""
     location: str
-    """Path of the manifest's file, as messages show it: "demo.whl: demo/scale.fatbin.json" in an archive."""
+    """Path of the manifest's file, for messages. A manifest in an archive has the path of the archive in front:
+    "demo.whl: demo/scale.fatbin.json"."""
     read: Callable[[str], bytes]
     """Takes the name of a file in the manifest's folder and returns the file's content. Raises OSError if there is no
     such file."""
@@ -83,8 +84,8 @@ def _modules_at(path: str) -> list[FoundModule]:
 
 
 def _package_folders(name: str) -> list[Path]:
-    """Return the folders of the importable package with the dotted name `name`; raises ImageError if there is no such
-    package."""
+    """Return the folders of the importable package with the dotted name `name`. A namespace package can have several
+    folders, in the order of its search path. Raises ImageError if there is no such package."""
     try:
         spec = importlib.util.find_spec(name)
     except Exception as error:  # finding a package imports its parents, which may raise anything
@@ -181,11 +182,11 @@ def exported_lines(found: FoundModule) -> list[str]:
 
 
 def _defined_symbols(found: FoundModule) -> dict[str, None]:
-    """Return the symbols that a module's relocatable PTX (to be linked with other code) defines, as keys of a
-    dictionary with None as values. They are sorted within each image.
+    """Return the symbols that a module's relocatable PTX (PTX to be linked with other code) defines: symbol -> None.
+    The dictionary is an ordered set: the symbols of each image are sorted.
 
-    Only images for one target are read: the target of the module's first relocatable PTX. Without such an image, the
-    dictionary is empty.
+    Only images for one target are read, the target of the module's first relocatable PTX. If the module has no such PTX
+    whose byte offset in the fatbin is known, the dictionary is empty.
     """
     images = [
         (manifest.fatbin_offset + (image.offset or 0), image)
@@ -216,12 +217,14 @@ _LAUNCH_BOUNDS = {
     "min_blocks": "at least {} blocks on a multiprocessor",
     "cluster_blocks": "at most {} blocks in a cluster",
 }
-"""Key of a launch bound in `Image.resources` of a kernel -> text in which "{}" stands for the value."""
+"""Key of a launch bound in `Image.resources[symbol of a kernel]` -> phrase for the bound, in which "{}" stands for the
+value."""
 
 
 def _launch_bounds(kernel: KernelInfo, manifest: Manifest) -> str:
-    """Return a kernel's launch bounds as text: "at most 256 threads in a block". If images have different values, the
-    text has all of them: "at most 256 or 512 threads in a block". Return "" without launch bounds."""
+    """Return a kernel's launch bounds as text: "at most 256 threads in a block". If images of the manifest have
+    different values of one bound, the text names all values: "at most 256 or 512 threads in a block". Return "" if
+    there is no bound."""
     bounds = []
     for key, text in _LAUNCH_BOUNDS.items():
         values = {image.resources.get(kernel.symbol, {}).get(key) for image in manifest.images}

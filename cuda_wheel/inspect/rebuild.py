@@ -46,8 +46,8 @@ class WheelSbom:
     fatbins: Mapping[str, str]
     """Path of a fatbin in the wheel -> its SHA-256 in hexadecimal."""
     inputs: Mapping[str, Mapping[str, str]]
-    """Path of a fatbin in the wheel -> inputs that the fatbin was built from: name of a package or file -> version of
-    the package, or "sha256:..." of the file."""
+    """Path of a fatbin in the wheel -> (name of a package or file that the fatbin was built from -> version). The
+    version of a file is "sha256:..." with its SHA-256 in hexadecimal."""
     packages: Mapping[str, str]
     """Name of a Python package that was an input of a fatbin -> version of the package."""
 
@@ -76,8 +76,8 @@ def sbom_differences(sbom: WheelSbom, digests: Mapping[str, str]) -> list[str]:
 
 
 def _parse(document: Any) -> WheelSbom:
-    """Return the content of an SBOM that cuda-wheel wrote. `document` is the parsed JSON of CycloneDX. Raises
-    ValueError, LookupError, TypeError or AttributeError if it has another form."""
+    """Return the content of an SBOM. `document` is the parsed JSON of an SBOM in the form (CycloneDX) that cuda-wheel
+    writes. Raises ValueError, LookupError, TypeError or AttributeError if `document` does not have this form."""
     names, values, packages = {}, {}, {}
     for component in document["components"]:
         reference, name = _printable(component["bom-ref"]), _printable(component["name"])
@@ -121,7 +121,8 @@ class Comparison:
     """Paths in the wheel of files that the build back end put there and that differ, or that only one of the wheels
     has."""
     allowed: Sequence[str] = ()
-    """Paths of the files that differ, but match a pattern that was passed to `allowing`."""
+    """Paths in the wheel of files that differ and are allowed to: they match a pattern that was passed to
+    `allowing`."""
 
     @property
     def is_identical(self) -> bool:
@@ -184,8 +185,9 @@ def pinned_requirements(wheel: Path) -> list[str]:
 
 
 def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
-    """Return name of a distribution -> version, for each compiler that a manifest records: {"nvidia-cuda-nvrtc-cu12":
-    "12.9.86", "nvidia-nvjitlink-cu12": "12.9.*"}. Only NVRTC's version is exact."""
+    """Return name of a distribution -> version, for each compiler in the manifest's toolchain:
+    {"nvidia-cuda-nvrtc-cu12": "12.9.86", "nvidia-nvjitlink-cu12": "12.9.*"}. NVRTC's version is exact; the other
+    versions are patterns ("12.9.*")."""
     versions = manifest.toolchain
     suffix = "-cu12" if parse_version(versions["nvrtc"])[0] == 12 else ""
     return {f"nvidia-cuda-nvrtc{suffix}": versions["nvrtc"]} | {
@@ -199,8 +201,11 @@ environments."""
 
 
 def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set[str]:
-    """Return those of the `names` in `directory` that must not be copied. `top` is the project's folder: there, the
-    names that NOT_SOURCES ignores are not copied. `folder`, the destination of the copy, is never copied."""
+    """Return the names in `directory` that `shutil.copytree` must not copy, from its entries `names`.
+
+    `top` is the project's folder. In `top` itself (not below it), the names that NOT_SOURCES matches are left out.
+    `folder`, the destination of the copy, is left out everywhere, because the copy must not contain itself.
+    """
     target = {folder.name} & {*names} if os.path.samefile(directory, folder.parent) else set()
     return target | (NOT_SOURCES(top, names) if directory == top else set())
 
@@ -321,11 +326,11 @@ def _module_lines(
     manifests: tuple[tuple[Manifest, ...] | None, tuple[Manifest, ...] | None],
     inputs: tuple[Mapping[str, str], Mapping[str, str]],
 ) -> list[str]:
-    """Return the differences between a module in the wheel and the same module in the rebuild, one line each. At least
-    one line is returned, because the builds are known to differ.
+    """Return the differences between a module in the wheel and the same module in the rebuild, one line each. The
+    caller knows that they differ, so there is at least one line.
 
-    Each argument is a pair: of the wheel, of the rebuild. `manifests` has the manifests of the module's variants, or
-    None where the module is missing; `inputs` has name of an input -> version or "sha256:...".
+    Each argument is a pair: (of the wheel, of the rebuild). `manifests` has the manifests of the module's variants, or
+    None if that wheel lacks the module. `inputs` has name of an input -> version or "sha256:...".
     """
     first, second = manifests
     if first is None or second is None:

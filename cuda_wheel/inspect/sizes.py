@@ -82,8 +82,8 @@ class CoverageLoss(NamedTuple):
     before: Cell
     after: Cell
     keys: tuple[Key, ...]
-    """Pairs (compute capability of the GPU, CUDA version of the driver) for which these modules would get a worse
-    image."""
+    """Pairs (compute capability of the GPU, CUDA version of the driver) for which each module in `names` would get a
+    worse image."""
 
 
 class TargetSize(NamedTuple):
@@ -101,7 +101,8 @@ class TargetSize(NamedTuple):
     """Bytes by which all fatbins together would shrink without the target's images."""
     lost: tuple[CoverageLoss, ...]
     loses_future_gpus: bool
-    """True if, without the target, a module would lose its only images that future GPUs can load."""
+    """True if dropping the target would leave a module without an image that future GPUs can load, although the module
+    has one now."""
 
 
 def measure_module(found: FoundModule) -> ModuleSize:
@@ -181,8 +182,11 @@ def _covers_future(manifest: Manifest) -> bool:
 
 
 def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
-    """Return the size of an image in the file `fatbin`; None if the fatbin is compressed. `start` is the byte offset in
-    the file at which the image's own fatbin begins; a file has a fatbin for each variant."""
+    """Return the size of an image; None if the fatbin is compressed.
+
+    `fatbin` is the content of a file that contains a fatbin for each variant of the module. `start` is the byte offset
+    in this file at which the fatbin with the image begins.
+    """
     if image.offset is None:
         return None
     content = fatbin[start + image.offset : start + image.offset + image.size]
@@ -190,8 +194,11 @@ def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
 
 
 def _without_images(images: Iterable[tuple[int, Image]], fatbin: bytes) -> bytes:
-    """Return the content of a fatbin's file without some images. `images` are the images to remove, each as (byte
-    offset in the file at which the image's own fatbin begins, image)."""
+    """Return the content of a fatbin's file without the bytes of some images.
+
+    `images` are the images to remove, each as (byte offset in the file at which the fatbin with the image begins,
+    image). `fatbin` is the content of the file, which contains a fatbin for each variant of the module.
+    """
     parts, end_of_last = [], 0
     ranges = ((at + (image.offset or 0), image.size) for at, image in images)
     for start, end in sorted((start, start + size) for start, size in ranges):

@@ -45,10 +45,10 @@ _STORED, _DEFLATED = 0, 8
 """Compression methods in a file's header: _STORED (not compressed) and _DEFLATED."""
 
 _ZIP64 = 0x0001
-"""Number of the extra field of a file's header that has sizes above 32 bits (zip64)."""
+"""Identifier of the zip64 extra field, which has the sizes that do not fit into 32 bits."""
 _HARMLESS_FIELDS = (_ZIP64, 0x000A, 0x5455, 0x5855, 0x7855, 0x7875)
-"""Numbers of extra fields in a file's header that do not change the unpacked content: zip64 sizes, and times and owners
-for Windows and Unix."""
+"""Identifiers of extra fields in a file's header that do not change the unpacked content: zip64 sizes, and times and
+owners for Windows and Unix."""
 
 _BLOCK = 1 << 20
 """Maximum number of bytes that one step unpacks."""
@@ -97,11 +97,12 @@ def layout_differences(path: Path) -> list[str]:
 
 
 def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
-    """Return a list with a message if the item `name` does not begin directly after the item `before` in the archive,
-    else an empty list. An item is a file or the central directory.
+    """Return a list with one error message if `name` does not begin where `before` ends: the two overlap, or the bytes
+    between them belong to no file. Else return an empty list. `before` and `name` are names, for the message, of two
+    neighbours in the archive: files, the start of the archive, or the central directory.
 
-    `start` is the byte offset at which `name` begins, `end` the one at which `before` ends. If `end` is None (unknown),
-    the list is empty.
+    `end` is the byte offset at which `before` ends; None if it is unknown, and then the list is empty. `start` is the
+    byte offset at which `name` begins.
     """
     if end is None:
         return []
@@ -111,10 +112,11 @@ def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
 
 
 def _read(file: BinaryIO, offset: int, layout: struct.Struct, what: str) -> tuple[int, ...]:
-    """Return the fields of the zip record at byte `offset`, without its signature. `layout` is one of the structures
-    above.
+    """Return the fields of the zip record at byte `offset`, without the signature, as `layout` unpacks them. `layout`
+    is one of _END, _END_64, _LOCATOR_64, _CENTRAL and _LOCAL.
 
-    Raises _LayoutError if there is no such record; `what` is the record's name in the error message.
+    Raises _LayoutError if there is no such record at `offset`: "there is no zip64 locator at byte 90", where `what` is
+    "zip64 locator".
     """
     file.seek(offset)
     content = file.read(layout.size)
@@ -186,10 +188,11 @@ def _central_entry(file: BinaryIO, at: int) -> tuple[_Entry, int]:
 
 
 def _zip64(extra: bytes, label: str) -> bytes:
-    """Return the content of the zip64 field (sizes above 32 bits) among the extra fields of a header; empty if it has
-    none. `label` names the header in error messages.
+    """Return the content of the zip64 field (sizes above 32 bits) among the extra fields of one header; b"" if there is
+    no zip64 field. `extra` are the bytes of all extra fields. `label` names the header in error messages.
 
-    Raises _LayoutError for a field that some programs read and others ignore, and for a field that is cut short.
+    Raises _LayoutError for a field that is not in _HARMLESS_FIELDS, for a second zip64 field, and for a field that is
+    cut short.
     """
     found, at = b"", 0
     while at < len(extra):
@@ -207,11 +210,11 @@ def _zip64(extra: bytes, label: str) -> bytes:
 
 
 def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]:
-    """Check a file's header and data against its entry in the central directory. Return the byte offset after the file
-    (its data, and any sizes behind the data), and a message for each problem.
+    """Check a file's header and data against `entry`, the file's entry in the central directory. Return the byte offset
+    at which the file ends (with the sizes that may follow the data), and a message for each problem.
 
-    `label` is the file's name, with which the messages begin. Raises _LayoutError for a problem after which the end of
-    the file is unknown.
+    `label` is the file's name, with which each message begins. Raises _LayoutError for a problem that makes the end of
+    the file unknown.
     """
     _, flags, method, _, _, crc, compressed, size, name_size, extra_size = _read(
         file, entry.offset, _LOCAL, "header of the file"
@@ -238,10 +241,11 @@ def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]
 
 
 def _local_sizes(compressed: int, size: int, wide: bytes) -> tuple[int, int]:
-    """Return two sizes of a file in bytes, as its own header states them: in the archive, and unpacked.
+    """Return (size in the archive, unpacked size) of a file in bytes, as the header before the file's data states them.
 
-    `compressed` and `size` are the header's 32-bit fields; 0xFFFFFFFF means that the value is in the zip64 field.
-    `wide` is the content of that field. Raises _LayoutError if `wide` has a wrong length or contradicts the fields.
+    `compressed` and `size` are the 32-bit fields of that header, in the same order. A field of 0xFFFFFFFF means that
+    the size is in the zip64 field, whose content is `wide` (b"" if there is none). Raises _LayoutError if `wide` has a
+    wrong length, lacks a size, or contradicts the 32-bit fields.
     """
     if wide and len(wide) not in (8, 16):
         raise _LayoutError("its header has zip64 sizes of a wrong length")
@@ -268,9 +272,9 @@ def _reasons_against_name(entry: _Entry) -> Iterator[str]:
 
 
 def _reasons_against_data(file: BinaryIO, start: int, entry: _Entry) -> Iterator[str]:
-    """Yield a message for each reason why programs may unpack different content from a file's data at byte `start`.
-    Size and checksum must be those in the central directory, and compressed data must end exactly at the size in the
-    archive."""
+    """Yield a message for each reason why programs may unpack different content from a file's data, which begins at
+    byte `start`. The unpacked size and checksum must be those in `entry`, the file's entry in the central directory.
+    The compressed data must end exactly at `entry.compressed` bytes after `start`."""
     size, crc = 0, 0
     try:
         for content in _unpacked(file, start, entry):
@@ -320,10 +324,10 @@ def _unpacked(file: BinaryIO, start: int, entry: _Entry) -> Iterator[bytes]:
 
 
 def _after_descriptor(file: BinaryIO, end: int, entry: _Entry, is_wide: bool) -> int:
-    """Return the byte offset after the data descriptor (checksum and sizes behind a file's data), which begins at byte
-    `end`. `is_wide` is True if its sizes have 64 bits instead of 32.
+    """Return the byte offset at which the data descriptor of a file ends. The descriptor has the checksum and the sizes
+    of the file; it begins at byte `end`, where the data ends. `is_wide` is True if its sizes have 64 bits, not 32.
 
-    Raises _LayoutError if the descriptor differs from `entry`.
+    Raises _LayoutError if the descriptor does not have the values of `entry`.
     """
     sizes = struct.pack("<LQQ" if is_wide else "<LLL", entry.crc, entry.compressed, entry.size)
     for expected in (b"PK\7\x08" + sizes, sizes):
@@ -409,8 +413,9 @@ def installed_differences(found: Iterable[FoundModule]) -> list[str]:
 
 
 def _installed_hashes(folder: Path) -> dict[str, str]:
-    """Return path of a file, relative to `folder` -> its hash, such as "sha256=...". The files are those that the
-    RECORDs of all distributions in `folder`, such as site-packages, list."""
+    """Return path of a file relative to `folder` -> its hash, such as "sha256=...". `folder` is a folder of installed
+    packages, such as site-packages. The files are the ones listed by the RECORDs in it; a RECORD that cannot be read is
+    skipped."""
     hashes: dict[str, str] = {}
     for record in sorted(folder.glob("*.dist-info/RECORD")):
         with suppress(ValueError, csv.Error, OSError):

@@ -64,8 +64,8 @@ _ATTRS_SIZE = 48
 """Minimum size in bytes of XLA_FFI_Attrs: its size in version 0.1 of XLA's FFI."""
 
 _memory: Any = (ctypes.c_char * sys.maxsize).from_address(0)
-"""The whole memory of the process as a buffer; the index of a byte is its address. This is the fastest way to read at
-an address."""
+"""The whole memory of the process as one buffer: `_memory[address]` is the byte at `address`. Reading from this buffer
+is the fastest way to read from an address."""
 
 
 class _StreamGet(ctypes.Structure):
@@ -78,9 +78,9 @@ class _StreamGet(ctypes.Structure):
 
 
 _pointer_argument = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-"""ctypes type of the functions of XLA that are called here. Each function takes the address of a structure that holds
-its arguments, and returns an address. The GIL is held during a call; this is harmless, because no such function
-blocks."""
+"""ctypes type of the two functions of XLA that `XlaApi` calls. Such a function takes one argument, the address of a
+structure with its arguments, and returns an address. The GIL is held during a call; this is harmless, because these
+functions do not block."""
 
 
 class HandlerError(Exception):
@@ -127,13 +127,13 @@ class CallFrame(NamedTuple):
     """What XLA passes to a handler to launch a kernel: the content of an XLA_FFI_CallFrame."""
 
     context: int
-    """Address of XLA's execution context. `XlaApi.stream` takes it and returns the stream."""
+    """Address of XLA's execution context. `XlaApi.stream(context)` returns the CUDA stream to launch on."""
     argument_types: list[BufferType]
     arguments: list[int]
-    """Addresses of the data of the input arrays."""
+    """Address of the data of each input array, in the order of `argument_types`."""
     result_types: list[BufferType]
     results: list[int]
-    """Addresses of the data of the output arrays."""
+    """Address of the data of each output array, in the order of `result_types`."""
     attribute: bytes
     """Content of the only attribute of the call: the JSON text of a `tracing.Launch`."""
 
@@ -236,14 +236,14 @@ def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], lis
 
 
 def _word_at(address: int) -> int:
-    """Return the unsigned 64-bit integer at an address. It is a pointer, or a size in bytes, with which each of XLA's
-    structures begins."""
+    """Return the unsigned 64-bit integer at an address. It is used for pointers, and for the size in bytes, which is
+    the first field of each of XLA's structures."""
     return ctypes.c_uint64.from_address(address).value
 
 
 def _check(size: int, least: int, what: str) -> None:
     """Raise ArgumentError if `size`, the size in bytes of one of XLA's structures, is below `least`. `what` names the
-    structure in the error message: "call frame"."""
+    structure in the error message: "XLA's call frame has 40 bytes, and 168 were expected"."""
     if size < least:
         raise ArgumentError(
             f"XLA's {what} has {size} bytes, and {least} were expected: this version of JAX is not supported; "

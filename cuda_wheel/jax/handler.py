@@ -81,9 +81,9 @@ def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Yield the entries of a code object's `co_exceptiontable` (CPython 3.11 and later): (start, length, target,
     depth).
 
-    `start` and `length` give the instructions that a `try` covers, `target` is where its handler begins; all three
-    count code units of 2 bytes. `depth` is twice the depth of the stack, plus 1 if the offset of the instruction that
-    raised is pushed.
+    An entry covers the instructions from `start` on, `length` of them; `target` is the handler that an exception in
+    them jumps to. All three are in code units of 2 bytes. `depth` is twice the depth of the stack at the handler, plus
+    1 if CPython also pushes the offset of the instruction that raised.
     """
     position = 0
     while position < len(table):
@@ -119,8 +119,8 @@ ALIGNMENT = 16
 of 16 bytes."""
 
 MOST_LAUNCHES = 10_000
-"""Maximum number of `ReadyLaunch` records that `ProgramLaunches` keeps. When there are so many, all are dropped before
-the next one is made."""
+"""Maximum number of `ReadyLaunch` records that `ProgramLaunches` keeps. When it has that many, all are dropped before
+another is made."""
 
 
 class ReadyLaunch(NamedTuple):
@@ -136,11 +136,11 @@ class ReadyLaunch(NamedTuple):
     """Arguments of the kernel, in order. Each call copies this list, and writes the addresses of its own arrays into
     the copy."""
     input_places: list[tuple[int, int]]
-    """For each kernel argument that is an input array: (its index in `arguments`, index of the array among the inputs
-    of the call). Indices are 0-based; the array's address becomes the argument."""
+    """For each kernel argument that is an input array: (0-based index in `arguments`, 0-based index of the array among
+    the inputs of the call). Each call writes the array's address into that item of its copy of `arguments`."""
     output_places: list[tuple[int, int]]
-    """For each kernel argument that is an output array: (its index in `arguments`, index of the array among the outputs
-    of the call). Indices are 0-based; the array's address becomes the argument."""
+    """For each kernel argument that is an output array: (0-based index in `arguments`, 0-based index of the array among
+    the outputs of the call). Each call writes the array's address into that item of its copy of `arguments`."""
 
 
 class ProgramLaunches:
@@ -152,7 +152,8 @@ class ProgramLaunches:
     def __init__(self, operators: dict[str, KernelInstances]) -> None:
         self._operators = operators
         self._ready: dict[tuple[bytes, int], ReadyLaunch] = {}
-        """(JSON text of a launch, number of the GPU) -> the launch, checked, with its kernel loaded for that GPU."""
+        """(JSON text of a launch, 0-based index of a GPU) -> the checked launch, with its kernel loaded for this
+        GPU."""
         self.are_used = False
         """True from the moment at which the first launch is prepared: kernels may have been launched."""
 
@@ -194,8 +195,8 @@ class ProgramLaunches:
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
-        """Read and check the launch with the JSON text `text`, load its kernel for GPU number `device`, and return
-        both. Raises ArgumentError if the program was made for another version of the operator."""
+        """Return a `ReadyLaunch`: the launch with the JSON text `text`, checked, and its kernel, loaded for the GPU
+        with the index `device`. Raises ArgumentError if the program was made for another version of the operator."""
         self.are_used = True
         launch = Launch.read(text)
         kernels = self._kernels(launch)
@@ -224,11 +225,12 @@ class ProgramLaunches:
         return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
 
     def _kernels(self, launch: Launch) -> KernelInstances:
-        """Return the kernels of the operator that a launch was made for: an operator of the same name whose kernel for
-        this launch has the identity (symbol, module, digest of the images) that the launch states.
+        """Return the kernels of the operator that `launch` was made for. An operator fits if it has the same name, and
+        if its kernel for this launch has the identity (symbol, module, digest of the images) that `launch.kernel`
+        states.
 
-        The number in a name such as "demo::swish#2" does not count: the process that exported the program may have made
-        operators of one name in another order. Raises ArgumentError if no operator fits.
+        A "#2" at the end of a name does not count: the process that exported the program may have made operators of the
+        same name in another order. Raises ArgumentError if no operator fits.
         """
         named = [kernels for name, kernels in self._operators.items() if base_name(name) == base_name(launch.operator)]
         if not named:
@@ -340,8 +342,8 @@ CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 
 """Values of XLA_FFI_Error_Code_CANCELLED, XLA_FFI_Error_Code_INVALID_ARGUMENT, and so on."""
 
 LONGEST_HOLD = 10.0
-"""Maximum time, in seconds, for which a thread is made to wait when it calls a handler while the interpreter is ending.
-If XLA waits for the thread, ending the process takes as long."""
+"""Maximum time in seconds for which a thread waits in a handler that it called while the interpreter is ending. If XLA
+waits for the thread to finish, the process ends that much later."""
 
 _kept: list[Any] = []
 """The handlers' ctypes callbacks. They are kept until the process ends, because XLA may call them until then."""
@@ -354,8 +356,7 @@ _held: list[int] = []
 """Identifiers of the threads that called a handler while the interpreter was ending, and were made to wait."""
 
 _never = threading.Lock()
-"""Lock that is acquired below and never released. A thread that waits for it stands still, and does not hold the
-GIL."""
+"""Lock that is taken at once and never released. A thread that waits for it stands still without holding the GIL."""
 _never.acquire()
 
 
@@ -378,7 +379,8 @@ def close(seconds: float = 0.25) -> None:
 def _refuse_at_exit(api: XlaApi) -> int:
     """Return the address of a new XLA error object which says that the interpreter is ending.
 
-    A thread other than the main thread first waits for `LONGEST_HOLD` seconds. The process usually ends meanwhile.
+    A thread other than the main thread first waits for `LONGEST_HOLD` seconds. Usually, the process ends before the
+    wait is over.
     """
     if threading.get_ident() != threading.main_thread().ident:
         _held.append(threading.get_ident())
@@ -422,10 +424,9 @@ def handler(run: Callable[[XlaApi, CallFrame], None], version: tuple[int, int]) 
 
 
 def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
-    """Return XLA's functions from the table XLA_FFI_Api at `address`, and add them to `apis` (address -> functions).
+    """Return XLA's functions from the table XLA_FFI_Api at `address`, and add them to `apis` with the key `address`.
 
-    If the version of the table is unknown, abort the process, because no error object can be made without these
-    functions.
+    If this version of the table is unknown, abort the process: no error object can be made without these functions.
     """
     api = api_at(address)
     if api is None:
@@ -436,8 +437,11 @@ def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
 
 
 def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
-    """Return the address of an XLA error object that reports the exception `error`. The exception was raised in the
-    handler's call with the call frame at the address `frame`. `apis` maps the address of a table to XLA's functions."""
+    """Return the address of an XLA error object that reports `error`, an exception that a handler raised.
+
+    `frame` is the address of the call frame that the handler got. The functions of XLA that make the object are read
+    from the frame's table, and added to `apis` (address of the table -> functions).
+    """
     if isinstance(error, HandlerError):
         return error.address
     api = _api(frame_base(frame)[1], apis)
@@ -525,12 +529,12 @@ CPU refuses; tests replace it."""
 
 
 def _finish(jax: Any) -> None:
-    """Wait until all running programs have ended, and make handlers launch nothing from now on. This function is called
-    at exit.
+    """Wait until all running programs have ended, and make handlers launch nothing from now on. Python calls this
+    function at exit.
 
-    Without it, a thread that calls a handler after the interpreter has ended would end the process with an error. Each
-    GPU runs programs in the order of their calls. So a small further program is run on each GPU: when it has ended, all
-    earlier programs have too.
+    Without this function, a thread that calls a handler after the interpreter has ended would end the process with an
+    error. To wait for a GPU, run a small program on it: a GPU runs programs in the order of their calls, so all earlier
+    programs have ended when the small one has.
     """
     try:
         for device in jax.local_devices(backend="cuda") if launches.are_used else ():

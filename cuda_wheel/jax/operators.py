@@ -101,8 +101,9 @@ def operator(
 def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
     """Return the mapping `kernel` with tuples of NumPy's type names as keys: {jnp.float32: k} -> {("float32",): k}.
 
-    `kernel` maps element types of JAX, or tuples of them, to kernels; anything but a mapping is returned unchanged.
-    Raises ArgumentError for a key that is no element type, and for two keys of the same types.
+    `kernel` maps element types of JAX, or tuples of element types, to kernels. If `kernel` is not a mapping, it is
+    returned unchanged. Raises ArgumentError for a key that is no element type, and for two keys that name the same
+    types.
     """
     if not isinstance(kernel, Mapping) or isinstance(kernel, Kernel):
         return kernel
@@ -119,9 +120,11 @@ def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
 
 
 def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that users call. Its parameters are the operator's inputs.
+    """Return the operator as the function that users call. Its parameters are the inputs of the operator: numbers and
+    arrays.
 
-    The function calls `jitted` with one tuple of all inputs that are numbers, followed by each array.
+    The function calls `jitted` with a tuple of all numbers as the first argument, and then with each array as an
+    argument of its own.
     """
     inputs = roles.inputs
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -55,7 +55,7 @@ class Launch(NamedTuple):
     """Identity of the kernel. An exported program runs only where the operator has a kernel of this identity."""
     parameters: str
     """C++ types of the kernel's parameters: "const float*, int"; "" for a kernel that is compiled when it is loaded. An
-    exported program runs only where the kernel has the same types."""
+    exported program runs only where the operator's kernel has these types."""
     inputs: Sequence[ArrayType]
     outputs: Sequence[ArrayType]
     aliases: Sequence[tuple[int, int]]
@@ -231,11 +231,12 @@ class TracedOperator:
         return found[0] if len(found) == 1 else tuple(found)
 
     def _results(self, inputs: dict[str, Any], known: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """Return two items: name -> shape and element type of each array that the call returns, and `Launch.aliases`.
+        """Return two items: name of each array that the call returns -> its shape and element type; and
+        `Launch.aliases`.
 
         `inputs` maps the names of input arrays to arrays, `known` the names of arguments and computed values to their
-        values. Each output is added to `known`. An output's function may return an array with content, for the kernel
-        to add to; this array is added to `inputs`.
+        values. Both are changed: each output is added to `known`; an output whose function returns an array with
+        content, which the kernel changes in place, is added to `inputs` with this array.
         """
         results: dict[str, Any] = {}
         aliases: list[tuple[int, int]] = []
@@ -266,9 +267,9 @@ class TracedOperator:
     def _choice(self, dtypes: tuple[str, ...], known: Mapping[str, Any]) -> KernelChoice:
         """Return the choice of the kernel to launch.
 
-        `dtypes` are NumPy's names of the element types that choose the kernel. The functions `kernel` and `variant` are
-        called with values in `known`, which maps the names of arguments and computed values to their values. Raises
-        ArgumentError if a function returns something that depends on the content of an array.
+        `dtypes` are NumPy's names of the element types that choose the kernel. `known` maps the names of arguments and
+        computed values to their values; the operator's functions `kernel` and `variant` get their arguments from it.
+        Raises ArgumentError if the result of one of these functions depends on the content of an array.
         """
         kernels = self._kernels
         name = "" if kernels.chooser is None else self._computed("kernel", kernels.chooser, known)
@@ -281,10 +282,11 @@ class TracedOperator:
         return choice
 
     def _computed(self, what: str, value: Bound, known: Mapping[str, Any]) -> Any:
-        """Return the constant in `value`, or what the function in `value` returns.
+        """Return the constant in `value`, or what the function in `value` returns. The function's arguments come from
+        `known`, which maps names to values.
 
-        `known` maps the names of the function's parameters to values. `what` is the subject of error messages, such as
-        "grid". Raises ArgumentError if the result depends on the content of an array or on a symbolic shape.
+        `what` names the value in the error message: "grid depends on the content of an array". Raises ArgumentError if
+        the result depends on the content of an array or on a symbolic shape.
         """
         found = _called(value, known)
         several = found.values() if isinstance(found, Mapping) else found
@@ -318,11 +320,14 @@ class TracedOperator:
     def _argument(
         self, name: str, inputs: list[str], results: list[str], value: Any, info: KernelInfo | None
     ) -> tuple[str, Any]:
-        """Return the kernel's argument of this name in the form of `Launch.arguments`.
+        """Return the kernel's argument `name` as an item of `Launch.arguments`.
 
-        `inputs` and `results` are the names of the arrays that the call takes and returns. If `name` is in neither of
-        these lists, the argument is `value`. `info` is None for a kernel that is compiled when it is loaded. Raises
-        ArgumentError for a value that the kernel does not take.
+        `inputs` and `results` are the names of the arrays that the call takes and returns. A name in `results` gives
+        ("output", index), and a name only in `inputs` gives ("input", index). For any other name, the argument is
+        `value`.
+
+        `info` describes the kernel; None for a kernel that is compiled when it is loaded. Raises ArgumentError for a
+        value that the kernel does not take.
         """
         if name in results:
             return "output", results.index(name)

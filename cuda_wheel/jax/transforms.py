@@ -143,10 +143,11 @@ class _Derivatives:
         return result, {name: known[name] for name in self._backward_names if name in known}
 
     def _differentiate(self, numbers: tuple[Any, ...], kept: dict[str, Any], cotangent: Any) -> tuple[Any, ...]:
-        """Call `backward`, and return a gradient, or None, for each input array.
+        """Call `backward`, and return what it returns: the gradient of each input array, in order, or None for an array
+        without a gradient.
 
         `numbers` are the operator's static arguments. `kept` is the second item that `_forward` returned. `cotangent`
-        is the gradient of the operator's result: one array or a tuple.
+        is the gradient of the operator's result: one array, or a tuple of arrays.
         """
         gradients = [f"grad_{output}" for output in self._roles.outputs]
         known = {**kept, **self._traced.numbers(numbers), **self._named_outputs(gradients, cotangent)}
@@ -294,7 +295,7 @@ class _LinearMap:
         self.forward = forward
         self.transposed = transposed
         self.count = count
-        """How many operands of `__call__` are arrays. The arrays come first; all operands after them are tangents."""
+        """How many of the operands of `__call__` are arrays. These come first; the operands after them are tangents."""
 
     def __call__(self, *operands: Any) -> list[Any]:
         return self.forward(operands[: self.count], operands[self.count :])
@@ -302,11 +303,11 @@ class _LinearMap:
 
 @cache
 def _linear_primitive(jax: Any) -> Any:
-    """Return the JAX primitive that evaluates a `_LinearMap`. Its `bind` takes the map as the keyword argument `map`,
-    and as positional arguments the arrays, then the tangents.
+    """Return the JAX primitive that evaluates a `_LinearMap`: `bind(*arrays, *tangents, map=linear_map)` returns what
+    the map's `__call__` returns.
 
-    Source: JAX, "JAX Internals: primitives". `jax.custom_derivatives.linear_call` cannot be mapped by `vmap`, nor
-    differentiated with respect to the arrays.
+    Source: JAX, "JAX Internals: primitives". `jax.custom_derivatives.linear_call` would not do: it cannot be mapped by
+    `vmap`, nor differentiated with respect to the arrays.
     """
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
@@ -373,10 +374,10 @@ def _linear_primitive(jax: Any) -> Any:
 
 
 def _names(operator: str, what: str, function: Any, known: set[str]) -> tuple[str, ...]:
-    """Return the names of a function's parameters. `what` says which of the operator's functions it is, such as
-    "backward".
+    """Return the names of the parameters of `function`. `what` is what the operator calls the function: "backward",
+    "jvp" or "vmap". It is in the error messages.
 
-    Raises ArgumentError if `function` is not callable, or if a parameter is not in `known`.
+    Raises ArgumentError if `function` is not callable, or if a parameter's name is not in `known`.
     """
     found = bound(f"{operator}: {what}", function, known).names
     if found is None:
@@ -385,9 +386,11 @@ def _names(operator: str, what: str, function: Any, known: set[str]) -> tuple[st
 
 
 def _refuse_shared(operator: str, inputs: Sequence[str], names: Sequence[str], what: str) -> None:
-    """Raise ArgumentError if an input of the operator has one of `names`.
+    """Raise ArgumentError if an input of the operator has a name that is reserved for a parameter of its function
+    `what`.
 
-    `names` are reserved for parameters of the operator's function `what`, as "axis_size" is for "vmap".
+    `inputs` are the names of the inputs, and `names` are the reserved names: "axis_size" if `what` is "vmap",
+    "tangent_x" if it is "jvp".
     """
     for name in inputs:
         if name in names:
@@ -395,10 +398,11 @@ def _refuse_shared(operator: str, inputs: Sequence[str], names: Sequence[str], w
 
 
 def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequence[str], of: str) -> None:
-    """Raise ArgumentError if a derivative in `needed`, such as "grad_y", is not in `names`.
+    """Raise ArgumentError if a derivative in `needed` is not a parameter of the function `what`. JAX would treat this
+    derivative as zero.
 
-    `names` are the parameters of the function `what`, "backward" or "jvp". A derivative that is no parameter would
-    count as zero. `of` says what the derivatives belong to: "output" or "input".
+    `what` is "backward", and a derivative "grad_y" belongs to the output y; or `what` is "jvp", and "tangent_x" belongs
+    to the input x. `names` are the function's parameters. `of` is "output" or "input", for the error message.
     """
     missing = [name for name in needed if name not in names]
     if missing:
@@ -409,7 +413,7 @@ def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequ
 
 
 def _has_integers(kernels: KernelInstances, place: int) -> bool:
-    """Return whether the kernels' parameter of the 0-based index `place` takes only arrays of integers or bools, which
-    have no gradient."""
+    """Return whether the parameter with the 0-based index `place` takes only arrays of integers or bools in all kernels
+    that the operator lists; such arrays have no gradient. True for `const int*`, False for `const float*`."""
     types = [kernels.element_types(info.parameters[place]) for info in kernels.described]
     return all(found and all(name.startswith(("int", "uint", "bool")) for name in found) for found in types)

@@ -79,8 +79,9 @@ class KernelText(NamedTuple):
     instantiate: tuple[str, ...]
     """C++ name expressions of the template instances to compile, such as "scale<float>"."""
     name: str
-    """Name for the module, and for its source file without ".cu": the name of the first kernel, or the name of the
-    Python file if no kernel is found. RawKernel names its kernel itself."""
+    """Name for the module, and for its source file without ".cu". It is the kernel's name in a call of RawKernel,
+    unless that is a template instance; else the name of the first kernel in `text`; else, if `text` has no kernel, the
+    name of the Python file without ".py"."""
     call: ScriptCall
 
 
@@ -91,7 +92,8 @@ def texts_in(path: Path) -> list[KernelText]:
 
 
 _INLINE_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
-"""Lines that load_inline writes before the CUDA C++ that it is given. Source: torch.utils.cpp_extension."""
+"""Text that PyTorch's `load_inline` puts in front of the CUDA C++ that its caller passes. Source:
+torch.utils.cpp_extension."""
 
 
 def _kernel_text(call: ScriptCall, path: Path) -> KernelText:
@@ -138,7 +140,7 @@ class _ChangedLines(ast.NodeVisitor):
     def __init__(self, names: Mapping[tuple[int, int], str]) -> None:
         self._names = names
         self._kinds: dict[str, str] = {}
-        """Source text of a variable or attribute, such as "self.kernel" -> what it holds: "module" or "kernel"."""
+        """Source text of a variable or attribute, such as "self.kernel" -> what its value is: "module" or "kernel"."""
         self.found: list[tuple[int, str, str]] = []
         """Edits to the Python file: 1-based line, old expression, new expression."""
 
@@ -213,11 +215,11 @@ class ImportProposal:
     project: DetectedProject
     modules: list[ProposedModule] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
-    """Path relative to the project -> text of a new source."""
+    """Path of a new source file relative to the project -> content of the file."""
     lines: list[str] = field(default_factory=list)
     """Messages, one line each: edits to make by hand, and what was not imported."""
     extension_lines: set[tuple[Path, int]] = field(default_factory=set)
-    """Python file and 1-based line of each extension whose sources become modules."""
+    """(Python file, 1-based line) of each extension in the Python files; the modules replace the extensions."""
 
     def imported(self, trials: Iterable[ModuleTrial]) -> ImportedBuild:
         """Return the facts that decide what builds of the project with these modules require."""
@@ -284,9 +286,11 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
 
 
 def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extension]], list[tuple[Path, KernelText]]]:
-    """Return the extensions and the strings of CUDA C++ in the Python files, each with the path of its file.
+    """Return two lists: the extensions in the Python files, and the strings of CUDA C++ that these files compile. Each
+    item is a pair: (path of the Python file, extension or string).
 
-    Raises ConfigError for a Python file that has neither, and for a file that is neither Python nor CUDA C++.
+    Raises ConfigError for a Python file with neither an extension nor a string, and for a file that is neither Python
+    nor CUDA C++.
     """
     extensions: list[tuple[Path, Extension]] = []
     texts: list[tuple[Path, KernelText]] = []
@@ -306,8 +310,8 @@ def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extensio
 
 
 def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
-    """Return the top-level package of the first extension whose package exists in the project: "demo" for "demo._C".
-    The package may be in `root` or in "src". Return "" if no such package exists."""
+    """Return the first top-level package, among those of the extensions, that exists in the project: "demo" for
+    "demo._C". An existing package has an `__init__.py` in `root` or in "src". Return "" if none exists."""
     tops = (each.name.partition(".")[0] for each in extensions if "." in each.name)
     return next((top for top in tops for parent in (".", "src") if (root / parent / top / "__init__.py").is_file()), "")
 
@@ -318,10 +322,10 @@ def _shown(path: Path, root: Path) -> str:
 
 
 def _name_apart(modules: Iterable[ProposedModule]) -> None:
-    """Rename each module that has the name of an earlier module.
+    """Give a new name to each module whose name an earlier module has. Change the `table` of these modules.
 
-    The new name has the folder of the module's first source in it: "demo.scale" of "csrc/nn/scale.cu" becomes
-    "demo.nn_scale".
+    Put the folders of the module's first source before the name, the innermost first, until no earlier module has the
+    name or no folder is left: "demo.scale" of "csrc/nn/scale.cu" becomes "demo.nn_scale".
     """
     taken: set[str] = set()
     for module in modules:
@@ -395,8 +399,8 @@ def _add_text(done: ImportProposal, path: Path, text: KernelText) -> str:
 # --- the tables -------------------------------------------------------------------------------------
 
 _OWN = frozenset({"name", "sources", "instantiate", "link"})
-"""Keys that stay in each `[[tool.cuda-wheel.module]]`. The other keys move to `[tool.cuda-wheel]` if their values are
-the same in all modules."""
+"""Keys of a `[[tool.cuda-wheel.module]]` that are never moved to `[tool.cuda-wheel]`. Every other key moves if all
+modules have it with the same value."""
 
 
 def shared_settings(
@@ -418,8 +422,8 @@ def shared_settings(
 
 
 def _common_settings(modules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return key -> value of each setting that all `modules`, tables of modules, have with the same value. The keys in
-    _OWN are left out."""
+    """Return key -> value of each setting that all modules have with the same value. `modules` are the tables of the
+    modules, at least one. The keys in _OWN are left out."""
     first, *others = modules
     return {
         key: value

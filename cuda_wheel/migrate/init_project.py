@@ -314,10 +314,10 @@ def _add_tables(
 
 
 def _unnamed_modules(done: ProjectChanges) -> list[dict[str, Any]]:
-    """Return a table with the keys `name` and `sources` for each source in `DetectedProject.unnamed`.
+    """Return a table with the keys `name` and `sources` for each source in `DetectedProject.unnamed`, except for the
+    sources of C++ extensions in setup.py.
 
-    The sources of C++ extensions in setup.py are left out. For these, advice to use `cuda-wheel import` is added to
-    `done`.
+    If setup.py has extensions, add the advice to use `cuda-wheel import` to `done`.
     """
     script = done.project.root / "setup.py"
     extensions = extensions_in(script) if script.is_file() else []
@@ -358,10 +358,11 @@ def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
 def _modules_in_package(
     project: DetectedProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return a module's table for each `.cu` file in the package and in `files`. Sources that `modules` list are left
-    out.
+    """Return a module's table for each `.cu` file in the package and in `files`, except for the files that are a source
+    of one of the `modules`.
 
-    `files` are the paths of new files. CMake compiles only listed sources; the other back ends search the package.
+    `files` are the paths of new files. The tables are for CMake, which compiles only sources that CMakeLists.txt names;
+    the other back ends find the sources in the package.
     """
     listed = {path for module in modules for path in module["sources"]}
     paths = (path for path in (*project.inside, *files) if path.endswith(".cu") and path not in listed)
@@ -369,10 +370,10 @@ def _modules_in_package(
 
 
 def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | None) -> None:
-    """Let scikit-build-core make one wheel for all platforms, without the `.cu` files.
+    """Let scikit-build-core make one wheel for all platforms, without the `.cu` files. If the project has a
+    CMakeLists.txt or settings for scikit-build-core, change nothing and add advice to `done` on what is missing.
 
-    If the project has a CMakeLists.txt, or settings for scikit-build-core, add advice to `done` instead. `lists` is the
-    text of the CMakeLists.txt; None if there is none.
+    `lists` is the content of CMakeLists.txt; None if there is none.
     """
     settings = ("tool", "scikit-build")
     if lists is None and edit.get(settings) is None:
@@ -387,8 +388,9 @@ def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | 
 
 
 def _extend_cmake_lists(edit: PyprojectEdit, done: ProjectChanges, modules: Sequence[Mapping[str, Any]]) -> None:
-    """Add a call of `cuda_wheel_add_module` to CMakeLists.txt for each module that has none. Let scikit-build-core make
-    a wheel without compiled code; see `_set_wheel_contents`."""
+    """Add to `done` a change of CMakeLists.txt that calls `cuda_wheel_add_module` for each module that has no call; the
+    file is new if the project has none. Let scikit-build-core leave sources out of the wheel, as `_set_wheel_contents`
+    does."""
     path = done.project.root / "CMakeLists.txt"
     before = read_text(path)
     _set_wheel_contents(edit, done, before)

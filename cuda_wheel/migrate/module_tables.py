@@ -57,7 +57,8 @@ class ProposedModule:
     notes: list[str] = field(default_factory=list)
     """Messages, one line each: an option or a file of the replaced build that the module leaves out, and why."""
     architectures: tuple[str, ...] = ()
-    """Architectures that nvcc's options name in the build that the module replaces, such as "80-real"."""
+    """Architectures, such as "80-real", that nvcc's options name in the build that the module replaces. Only the first
+    module that replaces an extension or a list of sources has them."""
 
     @property
     def name(self) -> str:
@@ -116,8 +117,9 @@ def _module(project: DetectedProject, path: str, settings: Table, package: str) 
 
 
 def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], settings: Table) -> Table:
-    """Return the settings of a module with the sources `paths`. If a source includes PyTorch, leave out the macros and
-    options that cuda-wheel adds by itself for PyTorch."""
+    """Return the settings of a module. If one of its sources includes PyTorch's headers, the macros and options that
+    cuda-wheel adds by itself for PyTorch are left out. `paths` are the module's sources, and `settings` the settings so
+    far."""
     folders = settings.get("include-dirs", ())
     sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
     if not any(includes_pytorch(each, project.root, folders) for each in sources):
@@ -197,8 +199,8 @@ def _separate(options: Sequence[str], notes: list[str]) -> Iterator[list[str]]:
 
 
 def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Return three parts of the compiler's arguments: macros (name -> value, True for a macro without a value), other
-    options, and include folders.
+    """Split arguments of a compiler into (macros, other options, include folders). Macros are name -> value, True for a
+    macro without a value.
 
     ["-DN=4", "-lineinfo", "-I", "csrc"] -> ({"N": 4}, ["-lineinfo"], ["csrc"]).
     """
@@ -237,7 +239,7 @@ def _number(value: str) -> str | int:
 
 
 _MOST_INCLUDED = 2000
-"""Maximum number of files that are searched for includes."""
+"""The search for include folders stops when it has found this many files: sources, and files that they include."""
 
 
 def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) -> list[str]:
@@ -267,10 +269,10 @@ def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) ->
 
 
 def _included_names(path: Path) -> list[str]:
-    """Return the names that a file includes, such as "nn/scale.h" for `#include "nn/scale.h"`; none if the file cannot
-    be read.
+    """Return the names that a file includes, such as "nn/scale.h" for `#include "nn/scale.h"`; an empty list if the
+    file cannot be read.
 
-    A name in `<...>` is left out if cuda-wheel has a standard header of its own with this name.
+    A name in `<...>` is left out if cuda-wheel ships a standard header with this name, such as `<math.h>`.
     """
     try:
         named = list(includes(path.read_bytes()))
@@ -285,8 +287,8 @@ def _included_names(path: Path) -> list[str]:
 
 
 def _included_file(root: Path, name: str, folders: Iterable[str]) -> str | None:
-    """Return the path of the first file `name` in `folders`; None if no folder has such a file. All these paths are
-    relative to `root`."""
+    """Return the path of the file `name` in the first of the `folders` that has it; None if none of the folders has it.
+    The folders and the result are relative to `root`."""
     paths = (os.path.normpath(os.path.join(folder, name)) for folder in folders)
     return next((path for path in paths if not path.startswith("..") and (root / path).is_file()), None)
 
@@ -303,8 +305,8 @@ class ModuleTrial:
     error: str = ""
     """Error message of the compilation; "" if the module compiles."""
     unnamed_instances: tuple[str, ...] = ()
-    """C++ name expressions, such as "scale<float>", of template instances that the key `instantiate` must list, for
-    host code to be left out. See `CompileError.unnamed_instances`."""
+    """C++ name expressions, such as "scale<float>", of template instances that the error asks for: host code launches
+    them, and can be left out (removed) once the key `instantiate` lists them."""
     is_host_code: bool = False
     """True if the sources have no kernel, only host code. No module is needed then."""
     includes_pytorch: bool = False
@@ -353,11 +355,11 @@ _ATTEMPTS = 30
 
 
 def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleTrial:
-    """Add one setting after the other to a module, until it compiles or lacks only instances of its kernel templates.
-    Return the last trial; `trial` is the first.
+    """Add settings that may help to a module, one after the other, until it compiles or lacks only instances of its
+    kernel templates. Return the last trial (compilation). `trial` is the first.
 
-    If no setting helps, return the last trial to which only include folders of the project were added. Its error
-    message is about the sources as they are.
+    If no setting helps, return the last trial with only include folders of the project added: its error message is
+    about the module's sources, not about settings that were tried.
     """
     last = trial
     for _ in range(_ATTEMPTS):
@@ -374,9 +376,9 @@ def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
     """Return the table of a trial's module with one more setting that may avoid the trial's error; None if no setting
     is left to try.
 
-    If headers are not found, try in this order: folders of the project, the folder of a library outside the project,
-    `missing-headers`. For any other error, try `host-code = "leave-out"`, then the template instances that host code
-    launches.
+    If the error is a header that is not found, the settings are, in this order: include folders of the project, the
+    folder of a library outside the project, `missing-headers`. For any other error: `host-code = "leave-out"`, then
+    `instantiate` with the template instances that host code launches.
     """
     table = trial.module.table
     if names := list(dict.fromkeys(MISSING_HEADER.findall(trial.error))):
@@ -441,8 +443,8 @@ def _texts(root: Path, module: ProposedModule) -> list[str]:
 
 
 def _lacks_instances(trial: ModuleTrial) -> bool:
-    """Return whether the error of a trial is that the module has no kernel. The sources may have kernel templates
-    without an instance."""
+    """Return whether a trial failed because the module has no kernel. This can be a module whose sources have only
+    kernel templates without an instance."""
     return "has no kernel" in trial.error
 
 
@@ -467,7 +469,7 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
-    """Return a suggested instance, such as "scale<float>", for each kernel template in the module's sources that has no
+    """Return suggested instances, such as "scale<float>", of the kernel templates in the module's sources that have no
     instance in `kernels`. `kernels` are the kernels of the compiled module."""
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
