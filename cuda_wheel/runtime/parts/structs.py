@@ -82,8 +82,12 @@ class StructConverter(Converter):
         return self._converted(plain_number(value))
 
     def _converted(self, value: Any) -> bytes:
-        """Return the bytes of an argument: of the numbers of a vector, of an object of cuda.bindings or cuda.core that
-        holds a struct, or of a buffer. Raise TypeError for any other value, and for a buffer of another size."""
+        """Return the bytes of an argument for the struct.
+
+        The argument is a buffer, an object of cuda.bindings or cuda.core that holds a struct, or, for a vector or
+        complex type, its numbers. Raise TypeError for any other value, and for a buffer of another size than the
+        struct's.
+        """
         numbers = self._numbers(value) if self._vector else None
         if numbers is not None:
             return self._packed(numbers, value)
@@ -187,8 +191,8 @@ _REAL = FloatConverter("d")
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is one number of Python, NumPy or ctypes. Any other NumPy scalar counts as a number too,
-    unless it is a record or bytes."""
+    """Return whether a value is one number of Python, NumPy or ctypes, such as 3 or `numpy.float32(1)`. Any other NumPy
+    scalar, such as a `datetime64`, counts as a number too, unless it is a record or bytes."""
     from numbers import Number  # imported when a value is no tuple
 
     if isinstance(value, (bytes, bytearray)):
