@@ -115,7 +115,7 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
 
 
 def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Version) -> str:
-    """Return why the driver may choose a `rejected` image, not `best`, from a compressed fatbin; "" if it cannot."""
+    """Return why the driver may choose a `rejected` image, not `best`, from a compressed fatbin; "" if not."""
     for image, _ in rejected if best.offset is None else ():
         suits = image.source is None and unsupported(image.target, capability) is None
         if suits and (image.target.real, image.target.capability) > (best.target.real, best.target.capability):

@@ -93,10 +93,11 @@ def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signa
 def _output_names(
     name: str, outputs: str | Sequence[str], results: Sequence[str], inputs: Sequence[InputArgument]
 ) -> tuple[str, ...]:
-    """Return the operator's output names: those in `outputs`, else ("output",) or ("output0", "output1", ...).
+    """Return the operator's output names: those in `outputs`, if there are any. Else return ("output",) for one result,
+    and ("output0", "output1", ...) for several.
 
     Return () if a result is not a tensor. `results` are the types of the results in the schema. Raise ArgumentError for
-    a name that no output can have, and for a wrong number of names.
+    a name that no output can have, and if the number of names is not that of the results.
     """
     count = len(results)
     named = names_of(name, "outputs", outputs)
@@ -157,8 +158,8 @@ _KINDS = {
 def _input(argument: Any, signature: inspect.Signature, written: frozenset[str]) -> InputArgument:
     """Return one of the operator's arguments. `argument` is the same argument in PyTorch's parsed schema.
 
-    `signature` is that of the operator's function, and has the default. `written` are the names of the tensors that the
-    operator changes.
+    `signature` is that of the operator's function; the argument's default value is taken from it. `written` are the
+    names of the tensors that the operator changes.
     """
     type_, default = str(argument.type), signature.parameters[argument.name].default
     has_default = default is not inspect.Parameter.empty

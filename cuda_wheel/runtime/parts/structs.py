@@ -131,9 +131,10 @@ class StructConverter(Converter):
             raise TypeError(f"{value_text(value)} does not fit: {error}") from None
 
     def _numbers(self, value: Any) -> Sequence[Any] | None:
-        """Return the numbers in an argument for a vector or complex type: in a tuple, a number, or a buffer of numbers.
+        """Return the numbers in an argument for a vector or complex type: the items of a tuple or list, one number, the
+        two parts of a complex number, or the numbers in a buffer.
 
-        None for any other value, whose bytes are used as they are.
+        Return None for any other value: its bytes are used as they are.
         """
         if isinstance(value, (tuple, list)):
             return value

@@ -113,7 +113,7 @@ class Entry(NamedTuple):
     parameters: tuple[Parameter, ...]
     """Parameters, of which only offset and size in bytes are known."""
     registers: int
-    """Registers per thread. In a cubin that is ready to load, they include those of all functions that the kernel
+    """Registers per thread. In a cubin that is ready to load, this number covers all functions that the kernel
     calls."""
 
 

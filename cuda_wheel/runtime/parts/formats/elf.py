@@ -123,9 +123,9 @@ class Section(NamedTuple):
     flags: int
     start: int
     size: int
-    """Size in bytes in the file; 0 for a type in `_WITHOUT_CONTENT`."""
+    """Size in bytes in the file; 0 for a section whose type is in `_WITHOUT_CONTENT`."""
     extent: int
-    """Size in bytes: in memory for a type in `_WITHOUT_CONTENT`, else in the file. (`sh_size`)"""
+    """Size in bytes: in memory for a section whose type is in `_WITHOUT_CONTENT`, else in the file. (`sh_size`)"""
     link: int
     info: int
     entry_size: int

@@ -112,7 +112,7 @@ def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None
     """Yield (macro name, text between its parentheses) for each use in `text` of a macro in `names`.
 
     The second item is None if a ")" or "," follows the name, as in an argument of another macro, or if the closing
-    parenthesis is not found. A name that none of "(", ")" and "," follows is not a use.
+    parenthesis is not found. A name that is followed by anything but "(", ")" or "," is not a use.
     """
     for match in _TOKEN.finditer(text):
         if match[0] in names:

@@ -398,8 +398,8 @@ class PreparedLink:
         return "the driver's" if strategy.linker == "driver" else f"nvJitLink {dotted(self._nvjitlink or (0, 0))}"
 
     def _read_symbols(self) -> dict[str, Symbols | None]:
-        """Return unit name -> the unit's symbols; None if they are unknown. CUDA C++ is compiled to PTX, which has the
-        symbols."""
+        """Return unit name -> symbols of the unit, or None if its symbols are unknown. CUDA C++ is first compiled to
+        PTX, from which the symbols are read."""
         known = {}
         for unit in self._units:
             kind: str

@@ -234,7 +234,8 @@ def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | Non
 
 
 def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
-    """Return a clause that names two units with different floating-point options; None if all units agree.
+    """Return a clause that names two units with different floating-point options for the linker; None if there are no
+    two such units. Machine code, a unit without these options, is not compared.
 
     Such units cannot be linked with LTO: nvJitLink takes one set of these options for a link.
     """
