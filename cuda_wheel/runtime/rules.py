@@ -19,9 +19,9 @@ __all__ = [
 
 
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
-"""Compute capabilities of integrated GPUs (Jetson). It is not known whether these run machine code for other minor
-versions, and whether other GPUs run code for these. The CUDA C++ Programming Guide ("Binary Compatibility") says no;
-CUDA 12.6's driver and nvJitLink up to 13.1 refuse sm_80 for 8.7, nvJitLink from 13.2 on accepts it."""
+"""Compute capabilities of integrated GPUs (Jetson). Whether a Jetson runs machine code for another minor version, or
+another GPU runs a Jetson's, is not known. The CUDA C++ Programming Guide ("Binary Compatibility") says no; CUDA 12.6's
+driver and nvJitLink up to 13.1 refuse sm_80 for 8.7, nvJitLink from 13.2 on accepts it."""
 
 OLDEST_DRIVER: Version = (12, 0)
 """First CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""
@@ -115,7 +115,7 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
 
 
 def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Version) -> str:
-    """Return why the driver may choose another image than `best` from a compressed fatbin; "" if it cannot."""
+    """Return why the driver may choose a `rejected` image, not `best`, from a compressed fatbin; "" if not."""
     for image, _ in rejected if best.offset is None else ():
         suits = image.source is None and unsupported(image.target, capability) is None
         if suits and (image.target.real, image.target.capability) > (best.target.real, best.target.capability):
@@ -126,7 +126,7 @@ def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Versio
 def _way_to_load(
     manifest: Manifest, image: Image, capability: Version, driver: Version, nvjitlink: Version | None
 ) -> tuple[How | None, str]:
-    """Return (how to load an image, why that may fail or ""); or (None, why the image cannot be loaded)."""
+    """Return (how to load `image`, why loading may fail or ""); or (None, why the image cannot be loaded)."""
     if image.source is not None:
         return None, "must be linked first: load(..., link=[...])"
     reason = unsupported(image.target, capability)

@@ -30,7 +30,7 @@ LEGACY = 1
 synchronization behavior"."""
 
 NO_WAIT = -1
-"""In place of a stream address: no launch follows, so nothing waits until an array is computed."""
+"""Stream argument that means: no launch follows, so nothing waits until an array is computed."""
 
 
 _stream_of_block: ContextVar[int | None] = ContextVar("cuda_wheel.launch_stream", default=None)
@@ -108,7 +108,7 @@ def object_address(value: Any, pytorchs_attribute: str) -> int | None:
 
 
 FindStream = Callable[[int], int]
-"""Function: number of a GPU -> address of a library's current stream on it."""
+"""Function: index of a GPU -> address of a library's current stream there."""
 
 
 def by_arrays(device: int) -> int:
@@ -164,7 +164,7 @@ _FINDERS = {"PyTorch": _pytorch_finder, "CuPy": _cupy_finder}
 
 
 def _common_finder(finders: Mapping[str, FindStream]) -> FindStream:
-    """Return a function that finds the current stream of several libraries; it raises ArgumentError if theirs
+    """Return a function that finds the current stream of several libraries. It raises ArgumentError if their streams
     differ."""
 
     def find(device: int) -> int:

@@ -20,8 +20,8 @@ class Body(NamedTuple):
     """The operator's schema, without its namespace: "swish(Tensor x, float beta=1.0) -> Tensor"."""
     inputs: tuple[InputArgument, ...]
     outputs: tuple[str, ...]
-    """Names of the output tensors, such as "y"; () if a result is not a tensor. `backward` may have a parameter of such
-    a name, and gets the output."""
+    """Names of the output tensors, such as "y"; () if a result is not a tensor. A parameter of `backward` with the name
+    of an output gets this output."""
     results: tuple[str, ...]
     """Types of the results in the schema: "Tensor", "List[Tensor]", "int", ..."""
     read_only: frozenset[str]
@@ -78,9 +78,10 @@ def _check_parameters(name: str, signature: inspect.Signature) -> None:
 
 
 def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
-    """Return the parameter names in `given`, the value of the setting `what` ("writes" or "read_only").
+    """Return the set of the parameter names in `given`, the value of a setting of the operator `name`.
 
-    Raise ArgumentError for a name that is not a parameter of the operator's function. `name` is the operator's name.
+    `what` is the name of the setting, "writes" or "read_only". Raise ArgumentError for a name that is not a parameter
+    of the operator's function: "scale: writes names 'z', which is not one of x, y".
     """
     names = names_of(name, what, given)
     for each in names:
@@ -92,10 +93,11 @@ def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signa
 def _output_names(
     name: str, outputs: str | Sequence[str], results: Sequence[str], inputs: Sequence[InputArgument]
 ) -> tuple[str, ...]:
-    """Return the operator's output names: those in `outputs`, else ("output",) or ("output0", "output1", ...).
+    """Return the operator's output names: those in `outputs`, if there are any. Else return ("output",) for one result,
+    and ("output0", "output1", ...) for several.
 
     Return () if a result is not a tensor. `results` are the types of the results in the schema. Raise ArgumentError for
-    a name that no output can have, and for a wrong number of names.
+    a name that no output can have, and if the number of names is not that of the results.
     """
     count = len(results)
     named = names_of(name, "outputs", outputs)
@@ -156,8 +158,8 @@ _KINDS = {
 def _input(argument: Any, signature: inspect.Signature, written: frozenset[str]) -> InputArgument:
     """Return one of the operator's arguments. `argument` is the same argument in PyTorch's parsed schema.
 
-    `signature` is that of the operator's function, and has the default. `written` are the names of the tensors that the
-    operator changes.
+    `signature` is that of the operator's function; the argument's default value is taken from it. `written` are the
+    names of the tensors that the operator changes.
     """
     type_, default = str(argument.type), signature.parameters[argument.name].default
     has_default = default is not inspect.Parameter.empty
@@ -220,11 +222,11 @@ class BodyFunctions(OperatorFunctions):
                 yield f"{there}_increment_version({each.name})"
 
     def _key(self) -> str:
-        """Return the Python expression of a call's key. The first call with a key is checked, later calls with it are
-        not.
+        """Return the Python expression of a call's key. Only the first call with a key is checked, and later calls with
+        the same key are not.
 
-        The key is a tuple: the number of the GPU, each tensor's element type (None for a missing tensor), and each bool
-        argument. It leaves out lists of tensors.
+        The key is a tuple: the index of the GPU, then for each argument in order the element type of a tensor (None for
+        a missing tensor) or the value of a bool. Lists of tensors and all other arguments are left out.
         """
         parts = ["_device"]
         for each in self._inputs:
@@ -282,7 +284,8 @@ class BodyFunctions(OperatorFunctions):
 
 
 def _increment_versions(torch: Any) -> Callable[[Sequence[Any]], None]:
-    """Return a function that increases the version counter of each tensor in a list, and skips None."""
+    """Return a function that takes a list of tensors and increases the version counter of each. An item of the list may
+    be None, and is skipped."""
     increment = torch.autograd.graph.increment_version
 
     def at_once(tensors: Sequence[Any]) -> None:

@@ -139,8 +139,8 @@ def template_of(cpp: str) -> tuple[str, list[str]]:
 
 
 def _length(arguments: Sequence[str]) -> int:
-    """Return the second of a template's arguments as an integer: ["float", "3ul"] -> 3. 0 if there is none, or no
-    integer."""
+    """Return the second argument of a template as an integer: ["float", "3ul"] -> 3. Return 0 if there is no second
+    argument, or if it is not an integer."""
     number = re.fullmatch(r"(\d+)[ul]*", arguments[1]) if len(arguments) > 1 else None
     return int(number[1]) if number else 0
 
@@ -148,8 +148,8 @@ def _length(arguments: Sequence[str]) -> int:
 # --- accessors -------------------------------------------------------------------------------------
 
 _VECTOR = re.compile(r"[a-z]+[1-4](_\d+a)?|__half2|__nv_bfloat162")
-"""Matches the name of a CUDA vector type, such as "float4". No array has elements of such a type: its elements are
-numbers, and several of them make one float4."""
+"""Matches the name of a CUDA vector type, such as "float4". An array has numbers as elements, not vectors. So the
+element type that an array must have is not known for an accessor with elements of a vector type."""
 
 
 class AccessorConverter(PointerConverter):
@@ -230,9 +230,11 @@ class AccessorConverter(PointerConverter):
         return read  # type: ignore[no-any-return]
 
     def _read_other(self, value: Any, device: int | None, stream: int, kept: Kept) -> bytes:
-        """Return the bytes of an accessor for a value whose class does not show that it is an array. If the object
-        itself has an array interface, the accessor is one of that array. Else the value must have the bytes of an
-        accessor, as `bytes` may."""
+        """Return the bytes of an accessor, made from a value whose class does not show that it is an array.
+
+        If the object itself has an array interface, make an accessor of the array. Else `value` must be the finished
+        bytes of an accessor, such as a `bytes` object; raise TypeError for any other value.
+        """
         if is_on_gpu(value):
             read: Any = self.reader_by_protocol(type(value))  # the readers return bytes
             return bytes(read(value, device, stream, kept))
@@ -307,8 +309,8 @@ class NumbersConverter(StructConverter):
         self._pack_one = struct.Struct(f"<{element.format}").pack
         quick: dict[type, set[type]] = {FloatConverter: {float, int}, IntegerConverter: {int}}
         self._quick_types = quick.get(type(element), set())
-        """Python types of the numbers that `struct.pack` gets as they are: it converts them correctly, or raises an
-        error."""
+        """Python types of the numbers that go to `struct.pack` without a conversion: for such a number, `struct.pack`
+        returns the correct bytes or raises an error."""
 
     def convert(self, value: Any, kept: Kept) -> bytes:
         numbers: Sequence[Any] | None = value if isinstance(value, (tuple, list)) else None

@@ -77,8 +77,12 @@ def compile(
 
 
 def _check(source: Any, name: str, **lists: Any) -> None:
-    """Raise TypeError or ValueError if an argument of `compile` is not valid. `lists` are the arguments that must be
-    lists, by their names."""
+    """Raise TypeError or ValueError if an argument of `compile` is not valid.
+
+    `source` must be CUDA C++ text, and `name`, the name of the new module, an identifier. `lists` is parameter name ->
+    argument, for the arguments that must be lists: `options=["--fmad=false"]` is valid, `options="--fmad=false"` is
+    not.
+    """
     if not isinstance(source, str):
         hint = ": pass its read_text()" if hasattr(source, "read_text") else ""
         raise TypeError(f"source must be a string of CUDA C++, not {type(source).__name__}{hint}")

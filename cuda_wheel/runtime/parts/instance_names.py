@@ -52,8 +52,8 @@ _SAME_LAYOUT = {
     "cuComplex": "c10::complex<float>", "cuFloatComplex": "c10::complex<float>",
     "cuDoubleComplex": "c10::complex<double>",
 }  # fmt: skip
-"""Name of a type or value -> name that replaces it in the comparison by layout: "c10::Half" -> "__half", "true" -> "1".
-Both have the same size, alignment and meaning."""
+"""Name of a type or value -> name by which it is compared when only the memory layout matters: "c10::Half" -> "__half",
+"true" -> "1". The two names stand for the same size, alignment and meaning."""
 
 _CAST = re.compile(r"\((?:[\w:]|(?<=\w) (?=\w))+\)(?=-?\d)")
 """Matches a cast before a number: "(unsigned int)" in "(unsigned int)16"."""

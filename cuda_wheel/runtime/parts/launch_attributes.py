@@ -35,13 +35,14 @@ class LaunchAttributes(TypedDict, total=False):
     results of the previous one by cudaGridDependencySynchronize(). The previous kernel may let this one start earlier
     by cudaTriggerProgrammaticLaunchCompletion(). (PROGRAMMATIC_STREAM_SERIALIZATION)"""
     priority: int | None
-    """Priority of the kernel on the same scale as a stream's priority: lower numbers are more urgent. (PRIORITY)"""
+    """Priority of the kernel on the same scale as a stream's priority: lower numbers are more urgent. None sets no
+    priority. (PRIORITY)"""
     memory_domain: str | None
     """Domain of the kernel's memory accesses: "default" or "remote"; None means "default". A memory fence of a kernel
     in the default domain does not wait for the writes of a kernel in the remote domain. (MEM_SYNC_DOMAIN)"""
     completion_event: Any
-    """Event that is recorded when all blocks of the kernel have started: an event of PyTorch, CuPy, cuda.core or Numba
-    that was created without timing, or an address. (LAUNCH_COMPLETION_EVENT)"""
+    """Event that the GPU records when all blocks of the kernel have started: an event of PyTorch, CuPy, cuda.core or
+    Numba that was created without timing, or a CUevent's address. None for no event. (LAUNCH_COMPLETION_EVENT)"""
 
 
 _SCHEDULING = {"default": 0, "spread": 1, "load-balancing": 2}
@@ -121,10 +122,11 @@ class AttributeValues(NamedTuple):
 
 
 def _check_attributes(kernel: "HasHandle", values: AttributeValues) -> None:
-    """Raise ArgumentError for attributes that the current GPU or its driver does not support.
+    """Raise ArgumentError if `values` sets an attribute or a priority that the current GPU or its driver does not
+    support. The error message begins with the name of `kernel`.
 
     Source: CUDA Driver API, CUlaunchAttributeID, and CUDA C++ Programming Guide, "Programmatic Dependent Launch and
-    Synchronization". Memory domains and priorities need no check: a GPU without them has one of each.
+    Synchronization". Memory domains need no check: a GPU without them has a single domain.
     """
     hopper, driver_12_3 = (9, 0), (12, 3)
     needs: dict[str, tuple[Version, Version]] = {
@@ -160,8 +162,11 @@ def _check_priority(kernel: "HasHandle", priority: int) -> None:
 
 
 def _choice(value: Any, what: str, choices: Mapping[str, int]) -> int:
-    """Return the driver's number for `value`, which is a key of `choices`; 0, the default, for None. Raises
-    ArgumentError, whose message begins with `what`."""
+    """Return the driver's number for `value`, which is a key of `choices`; 0, the default, if `value` is None.
+
+    Raise ArgumentError for any other value. `what` is the name of the attribute in the error message: "memory_domain
+    must be "default" or "remote", not 3".
+    """
     if value is None:
         return 0
     if not isinstance(value, str) or value not in choices:
@@ -171,8 +176,8 @@ def _choice(value: Any, what: str, choices: Mapping[str, int]) -> int:
 
 
 def _event_address(event: Any) -> int:
-    """Return the CUevent address of a library's event object, or the address given. Raises ArgumentError for anything
-    else, and for the address 0."""
+    """Return the CUevent address of `event`, an event object of a library or an address. Raise ArgumentError for any
+    other value, and if the address is 0."""
     address = object_address(event, "cuda_event")
     if address is None or not is_address(address):
         raise ArgumentError(

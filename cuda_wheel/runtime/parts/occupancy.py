@@ -24,7 +24,7 @@ class Attributes(NamedTuple):
     shared: int
     """Static shared memory in bytes per block. (SHARED_SIZE_BYTES)"""
     max_dynamic_shared: int
-    """Present limit of the dynamic shared memory that a launch may request, in bytes per block.
+    """Maximum dynamic shared memory that a launch may request at present, in bytes per block.
     (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
     constant: int
     """Constant memory of the module's `__constant__` variables, in bytes. (CONST_SIZE_BYTES)"""

@@ -82,8 +82,12 @@ class StructConverter(Converter):
         return self._converted(plain_number(value))
 
     def _converted(self, value: Any) -> bytes:
-        """Return the bytes of an argument: of the numbers of a vector, of an object of cuda.bindings or cuda.core that
-        holds a struct, or of a buffer. Raise TypeError for any other value, and for a buffer of another size."""
+        """Return the bytes of an argument for the struct.
+
+        The argument is a buffer, an object of cuda.bindings or cuda.core that holds a struct, or, for a vector or
+        complex type, its numbers. Raise TypeError for any other value, and for a buffer of another size than the
+        struct's.
+        """
         numbers = self._numbers(value) if self._vector else None
         if numbers is not None:
             return self._packed(numbers, value)
@@ -127,9 +131,10 @@ class StructConverter(Converter):
             raise TypeError(f"{value_text(value)} does not fit: {error}") from None
 
     def _numbers(self, value: Any) -> Sequence[Any] | None:
-        """Return the numbers in an argument for a vector or complex type: in a tuple, a number, or a buffer of numbers.
+        """Return the numbers in an argument for a vector or complex type: the items of a tuple or list, one number, the
+        two parts of a complex number, or the numbers in a buffer.
 
-        None for any other value, whose bytes are used as they are.
+        Return None for any other value: its bytes are used as they are.
         """
         if isinstance(value, (tuple, list)):
             return value
@@ -187,8 +192,8 @@ _REAL = FloatConverter("d")
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is one number of Python, NumPy or ctypes. Any other NumPy scalar counts as a number too,
-    unless it is a record or bytes."""
+    """Return whether a value is one number of Python, NumPy or ctypes, such as 3 or `numpy.float32(1)`. Any other NumPy
+    scalar, such as a `datetime64`, counts as a number too, unless it is a record or bytes."""
     from numbers import Number  # imported when a value is no tuple
 
     if isinstance(value, (bytes, bytearray)):

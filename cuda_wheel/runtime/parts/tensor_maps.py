@@ -163,10 +163,11 @@ def _check_array(layout: _Layout, interleave: int) -> None:
 
 
 def _check_row(size: int, swizzle: int, interleave: int) -> None:
-    """Raise ArgumentError if a row of the box does not fit the swizzle and the interleave.
+    """Raise ArgumentError if the size of a row of the box is not allowed, or if swizzle and interleave do not go
+    together.
 
-    A row is the box's extent in the last dimension. `size` is its size in bytes; `swizzle` and `interleave` are in
-    bytes too, 0 for none.
+    A row is the box's extent in the last dimension, and `size` its size in bytes. Without interleave, `size` must be a
+    multiple of 16 and, if there is a swizzle, at most the swizzle. `swizzle` and `interleave` are in bytes, 0 for none.
     """
     if not interleave and size % 16:
         raise ArgumentError(f"a row of the box must be a multiple of 16 bytes, not {size}")
@@ -177,9 +178,10 @@ def _check_row(size: int, swizzle: int, interleave: int) -> None:
 
 
 def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[int, ...]:
-    """Return `values` as a tuple of `rank` integers from 1 to `largest`; raise ArgumentError if they are not.
+    """Return `values` as a tuple of `rank` integers from 1 to `largest`, both included; raise ArgumentError if they are
+    not.
 
-    `what` is the name of the parameter, for the error message.
+    `what` is the name of the parameter in the error message: "box takes numbers up to 256, not 512".
     """
     if not hasattr(values, "__iter__"):
         raise ArgumentError(f"{what} must be a sequence of numbers, not {value_text(values)}")

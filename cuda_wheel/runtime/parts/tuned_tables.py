@@ -54,15 +54,16 @@ __all__ = [
 FORMAT = 1
 
 Problem = dict[str, int | str]
-"""What a program looks up a choice by: name -> a size (an integer from 0 on) or a string, such as an element type.
-Example: {"n": 4096, "dtype": "float"}."""
+"""The key by which a program looks up a tuned choice, such as {"n": 4096, "dtype": "float"}: name -> a size (an integer
+from 0 on), or a string such as an element type."""
 
 
 class Row(NamedTuple):
     """The tuned choice for one GPU and one problem."""
 
     name: str
-    """Name by which programs ask `tuned` for a choice. The table of a module may have choices of several names."""
+    """Name of the tuned choice, which a program passes to `tuned`. One table may have several names, each with its own
+    rows."""
     gpu: str
     """Name of the GPU that the row was measured on, as the driver spells it."""
     compute_capability: Version
@@ -119,8 +120,8 @@ def _natural_number(value: Any) -> int:
 
 
 def _check_rows(rows: Sequence[Row]) -> None:
-    """Raise ValueError if two rows have the same name, GPU and problem; or if the problems of one name do not all have
-    the same keys, and the same kind of value (integer or string) for each key."""
+    """Raise ValueError if two rows have the same name, GPU and problem; or if the problems of two rows with the same
+    name have different keys, or under the same key an integer and a string."""
     found = set()
     kinds: dict[str, dict[str, str]] = {}
     for row in rows:

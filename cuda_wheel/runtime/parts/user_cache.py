@@ -104,9 +104,9 @@ class Cache:
         self._limit: int | None = None  # parsed by the first `put`: reading needs no limit
         self._room = 0  # bytes that may be written before the next check of the limit
         self.postponed: list[tuple[str, bytes]] | None = None
-        """List of (key, bytes) to which `put` and `write` add small entries, in place of writing them. Any process may
-        write them later, by `write_postponed`; until then they cannot be read. None if every entry is written at
-        once."""
+        """List of (key, bytes): small entries that `put` and `write` have added here and not written to a file. Until a
+        call of `write_postponed`, by this process or another, writes them, they cannot be read. None if `put` and
+        `write` write every entry at once."""
 
     @staticmethod
     def key(*parts: str) -> str:
@@ -164,11 +164,11 @@ class Cache:
             self._write_file(key, data, partial(self.has, key))
 
     def _write_file(self, key: str, data: bytes, is_intact: Callable[[], bool]) -> bool:
-        """Write the entry `key`. Return False if writing failed; True if it is written, or too large for the cache's
-        limit.
+        """Write `data` as the entry `key`. Return False, usually after a warning, if writing failed. Return True if the
+        entry was written, or if it is larger than the cache's limit and is therefore not written.
 
-        `is_intact` returns whether another process has written the entry meanwhile. If it has, a failure gives no
-        warning.
+        `is_intact` returns whether another process has written the entry meanwhile. If it has, a PermissionError gives
+        no warning.
         """
         path = self.path(key)
         temporary = f"{path}.{os.urandom(8).hex()}.part"
@@ -339,7 +339,7 @@ def warn(text: str) -> None:
 
 _NAME = "in-use"
 """Name of the lock file in the cache's folder. A process that uses a cached file in place, without a copy, holds a
-shared lock. A process that removes entries holds an exclusive lock. The first `used_in_place` creates the file."""
+shared lock. A process that removes entries holds an exclusive lock. The first shared lock creates the file."""
 
 
 @contextmanager

@@ -42,7 +42,8 @@ class Global:
     """A variable of a loaded module in the GPU's memory; each context has its own copy."""
 
     is_module_variable = True
-    """Marks a variable for launches: an argument with this attribute is passed as the address of the variable."""
+    """Marks this class for the launch of a kernel: an argument whose type has this attribute is passed as the address
+    of the variable."""
 
     def __init__(self, module: "LoadedModule", info: GlobalInfo) -> None:
         self.module = module

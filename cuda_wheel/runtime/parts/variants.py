@@ -91,7 +91,8 @@ def _some(values: Sequence[str]) -> str:
 def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float]:
     """Return how far a variant is from the requested `macros`: (number of macros that differ, sum of `_difference`).
 
-    A macro differs if only one of the two sides has it, or if its values differ. The sum is over macros on both sides.
+    A macro differs if it is in only one of `macros` and `variant`, or has two different values there. The sum is over
+    the macros that are in both.
     """
     own, differing, far = dict(variant), 0, 0.0
     for name in {*own, *macros}:
@@ -104,8 +105,8 @@ def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float
 
 
 def _difference(first: str, second: str) -> float:
-    """Return how much two values of a macro differ, from 0 (equal) to 1: numbers by their relative difference, other
-    values by their characters."""
+    """Return how much two values of a macro differ, from 0 (equal) to 1. For two numbers, this is |a - b| / (|a| +
+    |b|); else it is 1 minus the share of characters that the two strings have in common (difflib's `ratio`)."""
     try:
         one, other = float(first), float(second)
     except ValueError:

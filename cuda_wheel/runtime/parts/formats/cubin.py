@@ -63,8 +63,8 @@ def demangled(symbol: str) -> str:
 
 
 _BLACKWELL_ABI = 8
-"""ABI version in the ELF header (EI_ABIVERSION) that came with Blackwell; CUDA 13 writes it for all targets. Since this
-version, other bits of `e_flags` hold the compute capability."""
+"""ABI version in the ELF header (EI_ABIVERSION) that came with Blackwell; CUDA 13 writes it for all targets. From this
+version on, bits 8 to 15 of `e_flags` hold the compute capability; before, bits 0 to 7 held it."""
 
 _EXECUTABLE = 4
 """Flag of a section that holds instructions. (SHF_EXECINSTR)"""
@@ -92,12 +92,13 @@ class _Attribute(enum.IntEnum):
 
 
 _SIZED_VALUE = 4
-"""Format number of an attribute, in an `.nv.info` section, whose value is preceded by the value's size. (EIFMT_SVAL)"""
+"""Number of an attribute format in an `.nv.info` section: an attribute of this format consists of its number, the size
+of its value, and the value. (EIFMT_SVAL)"""
 
 _ATTRIBUTES_OF_SYMBOLS = frozenset(
     {_Attribute.FRAME_SIZE, _Attribute.MIN_STACK_SIZE, _Attribute.MAX_STACK_SIZE, _Attribute.REGCOUNT}
 )
-"""Attributes, in an `.nv.info` section, whose value begins with the index of a symbol."""
+"""Numbers of the `.nv.info` attributes with a value that begins with the index of a symbol."""
 
 _SPACES: dict[str, Space] = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
 
@@ -112,7 +113,7 @@ class Entry(NamedTuple):
     parameters: tuple[Parameter, ...]
     """Parameters, of which only offset and size in bytes are known."""
     registers: int
-    """Registers per thread. In a cubin that is ready to load, they include those of all functions that the kernel
+    """Registers per thread. In a cubin that is ready to load, this number covers all functions that the kernel
     calls."""
 
 
@@ -127,7 +128,7 @@ class Cubin(NamedTuple):
     kernels: Mapping[str, Entry]
     """Symbol -> kernel, including kernels with local binding."""
     variables: Mapping[str, tuple[Space, int]]
-    """Symbol -> memory and size in bytes of each variable with global or weak binding."""
+    """Symbol -> (memory space, size in bytes) of each variable with global or weak binding."""
     private: frozenset[str]
     """Symbols of the variables with local binding, which other files cannot see."""
     constant: int
@@ -199,10 +200,10 @@ def _cubin_of(elf: ElfFile) -> Cubin:
 
 
 def _check_overlap(elf: ElfFile) -> None:
-    """Raise ValueError if the symbol tables and `.nv.info` sections are together larger than the file, so that some
-    overlap.
+    """Raise ValueError if the sizes of all symbol tables and `.nv.info` sections add up to more than the size of the
+    file. Then some of these sections overlap.
 
-    In a damaged file, thousands of them may overlap. NVIDIA's tools let only sections of other types overlap.
+    In a damaged file, thousands of these sections may overlap. NVIDIA's tools let only sections of other types overlap.
     """
     tables = (each for each in elf.sections if each.type == SectionType.SYMTAB or each.name.startswith(".nv.info"))
     if sum(each.size for each in tables) > len(elf.content):
@@ -218,8 +219,8 @@ def _is_variable(symbol: Symbol, sections: Sequence[Section]) -> bool:
 
 
 def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
-    """Return those of a cubin's symbols that other files can see: a linker resolves them together with the symbols of
-    others."""
+    """Return the names of a cubin's symbols for the linker: strongly defined, weakly defined and undefined ones. Names
+    with local binding, which other files cannot see, are left out."""
     strong = [symbol for symbol in symbols if symbol.binding == Binding.GLOBAL]
     defined = frozenset(symbol.name for symbol in strong if symbol.section)
     weak = frozenset(symbol.name for symbol in symbols if symbol.binding == Binding.WEAK and symbol.section)
@@ -228,9 +229,10 @@ def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
 
 
 def _needs_definition(symbol: Symbol) -> bool:
-    """Return whether another file must define an undefined symbol.
+    """Return whether another file must define the undefined symbol `symbol`.
 
-    Shared memory needs no definition: it gets its address at launch.
+    True for a function, and for a variable that is not in shared memory. False for a variable in shared memory, which
+    gets its address at launch, and for symbols of other types.
     """
     if symbol.type == SymbolType.CUDA_OBJECT:
         return symbol.other & _MEMORY_MASK != _SHARED_MEMORY
@@ -264,8 +266,8 @@ def _kernels(elf: ElfFile, symbols: Sequence[Symbol]) -> dict[str, Entry]:
 
 
 def _attributes(content: bytes, section: Section) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, value) of each attribute in an `.nv.info` section; only of those whose format is
-    `_SIZED_VALUE`."""
+    """Yield (number, value) of each attribute in `section`, an `.nv.info` section of the cubin `content`. Attributes of
+    other formats than `_SIZED_VALUE` are skipped."""
     at, end = section.start, section.end
     while at + 4 <= end:
         form, attribute, size = struct.unpack_from("<BBH", content, at)
@@ -317,9 +319,12 @@ def _check_attributes(content: bytes, section: Section, symbols: int) -> None:
 
 
 def _check_note(content: bytes, section: Section) -> None:
-    """Raise ValueError if the note at the start of a section is damaged: it extends beyond the section, is not NVIDIA's
-    although the section's name says so, or is the tool-information note with an offset outside of the note's
-    strings."""
+    """Raise ValueError if the ELF note at the start of `section` is damaged.
+
+    A damaged note extends beyond the section; or has another owner than NVIDIA, though the name of the section begins
+    with `_NOTE_PREFIX`; or is the note with tool information (".note.nv.tkinfo"), and states an offset outside of its
+    own strings.
+    """
     if section.size < 12:
         raise ValueError(f"its section {section.name} is cut short")
     owner_size, size, _ = struct.unpack_from("<III", content, section.start)

@@ -87,9 +87,9 @@ SYMBOL_SIZE = _SYMBOL.size
 """Size in bytes of one symbol's entry in a symbol table."""
 
 _READ_LIMIT = 16
-"""Limit for what is read from a file, as a multiple of the file's size. It holds for the total size of all sections,
-and for that of all names. In a damaged file, thousands of sections may share one long name, which would take
-forever."""
+"""Maximum number of bytes that are read from a file, as a multiple of the file's size. The limit holds for all sections
+together, and again for the names read from one string table. In a damaged file, thousands of sections may share one
+long name; to read this name each time would take forever."""
 
 
 class ElfHeader(NamedTuple):
@@ -123,9 +123,9 @@ class Section(NamedTuple):
     flags: int
     start: int
     size: int
-    """Size in bytes in the file; 0 for a type in `_WITHOUT_CONTENT`."""
+    """Size in bytes in the file; 0 for a section whose type is in `_WITHOUT_CONTENT`."""
     extent: int
-    """Size in bytes: in memory for a type in `_WITHOUT_CONTENT`, else in the file. (`sh_size`)"""
+    """Size in bytes: in memory for a section whose type is in `_WITHOUT_CONTENT`, else in the file. (`sh_size`)"""
     link: int
     info: int
     entry_size: int
@@ -241,8 +241,9 @@ def read_symbols(elf: ElfFile, table: Section) -> list[Symbol]:
 
 
 def _strings(content: bytes, start: int, size: int, offsets: Iterable[int]) -> Iterator[str]:
-    """Yield the string at each of the byte `offsets` in the string table of `size` bytes at `start`. Raise ValueError
-    for an offset that is outside of the table."""
+    """Yield one string for each item of `offsets`, in their order. The string table has `size` bytes and begins at byte
+    `start` of the file `content`; `offsets` are byte offsets from the start of the table. Raise ValueError if a string
+    does not end inside the table, or if all strings together exceed `_READ_LIMIT`."""
     remaining = _READ_LIMIT * len(content)
     for offset in offsets:
         end = content.find(b"\0", start + offset, start + size)

@@ -87,7 +87,8 @@ _CONTRACTIBLE = re.compile(
 )
 """Matches a string, a comment, or the name of a floating-point add, sub or mul instruction without a rounding modifier.
 
-Only for an instruction are there groups: for "add.ftz.f32", `operation` is "add" and `rest` is ".ftz.f32".
+The groups of "add.ftz.f32" are `operation`, "add", and `rest`, ".ftz.f32". Both groups are None for a string or
+comment.
 """
 
 _MANAGED = re.compile(r"\.attribute\s*\(.*\.managed\b")

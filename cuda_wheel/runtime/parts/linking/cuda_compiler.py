@@ -43,13 +43,13 @@ _DEFINITION = re.compile(
 "-DNAME=VALUE" with the groups 3 and 4."""
 
 _PASTE = re.compile(rb"##|%:%:|\?\?=")
-"""Matches the preprocessor's operator "##", which joins two tokens, or its other spellings "%:%:" and "??=??=". Of the
-last only "??=" is matched, which may also begin a directive."""
+"""Matches the preprocessor's operator "##", which joins two tokens, in each of its spellings: "##", "%:%:" and
+"??=??=". For "??=??=", half of it is enough for a match, although a single "??=" may also begin a directive."""
 
 _CCCL = re.compile(rb"_?CCCL_(?!META_UNROLL_LIMIT)\w*")
-"""Matches the name of a CCCL macro, because some of these join tokens. CCCL_META_UNROLL_LIMIT does not match: every
-compilation with host code defines it as a number. The toolkit's other headers have no macro that joins tokens and that
-a program would use."""
+"""Matches the name of a macro of CCCL (NVIDIA's C++ libraries). Every such macro is taken for one that joins tokens,
+because some of them do. CCCL_META_UNROLL_LIMIT does not match: every compilation with host code defines it as a number.
+No macro in the toolkit's other headers both joins tokens and is meant for programs."""
 
 _LOCATION = b"__location__"
 """NVRTC's macro that puts two underscores before and after its argument: `__location__(x)` is `__x__`."""
@@ -101,8 +101,8 @@ def _tokens(texts: Iterable[bytes]) -> set[bytes]:
 
 
 def _grown(known: set[bytes], follow: Callable[[set[bytes]], set[bytes]]) -> set[bytes]:
-    """Return `known` with all names that `follow` finds. `follow` takes the names known so far and returns names that
-    result from them; it is called again until no name is new."""
+    """Return `known` and all names that result from these names, directly or not. `follow(names)` returns the names
+    that result directly from `names`. It is called with more and more names, until it returns no new one."""
     while more := follow(known) - known:
         known = known | more
     return known
@@ -112,7 +112,7 @@ def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None
     """Yield (macro name, text between its parentheses) for each use in `text` of a macro in `names`.
 
     The second item is None if a ")" or "," follows the name, as in an argument of another macro, or if the closing
-    parenthesis is not found. A name that none of "(", ")" and "," follows is not a use.
+    parenthesis is not found. A name that is followed by anything but "(", ")" or "," is not a use.
     """
     for match in _TOKEN.finditer(text):
         if match[0] in names:
@@ -215,8 +215,9 @@ def compile_cuda(
 
 
 def _compute_arch(library: Any, target: Target) -> str:
-    """Return the newest architecture for which NVRTC compiles and whose code the target GPU runs: "90a" for sm_90a or,
-    if NVRTC does not know 9.0, an older one such as "80". Raises LinkError if all are newer."""
+    """Return the newest architecture that NVRTC can compile for and the target GPU can run: "90a" for sm_90a or, if
+    NVRTC does not know 9.0, an older one such as "80". Raise LinkError if NVRTC knows only architectures newer than the
+    target."""
     count = ctypes.c_int()
     _check(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
     supported = (ctypes.c_int * count.value)()

@@ -39,7 +39,7 @@ class LinkInput(NamedTuple):
     """Folder in which CUDA C++ looks for headers first; None for content that is not from a file, and for other
     kinds."""
     variant: Variant = ()
-    """Macros of the variant to link, if the piece is a module with variants; else ()."""
+    """Macros of the variant to link, if the piece (this input) is a module with variants; else ()."""
 
 
 _SUFFIXES: dict[str, InputKind] = {".cu": "cuda", ".cuh": "cuda", **LINKABLE_SUFFIXES}
@@ -157,8 +157,11 @@ def _from_object_code(value: Any) -> LinkInput:
 
 
 def _kind_of(content: bytes, name: str) -> InputKind:
-    """Return the kind of content: a binary's by its first bytes, and "ptx" or "cuda" for text. Raises ImageError, which
-    names the content `name`, if the content is empty or of no known kind."""
+    """Return the kind of `content`: "ptx" or "cuda" if it is text; the first bytes decide for a binary.
+
+    Raise ImageError if the content is empty or of no known kind. The error message begins with `name`: "a.cu to link is
+    empty".
+    """
     if not content.strip(b"\0 \t\r\n"):
         raise ImageError(f"{name} to link is empty")
     kind = binary_kind(content)

@@ -36,8 +36,8 @@ class LinkParts(NamedTuple):
     units: list[LinkUnit]
     modules: list[tuple[Manifest, tuple[Image, ...]]]
     digests: tuple[str, ...]
-    """SHA-256 of the manifest of each linked module, in their order. A manifest has the SHA-256 of the module's code,
-    and the types of parameters, which the code does not tell."""
+    """SHA-256 of the manifest of each linked module, in the order of `modules`. The manifest contains the SHA-256 of
+    the module's code. It also contains the types of the kernels' parameters, which cannot be read from the code."""
 
     @property
     def extern(self) -> dict[str, str]:
@@ -77,8 +77,8 @@ def read_pieces(
 
 
 def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
-    """Return the units (programs to link), each with floating-point options: its own, else `others`. A unit that is
-    only machine code keeps None."""
+    """Return the units (programs to link) in the same order, each with floating-point options: the unit's own options
+    if it has some, else `others`. A unit that consists of machine code only is returned unchanged."""
     return [
         unit if unit.floating_point or unit.forms.keys() == {"cubin"} else unit._replace(floating_point=others)
         for unit in units
@@ -101,10 +101,11 @@ def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
 def _module_units(
     files: ModuleFiles, manifest: Manifest, capability: Version, reader: Version | None
 ) -> tuple[tuple[Image, ...], list[LinkUnit]]:
-    """Return the relocatable images of a module that suit a GPU, and one unit (program to link) for each of its
-    sources.
+    """Return (images, units) of a module for a GPU of compute capability `capability`: the relocatable images that this
+    GPU can use, and one unit (program to link) for each source of these images.
 
-    `reader` is the newest CUDA release whose PTX a linker here reads. Raises LinkError if no image suits.
+    `reader` is the newest CUDA release whose PTX a linker on this machine reads. Raise LinkError if the GPU can use no
+    relocatable image.
     """
     name = manifest.name
     if not manifest.relocatable:
@@ -232,10 +233,10 @@ def _prepare(
 
 
 def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Target:
-    """Return the target of the link: the compute capability and a suffix, "a", "f" or "".
+    """Return the target of the link: `capability` with the suffix "a", "f" or "".
 
-    The suffix is the most specific, in this order, of `suffix`, for which the caller asks, and those that the PTX of a
-    unit (a program to link) requires.
+    The caller asks for the suffix `suffix`, and the PTX of a unit (a program to link) may require one. Of all these
+    suffixes, "a" wins over "f", and "f" over "".
     """
     own = [Target.parse(f"sm_{arch}") for arch in map(ptx_arch, units) if arch]
     suffixes = {target.suffix for target in own if target.capability == capability or target.suffix == "f"}
@@ -261,8 +262,8 @@ def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
 
 
 def _linked_kernels(parts: LinkParts, linked: Linked, cubin: Cubin) -> Iterable[KernelInfo]:
-    """Return the kernels of everything that was linked. The first of these that has a kernel describes it: a module's
-    manifest, PTX, the linked cubin."""
+    """Return the kernels of everything that was linked. If several inputs describe a kernel, the first of these
+    descriptions is used: the manifest of a module, the PTX of a unit, the linked cubin."""
     kernels: dict[str, KernelInfo] = {}
     for manifest, images in parts.modules:
         targets = {str(image.target) for image in images}

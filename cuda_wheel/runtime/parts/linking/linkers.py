@@ -177,8 +177,8 @@ _INPUT_TYPES = {"cubin": 0, "ptx": 1, "fatbin": 2, "object": 3, "library": 4}
 """Kind of a linker's input -> its number in CUjitInputType. Source: CUDA Driver API, CUjitInputType."""
 
 _TARGET_SUFFIXES = {"": 0, "a": 0x10000, "f": 0x20000}
-"""Suffix of an architecture -> number that is added to the architecture's number in CUjit_target: "90a" is 0x10000 +
-90. Source: CUDA Driver API, CUjit_target."""
+"""Suffix of an architecture -> addend in CUjit_target, whose value for "90a" is 0x10000 + 90 and for "90" is 0 + 90.
+Source: CUDA Driver API, CUjit_target."""
 
 _LOG_BYTES = 1 << 16
 
@@ -275,8 +275,8 @@ def _text(buffer: Any) -> str:
 
 @contextmanager
 def _context(device: int | None) -> Iterator[None]:
-    """Make a context current while a `with` block runs: on GPU `device`; for None, the context that is current already,
-    else one on GPU 0."""
+    """Make a context current while a `with` block runs: a context on GPU `device`. If `device` is None, keep the
+    context that is current already, else use one on GPU 0."""
     driver = cuda_driver()
     current = current_device()
     if current is not None and device in (None, current):

@@ -174,8 +174,8 @@ class Linked(NamedTuple):
     errors: str
     """Linker's error log. It may contain warnings, although the link succeeded."""
     seconds: float
-    """Wall time in seconds of linking, or of reading the result from the cache. It includes the compilation of CUDA
-    C++, unless `PreparedLink.digest` compiled that before."""
+    """Wall time in seconds of linking, or of reading the result from the cache. The compilation of CUDA C++ is
+    included, unless an earlier call of `PreparedLink.digest` has done it."""
     linker_seconds: float | None
     """Seconds that the driver's linker reports (CU_JIT_WALL_TIME); None for nvJitLink or a cached result."""
     cached: bool
@@ -282,10 +282,11 @@ class PreparedLink:
         )
 
     def _texts(self, inputs: Sequence[LinkerInput]) -> dict[str, str]:
-        """Return unit name -> PTX. Units without PTX are left out.
+        """Return unit name -> PTX of the unit. `inputs` has one linker input for each unit, in the order of the units.
 
-        The PTX is the unit's item in `inputs` if that is PTX, else the unit's own PTX. In a link of several units,
-        NVRTC compiles CUDA C++ to PTX for this.
+        The PTX of a unit is the linker input if this is PTX, else the PTX that the unit has beside its other code. A
+        unit of CUDA C++ without PTX is compiled to PTX by NVRTC if the link has several units. All other units are left
+        out.
         """
         texts = {}
         for unit, given in zip(self._units, inputs, strict=True):
@@ -320,8 +321,8 @@ class PreparedLink:
 
     @cached_property
     def _best_inputs(self) -> _Inputs:
-        """Linker inputs for the first strategy, which is the best one. They are made once, and serve both `digest` and
-        `run`: what NVRTC compiled for them is not always in the user's cache."""
+        """Linker inputs for the first strategy, which is the best one. They are made once, for both `digest` and `run`.
+        Else NVRTC would compile a unit twice if its code is not kept in the user's cache."""
         return self._compiled_inputs(self._strategies[0])
 
     def _compiled_inputs(self, strategy: Strategy) -> _Inputs:
@@ -349,8 +350,8 @@ class PreparedLink:
     def _compiled(self, unit: LinkUnit, lto: bool) -> tuple[bytes, str]:
         """Compile a unit's CUDA C++ with NVRTC, to LTO-IR with `lto`, else to PTX; return (code, log).
 
-        The user's cache keeps the result, with two exceptions: the source may read other files or the time of its
-        compilation (`__TIME__`), or the exact build of NVRTC is unknown.
+        The result is kept in the user's cache and taken from there. The cache is not used if the source may read other
+        files or the time of its compilation (`__TIME__`), or if the exact build of NVRTC is unknown.
         """
         text = unit.forms["cuda"]
         floating_point = unit.floating_point or FloatingPoint()
@@ -397,8 +398,8 @@ class PreparedLink:
         return "the driver's" if strategy.linker == "driver" else f"nvJitLink {dotted(self._nvjitlink or (0, 0))}"
 
     def _read_symbols(self) -> dict[str, Symbols | None]:
-        """Return unit name -> the unit's symbols; None if they are unknown. CUDA C++ is compiled to PTX, which has the
-        symbols."""
+        """Return unit name -> symbols of the unit, or None if its symbols are unknown. CUDA C++ is first compiled to
+        PTX, from which the symbols are read."""
         known = {}
         for unit in self._units:
             kind: str

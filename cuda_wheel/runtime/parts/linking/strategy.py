@@ -168,11 +168,11 @@ def _without_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> list[Strategy | str]:
-    """Return what can be done without LTO: a strategy for nvJitLink, then one for the driver's linker.
+    """Return a list of two strategies without LTO: one for nvJitLink, then one for the driver's linker.
 
-    A string with the reason stands in place of a strategy that is impossible. One string stands for both if `options`
-    demand LTO, or if a unit is LTO-IR alone. `releases` are the CUDA releases of nvJitLink, NVRTC and the driver; None
-    where there is none. The other parameters are as for `_with_lto`.
+    If one of the two is impossible, its item is a string with the reason. If `options` demand LTO, or a unit is LTO-IR
+    alone, the list has a single item, the reason why both are impossible. `releases` are the CUDA releases of
+    nvJitLink, NVRTC and the driver, each None if missing. `against_nvjitlink` and `against_lto` are as for `_with_lto`.
     """
     nvjitlink, nvrtc, driver = releases
     if options.lto:
@@ -234,7 +234,8 @@ def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | Non
 
 
 def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
-    """Return a clause that names two units with different floating-point options; None if all units agree.
+    """Return a clause that names two units with different floating-point options for the linker; None if there are no
+    two such units. Machine code, a unit without these options, is not compared.
 
     Such units cannot be linked with LTO: nvJitLink takes one set of these options for a link.
     """
@@ -247,10 +248,12 @@ def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
 
 
 def _too_compressed(units: Sequence[LinkUnit], reader: Version | None, what: str) -> str | None:
-    """Return why a linker of the CUDA release `reader` cannot read a unit whose fatbin is compressed with zstd. Return
-    None if the linker can read all units, or `reader` is None.
+    """Return why a linker of the CUDA release `reader` cannot read one of the `units`, because it is a fatbin
+    compressed with zstd. The reason names the first such unit. Return None if the linker can read all units, or
+    `reader` is None.
 
-    `what` precedes the release in the reason: "nvJitLink is". (nvJitLink 12.0 crashes on such a fatbin; 12.1 to 12.3
+    `what`, such as "nvJitLink is", names the linker in the returned reason: "a is a fatbin compressed with zstd, which
+    linkers before CUDA 12.4 do not read, and nvJitLink is 12.2". (nvJitLink 12.0 crashes on such a fatbin; 12.1 to 12.3
     read its compressed bytes as PTX.)
     """
     for unit in units:
@@ -268,11 +271,11 @@ def _is_zstd(fatbin: bytes | None) -> bool:
 
 
 def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
-    """Return why a linker of the CUDA release `reader` cannot read a unit whose PTX is too new for it. Return None if
-    the linker can read all units, or `reader` is None.
+    """Return why a linker of the CUDA release `reader` cannot read one of the `units`, because its PTX is too new for
+    the linker. The reason names the first such unit. Return None if the linker can read all units, or `reader` is None.
 
-    CUDA C++ counts as PTX of the CUDA release of NVRTC, `nvrtc`. `what` precedes the linker's release in the reason:
-    "nvJitLink is".
+    A unit of CUDA C++ counts as PTX of the CUDA release `nvrtc`. `what`, such as "nvJitLink is", names the linker in
+    the returned reason: "a is PTX of CUDA 13.0, and nvJitLink is 12.9".
     """
     for unit in units:
         needs = nvrtc if "cuda" in unit.forms else unit.driver
