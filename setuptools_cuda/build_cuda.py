@@ -129,8 +129,11 @@ class BuildCuda(Command):
                 (build_lib / file.destination).unlink(missing_ok=True)
 
     def _replace_outputs(self, outputs: Sequence[str], folder: Path) -> None:
-        """Remove the files that an earlier build wrote to the build folder, because their kernels may be gone from the
-        project, and move `outputs` there from `folder`."""
+        """Move `outputs` from `folder` to the build folder. First remove the files that an earlier build wrote there:
+        their kernels may no longer be in the project.
+
+        `outputs` are paths below `folder`.
+        """
         build_lib, record = Path(str(self.build_lib)), Path(str(self.build_base), RECORD)
         if record.is_file():
             allowed = tuple(os.path.realpath(str(path)) + os.sep for path in (self.build_base, self.build_lib))

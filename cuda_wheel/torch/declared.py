@@ -22,8 +22,8 @@ class DeclaredFunctions(OperatorFunctions):
         self._selecting = [each.name for each in self._arguments.selecting][: self._kernels.count]
         self._checks: dict[str, Any] = {}
         self._choosers = {"kernel": self._kernels.chooser, "variant": self._kernels.variant_chooser}
-        """"kernel" and "variant" -> the declaration's function that chooses the kernel or the variant in each call;
-        None if there is no such function."""
+        """"kernel" or "variant" -> function of the declaration that returns the kernel or the variant for each call;
+        None if the declaration has no such function."""
         self._namespace |= {
             "_type": type,
             "_int": int,
@@ -46,10 +46,11 @@ class DeclaredFunctions(OperatorFunctions):
             self._namespace |= {f"_{prefix}_{name}": each.value for name, each in named.items()}
 
     def _first_call(self) -> Iterator[str]:
-        """Yield the source lines of the first launch with a key, i.e. with tensors of these GPUs and element types.
+        """Yield the source lines of the first launch with each `_key`: with tensors on given GPUs and of given element
+        types.
 
-        This launch is given the tensors themselves, so that `Kernel.launch` checks them. Later launches with the same
-        key are given addresses of tensors, which takes less time.
+        The lines call `Kernel.launch` with the tensors themselves, which checks them. Later launches with the same
+        `_key` pass addresses of tensors if possible, which takes less time.
         """
         launches: dict[tuple[Any, ...], Any] = {}
         self._namespace |= {
@@ -73,8 +74,8 @@ class DeclaredFunctions(OperatorFunctions):
         yield from self._launch("_kernel.launch", self._arguments.names, "_launches[_key] = _launch_of(_kernel)")
 
     def _choosing(self) -> Iterator[str]:
-        """Yield the source lines that assign `_chosen_kernel` and `_chosen_variant`, by calling the functions in
-        `_choosers`."""
+        """Yield the source lines that assign the results of the functions in `_choosers` to `_chosen_kernel` and
+        `_chosen_variant`. If a function is None, they assign "" as the kernel, or () as the variant."""
         if self._chooses:
             yield from self._computations([*self._arguments.values], [])
         for name, each in self._choosers.items():
@@ -94,9 +95,9 @@ class DeclaredFunctions(OperatorFunctions):
     def _choice(self, dtypes: tuple[Any, ...], name: Any, macros: Any) -> KernelChoice:
         """Return which kernel a call runs. `dtypes` are the element types of the tensors that select the kernel.
 
-        `name` and `macros` are the results of the functions in `_choosers`: the kernel's name, or a tuple of a
-        template's name and arguments; and the variant's macros. They are empty without such a function. Raises
-        ArgumentError if there is no such kernel.
+        `name` is the result of the function that chooses the kernel: the kernel's name, or a tuple of a template's name
+        and arguments. `macros` is the result of the function that chooses the variant: name of a macro -> value. Each
+        of the two is empty if there is no such function. Raises ArgumentError if there is no such kernel.
         """
         if self._kernels.chooser is None:
             self._check_dtypes(dtypes)
@@ -111,10 +112,8 @@ class DeclaredFunctions(OperatorFunctions):
             yield from self._choosing()
 
     def _later_call(self) -> Iterator[str]:
-        """Yield the source lines of any call: they launch without checks if an earlier call had the same `_key`.
-
-        If none had, they call `_checked`, the function of `_first_call`.
-        """
+        """Yield the source lines of a call, first or later. If an earlier call had the same `_key`, the lines launch
+        without checks. Otherwise they call `_checked`, the function with the lines of `_first_call`."""
         yield "global _last"
         yield "_known, _launch = _last"
         yield "if _key is not _known and _key != _known:"  # which is faster than a look-up
@@ -139,8 +138,8 @@ class DeclaredFunctions(OperatorFunctions):
         yield self._return()
 
     def _needed_values(self) -> set[str]:
-        """Return the names of the computed values that the outputs need: those that the functions of outputs take as
-        arguments, and those that these values are computed from."""
+        """Return the names of the computed values that are needed to make the outputs. A value is needed if the
+        function of an output takes it as an argument, or if a needed value is computed from it."""
         needed: set[str] = set()
         waiting = [name for each in self._arguments.outputs.values() for name in each.names or ()]
         while waiting:
@@ -155,11 +154,13 @@ class DeclaredFunctions(OperatorFunctions):
         return f"{{{', '.join(f'{name!r}: {name}' for name in arrays)}}}"
 
     def _check_tensors(self, dtypes: Any, name: Any, macros: Any, arrays: Mapping[str, Any]) -> None:
-        """Raise ArgumentError if no kernel is for these element types, or if the kernel does not take one of the
-        tensors.
+        """Raise ArgumentError if no kernel serves tensors of these element types, if the chosen kernel does not take
+        one of the tensors, or if the tensors are on different devices. A kernel that is not compiled before its launch
+        passes.
 
-        `dtypes`, `name` and `macros` are as for `_choice`. `arrays` is name of an input or output -> fake tensor
-        (without data), or None for a missing one.
+        `dtypes`, `name` and `macros` are the element types, the chosen kernel and the chosen variant, as `_choice`
+        takes them. `arrays` is name of an input or output -> fake tensor (without data); None for an optional tensor
+        that was not passed.
         """
         info = self._kernels.chosen(self._choice(tuple(dtypes), name, dict(macros)))
         if info is None:  # it is compiled when it is launched
@@ -176,8 +177,8 @@ class DeclaredFunctions(OperatorFunctions):
 
     @property
     def _by_address(self) -> bool:
-        """Whether launches after the first one go through `launch_by_address`, which takes addresses for all arrays.
-        They do if the launch has no settings but grid and block, and each output is made like an input."""
+        """Whether launches after the first one use `launch_by_address`, which takes addresses instead of tensors. This
+        is so if the launch has no settings but grid and block, and each output is made like an input."""
         outputs = self._arguments.outputs.values()
         return self._launching.keys() == {"grid", "block"} and all(each.value is None for each in outputs)
 
@@ -187,7 +188,8 @@ class DeclaredFunctions(OperatorFunctions):
         return launch_by_address(kernel) if self._by_address else kernel.launch
 
     def _computations(self, values: list[str], outputs: list[str]) -> Iterator[str]:
-        """Yield the source lines that compute the values of these names, and then make the outputs of these names."""
+        """Yield the source lines that compute the values named in `values`, in this order, and then make the outputs
+        named in `outputs`."""
         for name in values:
             yield f"{name} = {self._expression(f'_value_{name}', self._arguments.values[name])}"
         for name in outputs:
@@ -201,11 +203,13 @@ class DeclaredFunctions(OperatorFunctions):
                 yield self._output_check(name)
 
     def _launch(self, launch: str, arguments: Iterable[str], after: str, by_address: bool = False) -> Iterator[str]:
-        """Yield the source lines that compute values and outputs, launch the kernel, and return the outputs.
+        """Yield the source lines that compute values and outputs, launch the kernel unless the grid is empty, and
+        return the outputs.
 
-        `launch` is the source text of the function that launches, `arguments` that of the kernel's arguments. The line
-        `after` runs after the launch. An empty grid skips both. With `by_address`, `launch` takes (grid, block, stream,
-        *arguments); else it takes what `Kernel.launch` does.
+        `launch` is a Python expression, such as "_kernel.launch", for the function that launches. `arguments` are the
+        Python expressions of the kernel's arguments. `after` is a source line to run after the launch, or "". With
+        `by_address`, the function takes (grid, block, stream, *arguments); else it takes the same arguments as
+        `Kernel.launch`.
         """
         settings = {name: self._expression(f"_setting_{name}", each) for name, each in self._launching.items()}
         grid, block = settings.pop("grid"), settings.pop("block")
@@ -251,9 +255,11 @@ class DeclaredFunctions(OperatorFunctions):
 
     @staticmethod
     def _expression(name: str, each: Bound) -> str:
-        """Return the Python expression of a constant, "_value_n", or of a function's call, "_value_n(x, y)".
+        """Return the Python expression for a value, output or setting of a declaration: "_value_n" for a constant, or
+        "_value_n(x, y)" for a function of x and y.
 
-        `name` is the name of that constant or function among the globals of the generated code.
+        `name` is the global name of the constant or function in the generated code: "_value_n". `each` is the constant
+        or function itself.
         """
         return name if each.names is None else f"{name}({', '.join(each.names)})"
 
@@ -310,8 +316,8 @@ class DeclaredFunctions(OperatorFunctions):
 
 
 def _has_symbols(values: Iterable[Any]) -> bool:
-    """Return whether one of the values, or a size of a tensor among them, is a number that PyTorch does not know while
-    it compiles."""
+    """Return whether one of the values is a number that PyTorch does not know while it compiles (a SymInt, for
+    example), or is a tensor with a size that is such a number."""
     from cuda_wheel.torch.launch_checks import is_symbol  # only for fake tensors
 
     return any(is_symbol(each) or any(map(is_symbol, getattr(each, "shape", ()))) for each in values)

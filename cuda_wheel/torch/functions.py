@@ -31,8 +31,8 @@ __all__ = [
 
 
 GPU_KEY, AUTOGRAD_KEY = "CUDA", "AutogradCUDA"
-"""PyTorch's dispatch keys of an operator's implementation for GPUs, and of the implementation that records gradients.
-Tests without a GPU replace both."""
+"""Two of PyTorch's dispatch keys: the first is for an operator's implementation on GPUs, the second for its
+implementation that records gradients. Tests without a GPU replace both keys."""
 
 TRANSFORM_KEY = "FuncTorchDynamicLayerFrontMode"
 """PyTorch's dispatch key of the implementation for calls inside transforms of torch.func."""
@@ -52,8 +52,8 @@ def schema(name: str, arguments: OperatorArguments) -> str:
 
 
 def _argument(operator: str, argument: InputArgument) -> str:
-    """Return an argument as the schema spells it: "Tensor(x!) x" for a tensor that the operator writes, "float
-    beta=1.0".
+    """Return an argument as the schema spells it: "float beta=1.0" for a number with a default, "Tensor(x!) x" for a
+    tensor that the operator writes.
 
     Raise ArgumentError for an integer default that does not fit into 64 bits.
     """
@@ -136,20 +136,21 @@ class OperatorFunctions:
         """Globals of the generated functions: name -> value."""
 
     def _first_call(self) -> Iterator[str]:
-        """Yield the source lines of the first call with a key, after those of `_preparation`. They check all arguments.
+        """Yield the source lines for the first call with each `_key`: with tensors on given GPUs and of given element
+        types. The lines check all arguments.
 
-        The key (see `_key`) has the GPUs and element types of the tensors. The lines become the function `_checked`.
+        The lines follow those of `_preparation` in the generated function `_checked`.
         """
         raise NotImplementedError
 
     def _later_call(self) -> Iterator[str]:
-        """Yield the source lines of any call, after those that assign the call's key to `_key`. If no earlier call had
-        this key, the lines call `_checked`, the function of `_first_call`."""
+        """Yield the source lines for a call, first or later. The lines before them assign the call's key to `_key`. If
+        no earlier call had the same key, the lines call `_checked`, the function with the lines of `_first_call`."""
         raise NotImplementedError
 
     def _shapes(self) -> Iterator[str]:
-        """Yield the source lines of a call with fake tensors (without data), after those of `_preparation`. They check
-        the arguments, launch nothing, and return the outputs."""
+        """Yield the source lines for a call with fake tensors (without data). The lines check the arguments, launch
+        nothing, and return the outputs. They follow the lines of `_preparation`."""
         raise NotImplementedError
 
     def launching_function(self, has_jvp: bool = False) -> Callable[..., Any]:
@@ -180,15 +181,24 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _recognised_call_on_gpu(self) -> list[str]:
-        """Return the source lines of `_call_on_gpu` for a function in which `_is_known` says whether PyTorch's guards
-        recognised the call's tensors. A call that they did not recognise is noted for the next one."""
+        """Return the source lines of `_call_on_gpu`, changed for a function that begins with the lines of
+        `_recognition`, which assign `_is_known`.
+
+        If `_is_known` is true, the lines use the stored key, unless keys also depend on lists of tensors or on numbers.
+        If it is false, they pass the call's tensors to `Recogniser.note`, so that later calls with similar tensors are
+        recognised; but not if an optional tensor is None.
+        """
         key = f"_seen_key if _is_known else {self._key()}" if self._tensors_decide_key() else self._key()
         note = f"if not _is_known{self._all_there(' and ')}: _note(_key, _device, {', '.join(self._single())})"
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
 
     def _recognition(self) -> Iterator[str]:
-        """Yield the source lines that assign `_is_known`, True if PyTorch's guards recognise the call's tensors, and
-        the variables `_seen_...` with the key, GPU and `requires_grad` of a recognised call."""
+        """Yield the source lines that assign `_is_known`: whether PyTorch's guards recognise the call's tensors as
+        similar to those of an earlier call.
+
+        The lines also assign the key, the GPU and the `requires_grad` of that earlier call to `_seen_key`,
+        `_seen_device` and `_seen_requires_grad`.
+        """
         yield "_matches, _seen_key, _seen_device, _seen_requires_grad = _seen"
         single = self._single()
         if not single:
@@ -200,12 +210,15 @@ class OperatorFunctions:
         yield "except Exception: _is_known = False"  # of an argument that is no tensor, or of a tensor's subclass
 
     def _single(self) -> list[str]:
-        """Return the names of the arguments that are one tensor, not a list. A tensor that may be None counts."""
+        """Return the names of the arguments that are one tensor, which may be optional, and not a list of tensors."""
         return [each.name for each in self._tensors if each.type in ARRAYS]
 
     def _all_there(self, before: str, after: str = "") -> str:
-        """Return the Python condition that no optional tensor is None, with `before` and `after` around it, such as
-        " if w is not None else False". Return "" if the operator has no optional tensor."""
+        """Return `before`, the Python condition that no optional tensor is None, and `after`, joined to one string. For
+        `_all_there(" if ", " else False")`, this is " if w is not None else False".
+
+        Return "" if the operator has no optional tensor. Lists of tensors are not part of the condition.
+        """
         optional = [f"{each.name} is not None" for each in self._tensors if each.type in ARRAYS and each.is_optional]
         return f"{before}{' and '.join(optional)}{after}" if optional else ""
 
@@ -224,10 +237,11 @@ class OperatorFunctions:
         self._namespace["_several_gpus"] = self._torch.cuda.device_count() > 1
 
     def _on_its_gpu(self) -> list[str]:
-        """Return the source lines that make the GPU of the first tensor current, on a machine with several GPUs.
+        """Return the source lines for a machine with several GPUs: if the tensors' GPU `_device` is not current, they
+        call the operator again with this GPU as the current one.
 
         In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a CUDA
-        context there. So the first call in a thread makes a context.
+        context there. So the first call in a thread also creates the context.
         """
         return [
             # -1: in host memory
@@ -330,8 +344,9 @@ class OperatorFunctions:
         return self._compiled([*lines, *on_gpu], self._namespace, "_direct", first="_self, ")
 
     def _is_plain(self, argument: InputArgument) -> str:
-        """Return the Python expression that is true if PyTorch's dispatcher has nothing to do for an argument: it is a
-        plain tensor, or a value of exactly the declared type."""
+        """Return the Python expression that is true if the launch can use an argument as it is, without work by
+        PyTorch's dispatcher. True for a plain tensor (neither nested nor lazily negated, for example), and for a number
+        or string of exactly the declared type; also for None as an optional tensor."""
         name = argument.name
         conditions = {
             "Pointers": f"_all_plain({name})",
@@ -405,11 +420,10 @@ class OperatorFunctions:
     def _compiled(
         self, lines: list[str], namespace: dict[str, Any], function: str = "_function", first: str = ""
     ) -> Callable[..., Any]:
-        """Return a function with these source lines, whose parameters are the operator's inputs. `function` is its
-        name.
+        """Return a function with the name `function` and these source lines. Its parameters are the operator's inputs.
 
-        The function is added to `namespace`, which is also its globals. `first` is source text of parameters before the
-        inputs: "_keys, ".
+        The function is added to `namespace`, which is also its globals. `first` is source text to put before the inputs
+        in the parameter list: "_keys, ".
         """
         # PyTorch leaves arguments out that have their default values.
         namespace.update({f"_default_{each.name}": each.default for each in self._inputs if each.has_default})
@@ -418,7 +432,7 @@ class OperatorFunctions:
 
     def _refusals(self) -> Iterator[str]:
         """Yield the source lines that begin a call. They set defaults that no schema can state, such as infinity. Then
-        they raise ArgumentError if the operator would lose a derivative."""
+        they raise ArgumentError if a derivative is asked for that the operator does not have."""
         yield from setting_defaults(self._inputs)
         if not self._has_jvp:
             yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})"
@@ -433,8 +447,9 @@ class OperatorFunctions:
     def _require_gradients(self, of_single: str = "") -> str:
         """Return the Python expression that is true if any tensor argument requires a gradient.
 
-        `of_single` is put before the condition of all arguments that are one tensor: "_seen_requires_grad if _is_known
-        else ", or "".
+        `of_single` is source text to put before the part of the expression that is about single tensors, not lists of
+        tensors: "_seen_requires_grad if _is_known else " makes this part "(_seen_requires_grad if _is_known else
+        x.requires_grad)".
         """
         single, lists = [], []
         for each in self._tensors:
@@ -447,10 +462,12 @@ class OperatorFunctions:
         return " or ".join(([f"({of_single}{' or '.join(single)})"] if single else []) + lists)
 
     def _preparation(self, known_device: str = "") -> Iterator[str]:
-        """Yield the source lines that make the tensors contiguous, or refuse tensors that are not, as `non_contiguous`
-        says. Then they assign the number of the tensors' GPU to `_device`.
+        """Yield the source lines that prepare the tensors, and then assign the index of the tensors' GPU to `_device`.
 
-        `known_device` is put before the expression of that number: "_seen_device if _is_known else ", or "".
+        If `non_contiguous` is "pass", the tensors stay as they are. Otherwise the lines handle each tensor that is not
+        contiguous: if `non_contiguous` is "copy" and the operator does not write the tensor, they replace it by a
+        contiguous copy, else they raise ArgumentError. `known_device` is source text to put before the expression for
+        the GPU's index: "_seen_device if _is_known else ", or "".
         """
         for each in self._tensors if self._non_contiguous != "pass" else ():
             there = f"{each.name} is not None and " if each.is_optional else ""
@@ -465,10 +482,10 @@ class OperatorFunctions:
         yield f"_device = {known_device}{self._device()}"
 
     def _device(self) -> str:
-        """Return the Python expression of the number of the tensors' GPU; it gives -1 if they are in host memory.
+        """Return the Python expression for the index of the tensors' GPU; its value is -1 for tensors in host memory.
 
-        The expression asks the first tensor that is neither optional nor in a list. If there is none, it asks the first
-        tensor on a GPU.
+        The expression is "x.get_device()" for the first tensor x that is neither optional nor in a list. If there is no
+        such tensor, it is a call of `_device_of`, which finds the first tensor on a GPU.
         """
         first = next((each for each in self._tensors if each.type in ARRAYS and not each.is_optional), None)
         if first is not None:
@@ -488,8 +505,8 @@ class OperatorFunctions:
         )
 
     def _refuse_tangents(self, *tensors: Any) -> None:
-        """Raise ArgumentError if one of these tensors has a forward-mode derivative. Without tensors, and before
-        PyTorch 2.9, raise it always."""
+        """Raise ArgumentError if one of these tensors has a forward-mode derivative. Raise it always if no tensors are
+        passed, or before PyTorch 2.9."""
         unpack = self._torch.autograd.forward_ad.unpack_dual
         # Before PyTorch 2.9, tensors of torch.func come here without their tangents.
         exact = hasattr(self._torch.library, "get_kernel")
@@ -511,7 +528,7 @@ class OperatorFunctions:
 
 
 def _tensors_in(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield the tensors among an operator's arguments, also those in lists."""
+    """Yield the tensors among an operator's arguments, in order, including those in lists."""
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from _tensors_in(value)
@@ -520,7 +537,7 @@ def _tensors_in(values: Sequence[Any]) -> Iterator[Any]:
 
 
 def _device_of(values: Sequence[Any]) -> int:
-    """Return the number of a GPU: that of the first tensor that is on one. Return -1 if no tensor is on a GPU.
+    """Return the GPU index of the first tensor that is on a GPU; -1 if no tensor is on a GPU.
 
     `values` are an operator's arguments, which may have lists of tensors.
     """
@@ -580,11 +597,11 @@ def one_after_the_other(
 
 
 def _part(value: Any, dim: Any, index: int) -> Any:
-    """Return what the operator gets as an argument for element number `index` of a batch: a slice of the tensor
-    `value`.
+    """Return what the operator gets as an argument when it is called for the element `index` of a batch. For a tensor
+    `value`, this is its slice at `index` in the dimension `dim`.
 
-    `dim` is the batch's dimension in `value`. If it is None, or `value` is no tensor, all elements get `value` itself.
-    For a list, `dim` may be a list too, and the result is a list.
+    If `dim` is None, or `value` is not a tensor, it is `value` itself. For a list `value`, it is a list with the result
+    for each item; `dim` is then a list of dimensions, or one for all items.
     """
     if isinstance(value, (list, tuple)):
         dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)

@@ -133,21 +133,23 @@ class Gradients:
         return f"_results[{self._tensors.index(name)}]" if name in self._tensors else "None"
 
     def _refuse_gradients(self, count: int) -> None:
-        """Raise ArgumentError: `backward` returned another number of gradients than there are tensors."""
+        """Raise ArgumentError: `backward` returned `count` gradients, but the operator has another number of input
+        tensors."""
         raise ArgumentError(
             f"{self._operator}: backward returned {count} gradients for {len(self._tensors)} tensors: "
             f"{', '.join(self._tensors)}"
         )
 
     def _refuse_tangents(self, count: int) -> None:
-        """Raise ArgumentError: `jvp` returned another number of tangents than there are outputs."""
+        """Raise ArgumentError: `jvp` returned `count` tangents (forward-mode derivatives), but the operator has another
+        number of outputs."""
         raise ArgumentError(
             f"{self._operator}: jvp returned {count} tangents for {len(self._outputs)} outputs: "
             f"{', '.join(self._outputs)}"
         )
 
     def _check_tangent(self, tangent: Any) -> None:
-        """Raise ArgumentError if a result of `jvp` is no tensor."""
+        """Raise ArgumentError if `tangent`, a result of `jvp`, is not a tensor."""
         if not hasattr(tangent, "requires_grad"):
             raise ArgumentError(f"{self._operator}: jvp must return a tensor for each output, not {tangent!r}")
 
@@ -219,8 +221,8 @@ def _check_differentiable(
 ) -> None:
     """Raise ArgumentError for an operator that writes inputs or returns nothing: PyTorch cannot differentiate it.
 
-    `rules` are its functions `backward` and `jvp`, as far as they are given. If there are any, an operator that takes a
-    list of tensors is an error too.
+    `rules` has the operator's functions `backward` and `jvp`, or one of them, or none. If it is not empty, an operator
+    that takes a list of tensors is an error too.
     """
     lists = [each.name for each in inputs if each.type == "Pointers"]
     if lists and rules:
@@ -275,7 +277,8 @@ def _jvp_parameters(
 
 
 def _function_of(names: list[str]) -> Callable[..., None]:
-    """Return a function with the signature (names[0], names[1], ...)."""
+    """Return a function that does nothing, with these names as its positional parameters, so that `inspect.signature`
+    shows them."""
 
     def function() -> None: ...
 

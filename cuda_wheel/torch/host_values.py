@@ -176,11 +176,12 @@ def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool, tensors: 
 
 
 def _fill_at_once(target: Any, kind: Any, values: Any, are_fake: bool, tensors: list[Any]) -> bool:
-    """Write the list `values` into the first elements of the ctypes array `target`, in one step; return whether that
-    was possible.
+    """Write the list `values` into the first elements of the ctypes array `target`, in one step. Return False, and
+    write nothing, if this is not possible.
 
-    `kind` is the ctypes type of the elements. It is possible if all values are tensors on GPUs, which are then added to
-    `tensors`, or if all are integers that fit. Else nothing is written.
+    It is possible for integers that all fit into `kind`, the ctypes type of the elements. If `kind` is a pointer, it is
+    possible for tensors that are all on GPUs, unless `are_fake` (without data): their addresses are written, and the
+    tensors are added to `tensors`.
     """
     if kind in _LIMITS:
         least, most = _LIMITS[kind]

@@ -142,9 +142,11 @@ class Call:
                 before.append((f"output {number + 1}", array))
 
     def _check_written(self, value: Any, what: str) -> None:
-        """Raise ArgumentError if a tensor shares memory with an input that is in neither `writes` nor `read_only`.
+        """Raise ArgumentError if the tensor `value`, which a kernel may write, shares memory with an input that is in
+        neither `writes` nor `read_only`.
 
-        `what` begins the message, such as "add may write to its argument 3".
+        `what` follows the operator's name in the error message, and says how the tensor is used: "add may write to its
+        argument 3".
         """
         import torch
 
@@ -163,12 +165,13 @@ def is_symbol(value: Any) -> bool:
 
 
 _SYMBOLS = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}
-"""Name of PyTorch's type for a number that it does not know while it compiles -> a known number of the same kind, which
-takes its place in checks."""
+"""Name of the class of numbers that PyTorch does not know while it compiles -> a known number of the same kind. Checks
+use the known number in place of the unknown one."""
 
 
 def _is_known(size: Any) -> bool:
-    """Return whether every size of a grid or block is known; False if PyTorch, while it compiles, does not know one."""
+    """Return whether all numbers in `size`, a grid or block, are known. True for (8, 1); False for (n, 1) if PyTorch,
+    while it compiles, does not know n."""
     return not any(map(is_symbol, size if isinstance(size, (tuple, list)) else [size]))
 
 

@@ -50,7 +50,7 @@ class ModuleKernels:
         self._of_only_gpu: dict[Any, KernelLaunch] | None = None
         """`_launches[0]` if it is known that this machine has only one GPU; else None."""
         self._modules: dict[int, Module] = {}
-        """Number of a GPU -> the module, loaded for that GPU."""
+        """Index of a GPU -> the module, loaded for that GPU."""
         self._checks: dict[str, KernelCheck] = {}
         self._found: Manifest | None = None
 
@@ -143,10 +143,11 @@ class ModuleKernels:
         return found
 
     def _like(self, name: tuple[Any, ...]) -> KernelInfo | None:
-        """Return the manifest entry of the first instance of the template `name[0]` whose arguments fit `name[1:]`.
+        """Return the manifest entry of the first instance of the template `name[0]` whose template arguments begin with
+        `name[1:]`. Types of the same layout, such as `__half` and `c10::Half`, count as equal.
 
-        An argument that PyTorch does not know while it compiles fits any. If no instance fits, return None if the
-        module can compile one, else raise UnknownKernelError.
+        A value in `name` that PyTorch does not know while it compiles counts as equal to any argument. If there is no
+        such instance, return None if the module can compile one, else raise UnknownKernelError.
         """
         from cuda_wheel.runtime.parts.by_value import template_of  # only for sizes that are not known
 

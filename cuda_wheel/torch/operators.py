@@ -196,8 +196,8 @@ def _registered(
 def _gradients(
     name: str, inputs: Sequence[InputArgument], outputs: Sequence[str], settings: Settings
 ) -> Gradients | None:
-    """Return the gradients of an operator. Return None if it has neither `backward` nor `jvp` and PyTorch could not
-    differentiate it: it writes inputs, or names no outputs."""
+    """Return the `Gradients` of an operator. Return None if PyTorch cannot differentiate the operator, because it
+    writes inputs or has no outputs, and neither `backward` nor `jvp` is given."""
     has_any = settings.backward is not None or settings.jvp is not None
     if not has_any and (not outputs or any(each.written for each in inputs)):
         return None
@@ -256,11 +256,13 @@ def _register_transforms(
     settings: Settings,
     batched: Callable[..., Any],
 ) -> None:
-    """Register more implementations of the operator `made`: one for transforms of `torch.func`, and two quick ones.
+    """Register up to three more implementations of the operator `made`. Each of them leaves the calls that it does not
+    serve to PyTorch.
 
-    The quick ones are for plain tensors: one at the dispatch key of autograd, and one for calls from Python, which
-    avoids PyTorch's dispatcher. All three leave other calls to PyTorch. `launch` is the operator's function that
-    launches, `batched` its rule for `torch.vmap`.
+    One is for calls inside transforms of `torch.func`. The other two are faster ways for plain tensors: one at the
+    dispatch key of autograd, and one for calls from Python, which avoids PyTorch's dispatcher. Neither is registered
+    for an operator with gradients that takes lists of tensors; without gradients, only the second is. `launch` is the
+    operator's function that launches, `batched` its rule for `torch.vmap`.
     """
     short = name.partition("::")[2]
     derivative = None if gradients is None else gradients.transformable(torch, made, batched)

@@ -16,23 +16,27 @@ class Recognised(NamedTuple):
     """How an operator recognises calls with tensors like those of an earlier call, and what it knows of such calls."""
 
     matches: Callable[..., bool]
-    """Function of the call's tensors that returns whether they are of these kinds. A nested tensor ends the process."""
+    """Function of a call's tensors that returns whether they are like the tensors of the earlier call: in class,
+    dispatch keys, element type, GPU, number of dimensions and `requires_grad`. It must not be called with a nested
+    tensor, which would crash the process."""
     key: Any
-    """Value of `_key` in the operator's generated functions for these calls: the tensors' GPUs and element types."""
+    """Value of the variable `_key` in the earlier call of the operator's generated function, with the tensors' GPUs and
+    element types."""
     device: int
-    """Number of the GPU of the first tensor; -1 before any call was seen."""
+    """Index of the GPU of the tensors in the earlier call; -1 in `Recogniser.NOTHING`."""
     requires_grad: bool
-    """Whether one of the tensors has `requires_grad` set."""
+    """Whether any tensor of the earlier call has `requires_grad` set."""
 
 
 class Recogniser:
     """Makes the `Recognised` of an operator when two calls in a row have tensors of the same kinds."""
 
     MOST = 64
-    """Maximum number of guards made for an operator: its calls may never be recognised, or change all the time."""
+    """Maximum number of guards that are made for one operator. The limit is for operators whose tensors no guard
+    recognises, or whose tensors change all the time: for them, making guards would cost time in call after call."""
 
     NOTHING = Recognised(lambda *tensors: False, None, -1, False)
-    """Recognises no call."""
+    """A `Recognised` that recognises no call. Operators begin with it."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         """`namespace` has the global names of the operator's generated functions. The newest `Recognised` is `_seen`

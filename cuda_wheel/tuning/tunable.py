@@ -30,8 +30,8 @@ class Candidate:
     kernel: str | None
     """Name of the kernel; None if the module has only one kernel."""
     parameters: dict[str, Any]
-    """Other key of the candidate -> value, such as "block" -> 128. The program launches the kernel with these
-    values."""
+    """Key of the candidate -> value, such as "block" -> 128, for all keys but "variant" and "kernel". The program
+    launches the kernel with these values."""
 
 
 @dataclass(frozen=True)

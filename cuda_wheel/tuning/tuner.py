@@ -242,9 +242,10 @@ class Trial:
 
     choice: Choice
     reason: str | None = None
-    """Why the candidate was left out; None if its results are right."""
+    """Why the candidate is not timed: it failed, or its results differ from those of the first candidate. None if its
+    results are right."""
     seconds: float = 0.0
-    """Median time of a launch on the GPU; 0 if the candidate was left out."""
+    """Median time of a launch on the GPU, in seconds; 0 if the candidate is not timed."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,7 @@ class Measured:
     problem: Problem
     trials: Sequence[Trial]
     best: Trial
-    """The chosen trial."""
+    """The chosen trial: the first one, in the order of the candidates, that counts as fastest (see `TIE`)."""
     row: Row
     """Row for the table of tuned choices, with the choice and the time of the chosen trial."""
 
@@ -281,8 +282,8 @@ def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
 
 
 def _set_up(tunable: Tunable, problem: Problem, what: str) -> tuple[Callable[[Choice], object], ResultArrays]:
-    """Call the user's function for a problem; return its launch function and its result arrays. Raises CudaWheelError,
-    whose message starts with `what`, if it returns something else."""
+    """Call the user's function for a problem; return its launch function and its result arrays. Raises CudaWheelError
+    if the user's function does not return these two. `what` begins the error message."""
     returned = tunable(dict(problem))
     if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[0]):
         raise CudaWheelError(
@@ -303,8 +304,8 @@ def _check(
     """Run each candidate, and compare its results with those of the first candidate. If a candidate fails or differs,
     set its `Trial.reason`.
 
-    Raises CudaWheelError, whose message begins with `what`, if the first candidate is no usable reference, or if the
-    GPU becomes unusable.
+    Raises CudaWheelError, whose message begins with `what`, if the first candidate fails, leaves the result arrays
+    unchanged or gives different results in two runs. Raises it also if the GPU becomes unusable.
     """
     timer.finish()
     start = results.read()

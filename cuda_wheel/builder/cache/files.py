@@ -44,7 +44,8 @@ FORMAT = "hashes 1"
 
 State = tuple[int, ...]
 """State of a file, from `os.stat`: (size in bytes, time of the last change of the content, time of the last change of
-the inode, inode number). Times are in nanoseconds since 1970. Every change of the content changes the state."""
+the inode, inode number). Times are in nanoseconds since 1970. A change of the content changes the state, unless another
+change came shortly before; see `_SETTLED_AFTER`."""
 
 _SETTLED_AFTER = 3 * 10**9
 """Minimum age, in nanoseconds, of a file's last change for the file's `State` to be reliable. The clocks of some file

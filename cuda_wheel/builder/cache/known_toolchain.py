@@ -95,8 +95,8 @@ def _parse(entry: bytes) -> Toolchain | None:
 def _way(known: str, location: _Location, folders: list[str]) -> str:
     """Return how a toolchain's folder of headers was found, such as "site-packages" or "PYTHONPATH".
 
-    `location` is where the folder is, and `folders` are the folders of Python packages. For a folder that is not in any
-    of them, return `known`: the answer that is cached with the toolchain.
+    `location` is the `_Location` of the folder of headers. `folders` are the folders of Python packages. `known` is the
+    answer that is cached with the toolchain: it is returned if the folder of headers is not in any of `folders`.
     """
     return known if location[0] is None else how_found(folders[location[0]])
 
@@ -116,10 +116,10 @@ def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
 
 
 def _looks(paths: dict[str, tuple[str, ...]], locations: dict[str, list[_Location]]) -> list[list[int] | None]:
-    """Return the `_state` of each of a toolchain's libraries, then of each file that a release of headers was read
-    from.
+    """Return the `_state` of each path in `paths["libraries"]`, and then of each path in `paths["sources"]`.
 
-    `paths` is kind of path -> absolute paths, as `_paths_of` returns it. `locations` has the same paths as `_Location`.
+    `paths` is kind of path -> absolute paths, as `_paths_of` returns it. `locations` is kind of path -> the `_Location`
+    of each of these paths, in the same order.
     """
     pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))
     return [_state(path, location) for path, location in pairs]

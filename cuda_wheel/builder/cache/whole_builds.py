@@ -198,8 +198,8 @@ class WholeBuilds:
         """Return whether no file has changed since the build read it.
 
         `inputs` is place -> SHA-256 of the file when a job read it; None for a file that did not exist. `known` is
-        place -> SHA-256 of the file now, for the files that exist; None for a file that is unreadable or outside the
-        project.
+        place -> SHA-256 of the file now; it has no item for a file that does not exist now. The SHA-256 is None for a
+        file that is unreadable or outside the project: then the result is False.
         """
         if None in known.values() or any(known.get(place) != digest for place, digest in inputs.items()):
             return False
@@ -343,8 +343,8 @@ class _StateReader:
 
 
 def _grouped(places: Iterable[Place], reader: _StateReader) -> list[_ListedFolder]:
-    """Group places by folder. Each item of the result is a folder, with the names of its files that exist now and of
-    its files that do not exist now."""
+    """Group places by folder. Return a `_ListedFolder` for each folder: `present` are the names of its files that exist
+    now, and `absent` the names of its files that do not."""
     names: dict[Place, list[str]] = defaultdict(list)
     for number, path in sorted(places):
         folder, name = os.path.split(path)

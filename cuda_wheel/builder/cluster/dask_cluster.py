@@ -36,8 +36,8 @@ __all__ = ["DaskCluster", "files_to_send"]
 
 
 _COMPUTED_NAME = re.compile(rb"__has_include|^[ \t]*#[ \t]*include(?:_next)?[ \t]+[A-Za-z_]", re.MULTILINE)
-"""Matches the word `__has_include` or the start of `#include NAME` with a macro NAME. After a match in a source's text,
-the scan of the text for includes may miss a file that the compiler looks for."""
+"""Matches the word `__has_include` or the start of `#include NAME` with a macro NAME. In a source with a match, the
+search for `#include` lines may miss a file that the compiler looks for."""
 
 _FILE_OPTION = re.compile(r"--?(?:I|include|pre-include|pch|use-pch|create-pch)")
 """Matches the beginning of an NVRTC option that names a file or folder: "-I", "--include-path=x", "--pre-include=x.h".
@@ -86,7 +86,7 @@ compile a small kernel."""
 
 _Reply = tuple[bytes, str] | Exception
 """Outcome of one call that was sent to the cluster: (reply, SHA-256 of the reply), as `remote_worker.answer` returns
-them, or the exception because of which there is no reply."""
+them. If there is no reply, it is the exception that says why."""
 
 
 class _UnsentCall(NamedTuple):
@@ -267,7 +267,7 @@ class DaskCluster(Executor):
 
     def _send(self, calls: Sequence[_UnsentCall]) -> list[_Reply]:
         """Run calls on the cluster in one Dask task. Return an item for each call, in the same order: the cluster's
-        reply, or the exception because of which there is none, such as a NotPortableError or a _ClusterError."""
+        reply, or, if there is no reply, the exception that says why, such as a NotPortableError or a _ClusterError."""
         assert self._client is not None
         replies: dict[int, _Reply] = {}
         parcels: dict[int, bytes] = {}
@@ -301,8 +301,8 @@ class DaskCluster(Executor):
     def _result(self, waiting: _UnsentCall, reply: _Reply) -> Any:
         """Return the result of the call `waiting`, which the cluster was asked to run.
 
-        This is the result in `reply`. The call is run on this machine instead if the cluster could not run it, or if
-        the cluster says that the source does not compile. Any other error of the call is raised.
+        This is the result in `reply`. If the cluster could not run the call, or reports that the source does not
+        compile, the call is run on this machine instead. Any other error of the call is raised.
         """
         remote_error = None
         try:

@@ -58,12 +58,12 @@ def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, s
 
 
 def _for_sender(error: Exception, where: str) -> Exception:
-    """Return the exception that the sender's machine is to raise for an exception of this machine, whose name is
-    `where`.
+    """Convert an exception that was raised on this machine, a worker of the cluster, to the one that the sender's
+    machine is to raise. `where` is the name of this machine.
 
-    A ToolchainError becomes an UnfitMachineError whose message names this machine. In a TimedError, the error that it
-    contains is converted in the same way; if that one is not a CudaWheelError, it is raised instead of returned. Any
-    other exception is returned unchanged.
+    A ToolchainError becomes an UnfitMachineError whose message names this machine. A TimedError contains another error:
+    if that error is a CudaWheelError, it is converted in the same way, else it is raised. Any other exception is
+    returned unchanged.
     """
     if isinstance(error, TimedError):
         if not isinstance(error.error, CudaWheelError):

@@ -57,7 +57,7 @@ __all__ = [
 
 _BUILD_TIME = re.compile(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t")
 """Matches the part of a line in NVRTC's cross-references that records a use of `__DATE__`, `__TIME__` or
-`__TIMESTAMP__`."""
+`__TIMESTAMP__`: the macro's name and the letter R, with tabs between and around them."""
 
 _OPENED_LIBRARY = re.compile(
     # A namespace of a library, or one whose name is reserved for the implementation.
@@ -97,7 +97,8 @@ def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] |
 
 
 def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool:
-    """Return whether a set of texts may declare a variable with the C++ name `name`.
+    """Return whether a set of texts may declare a variable with the C++ name `name`. For "cub::v", the texts must open
+    the namespace `cub` or any namespace. For "__v" and "_Zv", `reserves` must be true.
 
     `opened` are the library namespaces that the texts open; "" is among them if a macro may open any namespace.
     `reserves` is whether the texts declare or paste together names that begin with "__" or "_Z".
@@ -181,8 +182,8 @@ def declarations_in(references: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 _last: list[_Mentions] = []
-"""Cross-references of the latest request, parsed: one item, or none before the first request. For one source,
-`uses_build_time` and `declared_names` are called one after the other. Both read this item, so NVRTC is called once."""
+"""Cross-references of the latest request: one `_Mentions`, or none before the first request. `uses_build_time` and
+`declared_names` are called one after the other for one source. Both use this item, so NVRTC is called only once."""
 
 
 def remember_references(request: NvrtcRequest, references: bytes | None) -> None:
@@ -215,10 +216,10 @@ class HostConstants(NamedTuple):
     """Names of constants of host code, as far as a source text shows them."""
 
     names: frozenset[str]
-    """Names of constants that have no definition with a memory space specifier, such as `__device__`."""
+    """Names of constants that occur in no definition with a memory space specifier, such as `__device__`."""
     doubtful: frozenset[str]
-    """Those of `names` whose definition contains an unknown word. The word may be a macro for `__device__` or for
-    another memory space specifier; then the constant is device code."""
+    """Those of `names` with a definition that has an unknown word before the constant's name. The word may be a macro
+    for `__device__` or for another memory space specifier; then the constant is device code."""
 
 
 _MARKERS = frozenset({"__device__", "__constant__", "__managed__", "__shared__"})
@@ -321,8 +322,8 @@ def with_own_variables(
 
 
 _FOREIGN_NAME = re.compile(rf"__|_Z|(?:{LIBRARY_NAMESPACES})::")
-"""Matches the beginning of a name, shortened by `identity`, that looks like a library's ("cub::v") or like the
-compiler's ("__v")."""
+"""Matches the beginning of a name that looks like a library's ("cub::v") or like the compiler's ("__v"). The name must
+be as `identity` returns it: without inner namespaces and template arguments."""
 
 
 class _OwnCode:

@@ -76,7 +76,8 @@ class EditedSource:
         self.request = request
         """NVRTC call that compiles the source with its text unchanged."""
         self._is_complete = True
-        """Whether `first` contains all errors of the source; False if it contains only the first error."""
+        """Whether NVRTC has reported all errors of the unchanged source. If False, `first` contains only the first
+        error."""
         if trial_of is not None:
             self._options = (*self._options, _SYNTAX_ONLY)
         else:
@@ -185,9 +186,11 @@ class EditedSource:
         return replace(failure, notes=tuple(notes))
 
     def _advice(self) -> list[str]:
-        """Return notes, at most one, on whether `host-code = "leave-out"` is enough to compile the source.
+        """Return a list of one note, or []. The note says whether `host-code = "leave-out"` is enough to compile the
+        source.
 
-        The answer is found by compiling the source in this way. The result is [] if that leaves no host code out.
+        To find out, the source is compiled on trial with this setting. The result is [] if the trial leaves out no host
+        code, or if it fails and there is no reason to name.
         """
         trial = EditedSource(self._job, self._calls, self.request, self.first, trial_of=self)
         result = self.first
@@ -205,8 +208,8 @@ class EditedSource:
 
 
 def _may_be_left_out(code: Sequence[LeftOutCode]) -> str:
-    """Return the note for a source that compiles with `host-code = "leave-out"`. `code` is the host code that is left
-    out then."""
+    """Return the note for a source that does not compile, but does with `host-code = "leave-out"`. `code` is the host
+    code that this setting leaves out."""
     return (
         "note: only host code does not compile, and no kernel, type or template argument depends on it: "
         f'{"; ".join(map(str, code))}. {_CURES}, or set host-code = "leave-out" for this module.'
@@ -223,8 +226,8 @@ _ONLY_FIRST = (
 
 
 def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
-    """Return the errors without those that rewriting removes because they are about a macro with a pragma (see
-    `PragmaMacros`). If a line has an error about such a macro, all errors in the line are left out."""
+    """Return the errors without those that are in the same line as an error about a macro that expands to a pragma.
+    Such macros are rewritten; see `PragmaMacros`."""
     overcome = {error.key[:2] for error in errors if PragmaMacros.is_about(error.message)}
     return [error for error in errors if error.key[:2] not in overcome]
 
@@ -232,9 +235,9 @@ def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
 def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
     """Return the errors without those that an earlier error may have caused.
 
-    Two kinds are left out: those that `_until_syntax_error` leaves out, and "identifier is undefined" if the identifier
-    occurs in an earlier line with an error. The declaration in that line may have failed. `files` is path -> the
-    definitions in the file.
+    Removed are the errors that the first syntax error causes (see `_until_syntax_error`). Of the others, `identifier
+    "x" is undefined` is removed if an earlier line has another kind of error and contains the word x: the declaration
+    of x in that line may have failed. `files` is path -> the definitions in the file.
     """
     found: list[LocatedError] = []
     declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
@@ -251,11 +254,11 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
 
 
 def _until_syntax_error(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return the errors without those that the first syntax error causes.
+    """Return the errors without those that the first syntax error causes; all errors if there is no syntax error.
 
-    After a syntax error, the compiler skips text up to a place of its choice. So later errors are left out unless they
-    are in the same line. Earlier errors are left out if they are in another line of the definition that contains the
-    syntax error. `files` is path -> the definitions in the file.
+    After a syntax error, the compiler skips text up to a place of its choice. So each later error is removed unless it
+    is in the same line as the syntax error. An earlier error is removed if it is in the same definition as the syntax
+    error, but in another line. `files` is path -> the definitions in the file.
     """
     syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
     if syntax is None or not errors[syntax].places:
@@ -288,13 +291,14 @@ def _key(diagnostic: Diagnostic) -> _Key:
 
 
 _CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
-"""Matches the end of a line that says where a template was instantiated, such as `at line 12 of "k.cu"`. Such lines are
-details of an error. Group 1 is the line ("12"), and group 2 the file ("k.cu"). Group 2 is None if the line names no
-file; then it is the file of the error."""
+"""Matches the end of a line that says where a template was instantiated, such as `at line 12 of "k.cu"`. The compiler
+adds such lines to an error. Group 1 is the line number ("12"), and group 2 the file ("k.cu"). Group 2 is None if no
+file is named; then the line is in the file of the error."""
 
 
 def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
-    """Return the errors in the log of NVRTC's result, with their places in the job's files."""
+    """Return the errors in the log of NVRTC's result, in the order of the log. Warnings and other messages are left
+    out."""
     errors = []
     for each in read_job_log(job, result["log"]).diagnostics:
         if each.severity == "error":
@@ -306,8 +310,8 @@ def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:
 
 
 _REWRITTEN_LIMIT = 4 << 20
-"""Library headers are rewritten only if the job's source and headers have at most this number of bytes in total.
-Reading them takes 0.6 s per megabyte."""
+"""Maximum total size, in bytes, of a job's source and headers for which library headers are rewritten. Above this
+limit, they are not. Reading the files takes 0.6 s per megabyte."""
 
 
 def read_project(job: Job, libraries: tuple[str, ...] = ()) -> Project:
