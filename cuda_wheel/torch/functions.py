@@ -181,51 +181,49 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _recognised_call_on_gpu(self) -> list[str]:
-        """Return the source lines of `_call_on_gpu`, changed for a function that begins with the lines of
-        `_recognition`, which assign `_is_known`.
-
-        If `_is_known` is true, the lines use the stored key, unless keys also depend on lists of tensors or on numbers.
-        If it is false, they pass the call's tensors to `Recogniser.note`, so that later calls with similar tensors are
-        recognised; but not if an optional tensor is None.
-        """
-        key = f"_seen_key if _is_known else {self._key()}" if self._tensors_decide_key() else self._key()
-        note = f"if not _is_known{self._all_there(' and ')}: _note(_key, _device, {', '.join(self._single())})"
+        """Return the source lines of `_call_on_gpu` for a function that begins with the lines of `_recognition`. A call
+        that is not recognised is noted, so that the next one like it may be."""
+        required, optional = self._single()
+        is_usual = "(_there or _none)" if optional else "True"
+        key = f"_seen_key if _is_known and {is_usual} else {self._key()}" if self._tensors_decide_key() else self._key()
+        tensors = f"*(({', '.join(required + optional)}, ) if _there else ({', '.join(required)}, ))"
+        given = tensors if optional else ", ".join(required)
+        note = f"if not _is_known and {is_usual}: _note(_key, _device, _there, {given})"
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
 
     def _recognition(self) -> Iterator[str]:
-        """Yield the source lines that assign `_is_known`: whether PyTorch's guards recognise the call's tensors as
-        similar to those of an earlier call.
+        """Yield the source lines that assign the variables by which a call is recognised.
 
-        The lines also assign the key, the GPU and the `requires_grad` of that earlier call to `_seen_key`,
-        `_seen_device` and `_seen_requires_grad`.
+        `_is_known` is True if PyTorch's guards recognise the call's required tensors, and also its optional ones if none
+        of these is None (`_there`). `_none` is True if all optional tensors are None. The variables `_seen_...` describe
+        the recognised calls; see `Recognised`.
         """
-        yield "_matches, _seen_key, _seen_device, _seen_requires_grad = _seen"
-        single = self._single()
-        if not single:
+        yield "_matches, _seen_key, _seen_device, _seen_there, _seen_requires_grad = _seen"
+        required, optional = self._single()
+        there = " and ".join(f"{name} is not None" for name in optional) or "True"
+        yield f"_there, _none = {there}, {' and '.join(f'{name} is None' for name in optional) or 'True'}"
+        if not required:
             yield "_is_known = False"
             return
-        nested = " or ".join(f"{name}.is_nested" for name in single)
-        condition = self._all_there(" if ", " else False")
-        yield f"try: _is_known = not ({nested}) and _matches({', '.join(single)}){condition}"
+        nested = " or ".join(f"{name}.is_nested" for name in required)
+        matches = f"_matches({', '.join(required)})"
+        if optional:
+            nested_too = " or ".join(f"{name}.is_nested" for name in optional)
+            all_match = f"not ({nested_too}) and _matches({', '.join(required + optional)})"
+            matches = f"_there is _seen_there and ({all_match} if _there else {matches})"
+        yield f"try: _is_known = not ({nested}) and {matches}"
         yield "except Exception: _is_known = False"  # of an argument that is no tensor, or of a tensor's subclass
 
-    def _single(self) -> list[str]:
-        """Return the names of the arguments that are one tensor, which may be optional, and not a list of tensors."""
-        return [each.name for each in self._tensors if each.type in ARRAYS]
-
-    def _all_there(self, before: str, after: str = "") -> str:
-        """Return `before`, the Python condition that no optional tensor is None, and `after`, joined to one string. For
-        `_all_there(" if ", " else False")`, this is " if w is not None else False".
-
-        Return "" if the operator has no optional tensor. Lists of tensors are not part of the condition.
-        """
-        optional = [f"{each.name} is not None" for each in self._tensors if each.type in ARRAYS and each.is_optional]
-        return f"{before}{' and '.join(optional)}{after}" if optional else ""
+    def _single(self) -> tuple[list[str], list[str]]:
+        """Return the names of the required and of the optional arguments that are one tensor, not a list."""
+        single = [each for each in self._tensors if each.type in ARRAYS]
+        required = [each.name for each in single if not each.is_optional]
+        return required, [each.name for each in single if each.is_optional]
 
     def _tensors_decide_key(self) -> bool:
         """Return whether the expression of `_key` depends only on the GPUs and element types of single tensors, and
         not on lists of tensors or on numbers."""
-        return len(self._single()) == len(self._tensors)
+        return all(each.type in ARRAYS for each in self._tensors)
 
     def _before_key(self) -> Iterator[str]:
         """Yield the source lines that compute the variables in the expression of `_key`. By default there are none."""
@@ -291,22 +289,26 @@ class OperatorFunctions:
         converted.
         """
         torch = self._torch
-        single = self._single()
+        required, optional = self._single()
         # What a guard does not see, and what it sees.
         watching = ["_function_modes()", "_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
         watching += ["_autocasting('cuda')"] if has_autocast else []
         seen = ["_dispatch_modes()", "_transforms()", "_tracing() is not None"]
         seen += ["_is_included(_pre_dispatch)", "_is_included(_vmap_mode)"]
         plain = {each.name: self._is_plain(each) for each in self._inputs}
-        others = [condition for name, condition in plain.items() if name not in single]
-        unusual = " or ".join([*watching, *(f"not {condition}" for condition in others)])
-        unusual_tensors = " or ".join([*seen, *(f"not ({plain[name]})" for name in single)])
+        others = [condition for name, condition in plain.items() if name not in (*required, *optional)]
+        unusual = [*watching, *(f"not {condition}" for condition in others)]
+        seen += [f"not ({plain[name]})" for name in required]
+        unusual.append(f"(not _is_known and ({' or '.join(seen)}))")
+        if optional:
+            conditions = " or ".join(f"not {plain[name]}" for name in optional)
+            unusual.append(f"(not (_is_known and _there) and ({conditions}))")
         lines = [
             *self._recognition(),
-            f"if {unusual} or (not _is_known and ({unusual_tensors})): return _dispatched({self._passed})",
+            f"if {' or '.join(unusual)}: return _dispatched({self._passed})",
             *setting_defaults(self._inputs),
         ]
-        requires = self._require_gradients("_seen_requires_grad if _is_known else ")
+        requires = self._require_gradients(recognises=True)
         if self._refuses_gradients:
             lines.append(f"if _grad_enabled() and ({requires}): _refuse_gradient()")
         elif differentiable is not None:
@@ -340,7 +342,7 @@ class OperatorFunctions:
         # Of a sparse tensor, PyTorch cannot say whether it is contiguous.
         lines += ["try:", *preparation, f"except RuntimeError: return _dispatched({self._passed})"]
         lines.append(f"if _device < 0: return _dispatched({self._passed})" if GPU_KEY == "CUDA" else "pass")
-        on_gpu = self._recognised_call_on_gpu() if single else self._call_on_gpu()
+        on_gpu = self._recognised_call_on_gpu() if required else self._call_on_gpu()
         return self._compiled([*lines, *on_gpu], self._namespace, "_direct", first="_self, ")
 
     def _is_plain(self, argument: InputArgument) -> str:
@@ -444,22 +446,20 @@ class OperatorFunctions:
         tensors."""
         return [f"*({each.name})" if each.type == "Pointers" else each.name for each in self._tensors]
 
-    def _require_gradients(self, of_single: str = "") -> str:
+    def _require_gradients(self, recognises: bool = False) -> str:
         """Return the Python expression that is true if any tensor argument requires a gradient.
 
-        `of_single` is source text to put before the part of the expression that is about single tensors, not lists of
-        tensors: "_seen_requires_grad if _is_known else " makes this part "(_seen_requires_grad if _is_known else
-        x.requires_grad)".
+        With `recognises`, the expression uses the variables that the lines of `_recognition` assign.
         """
-        single, lists = [], []
-        for each in self._tensors:
-            if each.type == "Pointers":
-                lists.append(f"_any_requires_grad({each.name})")
-            elif each.is_optional:
-                single.append(f"{each.name} is not None and {each.name}.requires_grad")
-            else:
-                single.append(f"{each.name}.requires_grad")
-        return " or ".join(([f"({of_single}{' or '.join(single)})"] if single else []) + lists)
+        required, optional = self._single()
+        conditions = [f"{name}.requires_grad" for name in required]
+        if recognises and required:
+            conditions = [f"(_seen_requires_grad if _is_known else {' or '.join(conditions)})"]
+        optional = [f"({name} is not None and {name}.requires_grad)" for name in optional]
+        if recognises and optional:
+            optional = [f"(not (_is_known and _there) and ({' or '.join(optional)}))"]
+        lists = [f"_any_requires_grad({each.name})" for each in self._tensors if each.type not in ARRAYS]
+        return " or ".join(conditions + optional + lists)
 
     def _preparation(self, known_device: str = "") -> Iterator[str]:
         """Yield the source lines that prepare the tensors, and then assign the index of the tensors' GPU to `_device`.

@@ -24,6 +24,8 @@ class Recognised(NamedTuple):
     element types."""
     device: int
     """Index of the GPU of the tensors in the earlier call; -1 in `Recogniser.NOTHING`."""
+    has_optional: bool
+    """Whether the tensors include the operator's optional ones; False if these were missing in the earlier call."""
     requires_grad: bool
     """Whether any tensor of the earlier call has `requires_grad` set."""
 
@@ -35,7 +37,7 @@ class Recogniser:
     """Maximum number of guards that are made for one operator. The limit is for operators whose tensors no guard
     recognises, or whose tensors change all the time: for them, making guards would cost time in call after call."""
 
-    NOTHING = Recognised(lambda *tensors: False, None, -1, False)
+    NOTHING = Recognised(lambda *tensors: False, None, -1, True, False)
     """A `Recognised` that recognises no call. Operators begin with it."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
@@ -46,7 +48,7 @@ class Recogniser:
         self._made = 0
         namespace["_seen"] = self.NOTHING
 
-    def note(self, key: Any, device: int, *tensors: Any) -> None:
+    def note(self, key: Any, device: int, has_optional: bool, *tensors: Any) -> None:
         """Recognise calls with tensors like these from now on, if the call before had such tensors too.
 
         `key` and `device` are those of this call, whose tensors are plain ones: strided, not nested, and of PyTorch's
@@ -54,7 +56,7 @@ class Recogniser:
         """
         if self._made >= self.MOST:
             return
-        kinds = (key, device, *((type(each), each.dim(), each.requires_grad) for each in tensors))
+        kinds = (key, device, has_optional, *((type(each), each.dim(), each.requires_grad) for each in tensors))
         if kinds != self._last:
             self._last = kinds
             return
@@ -71,4 +73,4 @@ class Recogniser:
             return
         if is_recognised:  # the guards refuse two arguments that are the same tensor
             requires_grad = any(each.requires_grad for each in tensors)
-            self._namespace["_seen"] = Recognised(matches, key, device, requires_grad)
+            self._namespace["_seen"] = Recognised(matches, key, device, has_optional, requires_grad)

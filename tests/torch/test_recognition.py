@@ -32,12 +32,12 @@ def seen(recogniser: Recogniser) -> Any:
 
 def test_the_second_call_in_a_row_is_recognised_from_then_on(recogniser: Recogniser) -> None:
     x, y = torch.ones(2, 3), torch.ones(4, dtype=torch.int64)
-    recogniser.note("key", 7, x, y)
+    recogniser.note("key", 7, True, x, y)
     assert not seen(recogniser).matches(x, y)
-    recogniser.note("key", 7, x, y)
-    assert seen(recogniser)[1:] == ("key", 7, False)
+    recogniser.note("key", 7, True, x, y)
+    assert seen(recogniser)[1:] == ("key", 7, True, False)
     assert seen(recogniser).matches(torch.zeros(9, 1), torch.ones(0, dtype=torch.int64))
-    recogniser.note("other", 7, y, y)
+    recogniser.note("other", 7, True, y, y)
     assert seen(recogniser).key == "key"  # one call with other tensors changes nothing
 
 
@@ -65,8 +65,8 @@ def test_the_second_call_in_a_row_is_recognised_from_then_on(recogniser: Recogni
 )
 def test_other_tensors_are_not_recognised(recogniser: Recogniser, other: Any) -> None:
     x = torch.ones(2, 2)
-    recogniser.note("key", 0, x)
-    recogniser.note("key", 0, x)
+    recogniser.note("key", 0, True, x)
+    recogniser.note("key", 0, True, x)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some are prototypes
         assert seen(recogniser).matches(x) and not seen(recogniser).matches(other())
@@ -80,8 +80,8 @@ def test_modes_and_transforms_of_the_thread_are_seen(recogniser: Recogniser) -> 
             return function(*args, **(kwargs or {}))
 
     x = torch.ones(2)
-    recogniser.note("key", 0, x)
-    recogniser.note("key", 0, x)
+    recogniser.note("key", 0, True, x)
+    recogniser.note("key", 0, True, x)
     matches, found = seen(recogniser).matches, []
 
     def look(tensor: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ def test_modes_and_transforms_of_the_thread_are_seen(recogniser: Recogniser) -> 
 def test_one_tensor_as_two_arguments_is_never_recognised(recogniser: Recogniser) -> None:
     x = torch.ones(2)
     for _ in range(3):
-        recogniser.note("key", 0, x, x)
+        recogniser.note("key", 0, True, x, x)
         assert not seen(recogniser).matches(x, x)
 
 
@@ -119,14 +119,14 @@ def test_only_so_many_guards_are_made(recogniser: Recogniser, monkeypatch: pytes
     monkeypatch.setattr(Recogniser, "MOST", 3)
     for dimensions in range(1, 6):
         for _ in range(2):
-            recogniser.note(dimensions, 0, torch.ones((1,) * dimensions))
+            recogniser.note(dimensions, 0, True, torch.ones((1,) * dimensions))
     assert seen(recogniser).key == 3
 
 
 def test_without_pytorchs_guards_nothing_is_recognised(recogniser: Recogniser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(torch._C._dynamo.guards, "TensorGuards")
     for _ in range(3):
-        recogniser.note("key", 0, torch.ones(2))
+        recogniser.note("key", 0, True, torch.ones(2))
     assert seen(recogniser) is Recogniser.NOTHING
 
 
@@ -168,7 +168,22 @@ def test_a_tensor_that_may_be_missing(name: str, on_cpu: None) -> None:
     for _ in range(3):
         weighted(x, torch.ones(2), torch.ones(2))
     seen = type(weighted).__call__.__globals__["_seen"]
-    assert seen.matches(x, torch.ones(2), torch.ones(2))
+    assert seen.has_optional and seen.matches(x, torch.ones(2), torch.ones(2))
+    assert weighted(x, torch.full((2,), 5.0)).tolist() == [15.0] * 2  # one of the two
+    for _ in range(3):
+        weighted(x)
+    seen = type(weighted).__call__.__globals__["_seen"]
+    assert not seen.has_optional and seen.matches(x)
+    assert weighted(x, torch.full((2,), 5.0, dtype=torch.float64)).tolist() == [15.0] * 2
+    leaf = torch.ones(2, requires_grad=True)
+    for arguments in ((x, leaf), (x, leaf, leaf), (x, None, leaf), (leaf,)):
+        with pytest.raises(ArgumentError, match="has no gradient, but one is asked for"):
+            weighted(*arguments).sum().backward()
+    with torch.no_grad():
+        for _ in range(3):
+            weighted(x, leaf, x)
+    with pytest.raises(ArgumentError, match="has no gradient, but one is asked for"):
+        weighted(x, leaf, x.clone()).sum().backward()
 
 
 def test_lists_of_tensors_are_checked_in_each_call(name: str, on_cpu: None) -> None:
@@ -181,5 +196,5 @@ def test_lists_of_tensors_are_checked_in_each_call(name: str, on_cpu: None) -> N
         assert total(x, [x, x]).tolist() == [3.0] * 2
         assert total(x, [torch._neg_view(torch.ones(2))]).tolist() == [0.0] * 2
     leaf = torch.ones(2, requires_grad=True)
-    with pytest.raises(ArgumentError, match="has no gradient, but a tensor requires one"):
-        total(x, [x, leaf])
+    with pytest.raises(ArgumentError, match="has no gradient, but one is asked for"):
+        total(x, [x, leaf]).sum().backward()
