@@ -250,10 +250,10 @@ class PlanRunner:
 
     def _longest_first(self, jobs: Sequence[Job]) -> list[tuple[Job, float, float]]:
         """Return (job, expected seconds of the job, expected seconds of the longest link that needs the job) for each
-        job. The job with the largest sum of both durations comes first.
+        job. The job with the largest sum of both durations comes first. The caller submits the jobs in this order. An
+        idle worker takes the first job that is submitted, so this job must be the longest.
 
-        The caller submits the jobs in this order, because an idle worker takes a job as soon as one is submitted. Also
-        set the expected link time of each module, and find the jobs that can share precompiled headers.
+        Also set the expected link time of each module, and find the jobs that can share precompiled headers.
         """
         waiting = {module.module.full_name: module for job in jobs for module in self._modules[job]}
         for name, module in waiting.items():
@@ -382,8 +382,9 @@ class PlanRunner:
     # --- stage 4: bundle ----------------------------------------------------------------------------
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
-        """If all links of a module are done, merge the results of its jobs and links, and check the merged result.
-        Unless any module of the build has failed, also submit the call that bundles the images."""
+        """If all links of a module are done, merge the results of its jobs and links. Check the merged result here, or
+        in the worker process if the workers write the manifests. If no module of the build has failed so far, also
+        submit the call that bundles the module's images."""
         build = self._states[module.module.full_name]
         if len(build.linked) < len(module.links):
             return

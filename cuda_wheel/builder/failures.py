@@ -78,8 +78,9 @@ def merged(failures: Mapping[str, Failure]) -> list[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Split the error message of a failure into parts, in order. Each diagnostic is a part; each line after it that
-    starts with "note: " or "help: " is a part of its own."""
+    """Split the error message of a failure into parts, in order. Empty lines separate the diagnostics in the message.
+    Each diagnostic is one part, up to its first line that starts with "note: " or "help: ". This line is a part, and
+    each line of the diagnostic after it is another part."""
     parts: list[str] = []
     for block in filter(None, text.split("\n\n")):
         lines = block.split("\n")
@@ -158,8 +159,8 @@ them."""
 
 
 def _with_suspects(job: Job, text: str) -> str:
-    """Return an error message. If it says that the compiler crashed, add a hint with the names in the setting
-    `instantiate` that may have caused the crash."""
+    """Return `text`, the error message of a job. If it says that the compiler crashed, replace its hint by one that
+    lists the names in the setting `instantiate` that may have caused the crash."""
     if "the compiler process died" not in text or not job.instantiate:
         return text
     declared = {*_WORD.findall(job.text.decode(errors="replace")), *_TYPES}

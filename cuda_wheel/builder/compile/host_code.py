@@ -56,9 +56,9 @@ class _Attempts:
     def __init__(self, job: Job, calls: NvrtcCalls) -> None:
         self.calls = calls
         self.absent = optional_headers(job)
-        """Names of missing headers, such as "Eigen/Core", that match a glob in the setting `missing-headers`. A scan of
-        the project's texts finds them at the start. Those that a macro or a library header includes are added when the
-        compiler reports them."""
+        """Names of missing headers, such as "Eigen/Core", that match a glob in the setting `missing-headers`. At first,
+        these are headers that the project's files include. Headers that a macro or a library header includes are added
+        when the compiler reports that they are missing."""
         self.unsafe: set[str] = set()
         """Names in `absent` for which the compiler must not read an empty file. The empty file would make
         `__has_include` true, or an include would read it instead of an existing header of the same name."""
@@ -71,14 +71,16 @@ class _Attempts:
         self.request: NvrtcRequest | None = None
         self.result: NvrtcResult | None = None
         self.edited: EditedSource | None = None
-        """The source of the last request, for strategies that change its text; None until a strategy needs it."""
+        """The source of the last request, with the edits that strategies have made to its text so far. None until a
+        strategy needs it, and again after each strategy that does not edit the text."""
         self.with_macro: EditedSource | None = None
-        """The source as compiled with NVRTC's macro `__CUDACC_RTC__`. It is set when a strategy hides this macro
-        because the source did not compile with it; None before."""
+        """The source compiled with NVRTC's macro `__CUDACC_RTC__`, and the errors of this compilation. Set by the
+        strategy that hides the macro; None before. This strategy is tried if the source does not compile with the
+        macro."""
         self._failure: NvrtcOutcome | None = None
         self._reported: EditedSource | None = None
-        """The one of `edited` and `with_macro` whose errors `_failure` contains; None if `_failure` contains all errors
-        of NVRTC's last result."""
+        """`edited` or `with_macro`: the source whose errors are in `_failure`. None if `_failure` is None or contains
+        all errors of NVRTC's last result."""
 
     @property
     def is_new(self) -> bool:
@@ -150,11 +152,13 @@ class Strategy(NamedTuple):
 
     name: str
     applies: Callable[[_Attempts], bool]
-    """Function that returns whether to try the strategy."""
+    """Function that takes the attempts made so far, and returns whether to try the strategy next."""
     request: Callable[[_Attempts], NvrtcRequest | None]
-    """Function that returns the request (NVRTC call) to try; None if the strategy has nothing to change."""
+    """Function that takes the attempts made so far, and returns the request (NVRTC call) to try next. It returns None
+    if the strategy has nothing to change."""
     changes_text: bool = False
-    """Whether the request has another text of the source or of a header than the request before."""
+    """Whether the strategy edits the text of the source or of a project's header. False for a strategy that changes
+    options, or that adds or removes headers."""
 
 
 def compile_with_host_code(job: Job, calls: NvrtcCalls) -> tuple[Job, NvrtcOutcome]:
@@ -212,11 +216,12 @@ def _with_permission(attempts: _Attempts) -> NvrtcRequest | None:
 
 
 def _with_empty_headers(attempts: _Attempts) -> NvrtcRequest | None:
-    """Return the first request for the job with another set of `absent_headers` (missing headers for which the compiler
-    reads an empty file); None if the set stays the same.
+    """Change the set `absent_headers` of the job (missing headers for which the compiler reads an empty file), forget
+    all attempts, and return the first request for the changed job. Return None if the set stays the same.
 
-    After an error, headers are added that the error names and `missing-headers` lists. After success, headers are
-    removed for which an empty file is unsafe; see `_Attempts.unsafe`. If the set changes, all attempts are forgotten.
+    After an error, add the headers that the error message names and the setting `missing-headers` lists. After success,
+    remove the headers for which an empty file is unsafe: an include would read it instead of an existing file, or it
+    would make `__has_include` true.
     """
     assert attempts.result is not None
     job, headers = attempts.job, attempts.result["headers"] or ()
@@ -297,11 +302,12 @@ def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
 
 
 def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
-    """Return the request with cuda-wheel's own headers made smaller: parts that declare no name in the project's texts
-    are left out. These headers are the host-code preamble and the stand-ins for headers of PyTorch and other libraries.
+    """Return the request with cuda-wheel's own headers made smaller: without each part that declares no name in the
+    project's texts. These headers are the host-code preamble (text put before the source) and the stand-ins for headers
+    of PyTorch and other libraries.
 
-    Return None if the request has no preamble, if the names in the project's texts are not certain (macros may form
-    further ones with `##`), or if precompiling whole headers saves more time.
+    Return None if the request has no preamble, if precompiling the whole headers saves more time, or if not all names
+    that the project uses are known: for example, a macro may form names with `##`.
     """
     options = request["options"]
     if PREAMBLE_OPTION not in options or precompiles(request):
@@ -321,7 +327,7 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
 
 def _reject_host_code(job: Job, result: NvrtcResult) -> None:
     """Raise CompileError if the log of NVRTC's result has warnings about host code in the project's files. The error
-    message has all of them."""
+    message has an error "this is host code" for each of these warnings."""
     found = [each for each in read_job_log(job, result["log"]).diagnostics if is_about_host_code(each.message)]
     if found:
         reason = 'this is host code (host-code = "reject")'
@@ -363,7 +369,11 @@ _LAMBDA = re.compile(rb"\[\s*[&=]")
 
 
 def _may_crash(job: Job) -> bool:
-    """Return whether NVRTC may crash on a job's host code with `--relaxed_constexpr`."""
+    """Return whether NVRTC may crash on a job's host code with the option `--relaxed_constexpr`.
+
+    True if the project's texts contain a lambda that captures variables (`[&` or `[=`), the architecture is 10.0 or
+    later, and NVRTC is older than 13.5. Always False with `host-code = "reject"`, and for code that is to be linked.
+    """
     architecture = re.match(r"\d+", job.arch)
     if job.kind != "cuda" or job.form != "whole" or job.host_code == "reject" or architecture is None:
         return False
@@ -376,8 +386,9 @@ def _may_crash(job: Job) -> bool:
 
 
 def _with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
-    """Return an error in place of the result of a compilation without `--relaxed_constexpr` if device code calls a
-    `constexpr` host function. Otherwise return the result unchanged.
+    """Return the result of a compilation without `--relaxed_constexpr`. If device code calls a `constexpr` host
+    function, turn the result into an error that names each such function. `source` is the path of the source for the
+    error message.
 
     Usually NVRTC 12.9 and 13.0 report no error for such a call. They declare the function in the PTX, but do not define
     it.

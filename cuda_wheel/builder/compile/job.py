@@ -135,11 +135,11 @@ def compile_job(job: Job) -> Compiled:
 
 
 def _finished(job: Job, compiled: Compiled) -> Compiled:
-    """Return a job's final result. `compiled` is the result of the front end: the function in `_FRONT_ENDS` for the
-    language of the source.
+    """Finish a job's result and return it. `compiled` is what the job's function in `_FRONT_ENDS` returned: for CUDA
+    C++, the result of `compile_cuda`.
 
-    Kernels that the setting `instances` excludes are removed. A cubin is assembled from the PTX if the job needs one.
-    The PTX gets the PTX ISA version that `Job.ptx_version` asks for, or is removed if the job does not need it.
+    Remove the kernels that the setting `instances` excludes. Assemble a cubin from the PTX if the job needs one. Give
+    the PTX the PTX ISA version that `Job.ptx_version` asks for, or remove the PTX if the job does not need it.
     """
     if job.instances and compiled.ptx is not None:
         compiled = _narrowed(compiled, job)

@@ -36,7 +36,8 @@ __all__ = ["BUDGET", "NvrtcCalls", "may_change_layouts", "remember_duration", "w
 
 
 BUDGET = 48
-"""If a job has failed after this number of NVRTC calls, no further way to compile its source is tried."""
+"""Limit of NVRTC calls for one job. If a job's source does not compile after this number of calls or more, no further
+way to compile it is tried."""
 
 _COMPILATION_ERROR = "NVRTC_ERROR_COMPILATION"
 
@@ -92,12 +93,13 @@ class NvrtcCalls:
         return uses_build_time(request)
 
     def _with_layouts(self, request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
-        """Return the result with an error for each attribute that NVRTC ignored although it changes the layout of a
-        type, as `packed` does. Return it unchanged if there is no such attribute.
+        """Return the result with an added error for each attribute that changes the layout of a type, such as `packed`,
+        and that NVRTC ignored. Return the result unchanged if there is no such attribute.
 
-        The preprocessed text is searched for these attributes, but only if a text of the project, or of a library other
-        than the toolchain, may contain one. The new errors come before NVRTC's own errors, which may be consequences of
-        the ignored attribute, such as a failed static assertion about a size.
+        The preprocessed source is searched for such attributes, but only if a text that the compilation reads may
+        contain such an attribute; headers of the toolchain do not count. The new errors come before NVRTC's own errors.
+        These may be consequences of an ignored attribute, such as a failed static assertion about a size. Raises
+        CompileError if NVRTC cannot write the preprocessed source.
         """
         if result["error"] not in ("", _COMPILATION_ERROR) or not may_change_layouts(self._job, request, result):
             return result
@@ -150,12 +152,14 @@ _LESS_ALIGNED = "alignment cannot be set to less than the default alignment"
 
 _names_at_once: dict[tuple[str, int], bool] = {}
 """(Source path, hash of the source text) -> whether the next compilation of this source should also list the names that
-its files declare. True if the latest job of this source needed the names and took less than `_LONG`."""
+its files declare. True if the latest job of this source needed the names, and was compiled in less than `_LONG`
+seconds."""
 
 _LONG = 10.0
-"""Duration of a compilation in seconds. A source that takes longer gets its list of declared names from a second NVRTC
-call (`cross_references`), which instantiates no templates. For a shorter one, the compilation itself writes the list.
-Measured for flash-attention: 1.6 s for the second call, 10 s for the compilation."""
+"""Duration of a compilation in seconds. If a source took at least this time before, its list of declared names comes
+from a second NVRTC call (`cross_references`), which instantiates no templates. If the source took less, and the names
+were needed, the next compilation itself writes the list. Measured for flash-attention: 1.6 s for the second call, 10 s
+for the compilation."""
 
 
 def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
@@ -164,11 +168,13 @@ def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
 
 
 def _writes_names(job: Job) -> bool:
-    """Return whether a job's compilation should also write cross-references, NVRTC's list of the names that files
-    declare.
+    """Return whether a job's compilation should also write cross-references (NVRTC's list of the names that files
+    declare). Otherwise a second NVRTC call writes them if they are needed. The choice affects only the time of the
+    build.
 
-    They are worth writing if the job will probably need the names, and if a second call to get them would probably take
-    longer. The choice affects only the time of the build.
+    For a source that was compiled before, return its value in `_names_at_once`. For any other source, return whether a
+    text of the project may reopen a namespace of a library, as in `namespace cub {`: then the names are probably
+    needed.
     """
     known = _names_at_once.get((job.source, hash(job.text)))  # for another target
     if known is not None:

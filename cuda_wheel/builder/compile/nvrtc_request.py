@@ -30,8 +30,9 @@ to the power of this limit. With 16, this header takes half of the time to compi
 not depend on the limit. Source: cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
-"""Option of NVRTC's front end (C++ parser) that lets device code call `constexpr` host functions. cuda-wheel passes it
-as two arguments, `-Xcudafe` and this one. A project's options have the form `-Xcudafe=--relaxed_constexpr`."""
+"""Option of NVRTC's front end (C++ parser) that lets device code call `constexpr` host functions. It is the value of
+NVRTC's option `-Xcudafe`. cuda-wheel passes the value as the argument after `-Xcudafe`. A project's options have both
+in one argument: `-Xcudafe=--relaxed_constexpr`."""
 
 
 _COMMAND_LINE = "cuda_wheel_detail/command_line.h"

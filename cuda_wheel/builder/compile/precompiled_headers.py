@@ -58,12 +58,12 @@ __all__ = [
 T = TypeVar("T")
 
 HEAP_BYTES = 1 << 30
-"""Size in bytes of the address space that a process reserves for precompiled headers. All those headers of CCCL that
-NVRTC can compile need half of it."""
+"""Size in bytes of the address space that a process reserves for precompiled headers. This is twice the size that all
+headers of CCCL together need, except headers that NVRTC cannot compile."""
 
 HEAVY_BYTES = 1 << 20
-"""Headers of at least this size, in bytes and together, are worth precompiling for MIN_JOBS jobs. Smaller headers need
-more jobs; see `is_worthwhile`."""
+"""Total size in bytes of the headers of a group. From this size on, precompiling them is worthwhile for MIN_JOBS jobs.
+Headers of a smaller total size need more jobs: at least `MIN_JOBS - 1 + HEAVY_BYTES / size`."""
 
 MIN_JOBS = 3
 """Minimum number of jobs with common headers for which the headers are precompiled. Precompiling takes up to 1.5 times
@@ -87,10 +87,11 @@ class Precompilation(NamedTuple):
 
     group: HeaderGroup
     jobs: int
-    """Number of jobs of the group that this process will probably do, including the job of this call."""
+    """Number of jobs of the group that this worker process will probably compile, including the job for which it gets
+    this `Precompilation`."""
     folder: str | None
-    """Folder in which a new file of precompiled headers is written. None if the call must not make such a file; it may
-    still use one."""
+    """Folder in which the worker process may write a new file of precompiled headers. If None, it must not make a new
+    file, but may use the file that it made for an earlier job."""
 
 
 _current: ContextVar[Precompilation | None] = ContextVar("precompilation", default=None)
@@ -171,9 +172,10 @@ class PrecompiledHeaders:
         return plain
 
     def _try(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult | None:
-        """Return NVRTC's result, compiled with precompiled headers; None if none can be used for this request.
+        """Return NVRTC's result for a request, compiled with precompiled headers. Return None if the request cannot use
+        precompiled headers, or if `_file_for` returns no file of them.
 
-        If anything goes wrong, this process precompiles nothing more.
+        If anything goes wrong, return None, and let this process precompile nothing more.
         """
         # Which parts are used differs between the sources of a group.
         if USED_PARTS_OPTION in request["options"]:
@@ -200,8 +202,13 @@ class PrecompiledHeaders:
             self._file = None
 
     def _file_for(self, request: NvrtcRequest, precompilation: Precompilation) -> _HeaderFile | None:
-        """Return the file of precompiled headers for a request. If this process has no such file, make it if that is
-        allowed and worthwhile; otherwise return None."""
+        """Return the file of precompiled headers for a request. If this process has no such file, make it and return
+        it.
+
+        Return None, without making a file, if `precompilation.folder` is None, if `precompilation.jobs` jobs are too
+        few to save time, or if this process has a file of the same group for other options. Return None if making the
+        file fails.
+        """
         group, jobs, folder = precompilation
         # The seed is the name of the source. It affects only what comes after the headers.
         options = tuple(option for option in request["options"] if not option.startswith("--frandom-seed="))
@@ -240,10 +247,11 @@ _PATH = "--include-path="
 
 
 def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[object, ...]) -> _HeaderFile | None:
-    """Precompile the headers that `text`, the beginning of a source, includes. Write them to a file in `folder`.
+    """Precompile the headers that `text`, the beginning of a source, includes. Write them to a file in `folder`, and
+    return the file. `key` becomes `_HeaderFile.key`.
 
-    Return None if that fails, or if a later compilation with the file could have another result than one without it,
-    such as fewer warnings. `key` becomes `_HeaderFile.key`.
+    Return None if that fails. Return None also if using the file could change the result of a compilation: for example,
+    warnings about the headers would not be repeated.
     """
     if not _reserve_memory(request["library"]):
         return None
@@ -271,8 +279,9 @@ def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[obje
 
 @cache
 def _reserve_memory(library: str) -> bool:
-    """Reserve HEAP_BYTES of address space for precompiled headers in the NVRTC at path `library`, and raise this
-    process's memory limit by as much. Return whether that succeeded."""
+    """Reserve HEAP_BYTES of address space for precompiled headers in the NVRTC library at path `library`. If this
+    process has a limit of address space, raise the limit by HEAP_BYTES. Return whether both succeeded; False on
+    Windows."""
     if sys.platform == "win32":
         return False
     import resource  # Windows does not have it
@@ -298,8 +307,8 @@ def _content(path: str) -> bytes:
 
 _LEAN = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda|cuda_runtime(?:_api)?)\.h[^\n]*", re.MULTILINE)
 """Matches an `#include` line of <cuda.h>, <cuda_runtime.h> or <cuda_runtime_api.h>. NVRTC reads little of these
-headers, because their include guards are predefined. So their size must not count when it is decided whether to
-precompile."""
+headers, because their include guards are predefined. So `precompiles` removes these lines before it adds up the size of
+the included headers."""
 
 
 def precompiles(request: NvrtcRequest) -> bool:

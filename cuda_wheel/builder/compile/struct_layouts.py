@@ -184,8 +184,9 @@ _QUALIFIERS = {_CONST: "const", _VOLATILE: "volatile", _RESTRICT: "__restrict__"
 
 _NAME, _SIZE, _BIT_SIZE, _CONSTANT, _COUNT, _LOCATION = 0x03, 0x0B, 0x0D, 0x1C, 0x37, 0x38
 _ENCODING, _VIRTUALITY, _TYPE, _SYMBOL = 0x3E, 0x4C, 0x49, 0x2007
-"""Numbers of DWARF attributes, like those in the line before. Source: DWARF 2.0.0, figure 15. _SYMBOL is the mangled
-name of a function, a common extension of DWARF 2."""
+"""Numbers of DWARF attributes. _ENCODING: kind of a base type, such as floating point. _VIRTUALITY: whether a base
+class is virtual. _TYPE: offset of the type's entry. _SYMBOL: mangled name of a function, a common extension of DWARF 2.
+Source of all others, also in the line before: DWARF 2.0.0, figure 15."""
 
 _ENCODINGS = {2: "?", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u"}
 """DWARF encoding of a base type -> kind character of a NumPy type ("f" for floating point). Source: DWARF 2.0.0, figure
@@ -247,7 +248,7 @@ class _Types:
 
     def _spelling(self, entry: DebugEntry) -> str:
         """Return the C++ type of the parameter that `entry` describes, in the spelling of demangled symbols ("const
-        float*"). Return "" if it is unknown, as for a reference."""
+        float*"). Return "" for a reference, and for a type that is unknown."""
         type_ = self._unqualified(self._type_of(entry))
         stars = []
         while type_ is not None and type_.tag == _POINTER:
@@ -262,8 +263,9 @@ class _Types:
         return " ".join([*stars[-1], name]) + inner + "*" if name else "void*"
 
     def _qualifiers(self, entry: DebugEntry | None) -> tuple[list[str], DebugEntry | None]:
-        """Return (C++ qualifiers of a type, the type without qualifiers and typedefs). The qualifiers are in the order
-        in which mangled names have them. The type is None if the debugging information does not have it."""
+        """Return (C++ qualifiers of the type that `entry` describes, the type without qualifiers and typedefs). The
+        order of the qualifiers is "const", "volatile", "__restrict__". The type is None if `entry` is None, or if the
+        debugging information does not have the type."""
         found = set()
         while entry is not None and (entry.tag == _TYPEDEF or entry.tag in _QUALIFIERS):
             found.add(_QUALIFIERS.get(entry.tag, ""))
@@ -292,11 +294,11 @@ class _Types:
         return self._structs[id(entry)]
 
     def _fields(self, entry: DebugEntry, start: int) -> Iterator[Field]:
-        """Yield the fields of a struct. The fields of its base classes and unnamed members are yielded as its own
-        fields.
+        """Yield the fields of the struct that `entry` describes. In place of a base class or an unnamed member, yield
+        the fields inside it.
 
-        `entry` is the DWARF entry of the struct. `start` is added to the offsets: the byte offset of a base class or
-        unnamed member in the struct that it is part of, and 0 for any other struct.
+        `start` is added to the offset of each field. It is 0 for a whole struct. If `entry` describes a base class or
+        an unnamed member, `start` is its byte offset in the struct around it.
         """
         end = 0
         for member in entry.children:
@@ -317,8 +319,8 @@ class _Types:
     def _name_and_type(self, member: DebugEntry) -> tuple[str, DebugEntry]:
         """Return (name, type) of `member`, which is a member or a base class of a struct. The type has no qualifiers.
 
-        Raises _NoFieldsError for parts that no NumPy field can describe: bit-fields, virtual bases, and tables of
-        virtual functions.
+        Raises _NoFieldsError for parts that no NumPy field can describe: bit-fields, virtual bases, tables of virtual
+        functions, and members of unknown type.
         """
         name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
         if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
@@ -349,8 +351,8 @@ class _Types:
         return Field(name, number or (struct.name if struct else ""), offset, tuple(shape), struct)
 
     def _is_empty(self, type_: DebugEntry) -> bool:
-        """Return whether a type is an empty struct: without members, or with no other members and base classes than
-        empty structs. An empty struct needs no field."""
+        """Return whether a type is an empty struct: a struct, class or union without non-static members and base
+        classes, or in which all of these are empty structs themselves. An empty struct needs no field."""
         if type_.tag not in _STRUCTS:
             return False
         members = [each for each in type_.children if each.tag in (_MEMBER, _INHERITANCE)]
@@ -359,8 +361,8 @@ class _Types:
 
 
 def _count_fields(fields: tuple[Field, ...]) -> int:
-    """Return the number of fields. A field that is a struct counts as the fields inside it. A manifest can have
-    PARAMETERS fields at most."""
+    """Return the number of fields in `fields`. For a field that is a struct, count the fields inside it, at any depth,
+    and not the field itself. A struct with more than PARAMETERS fields is not described in a manifest."""
     return sum(_count_fields(field.struct.fields) if field.struct else 1 for field in fields)
 
 
@@ -406,7 +408,7 @@ def _member_offset(location: int | str | bytes) -> int:
 
 def _count(entry: DebugEntry) -> int:
     """Return the number of elements in one dimension of an array. `entry` is the DWARF entry of the dimension. Raises
-    _NoFieldsError if the number is unknown."""
+    _NoFieldsError if the number is unknown or 0."""
     count = entry.attributes.get(_COUNT)
     if not isinstance(count, int) or count < 1:
         raise _NoFieldsError
@@ -427,8 +429,9 @@ _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
     r"-arch=|--ptxas-options|-Xptxas|-G$|--device-debug$"
 )
-"""Matches NVRTC options that choose the architecture or the kind of output. The compilation that makes debugging
-information has its own options in place of these."""
+"""Matches NVRTC options that choose the architecture or the kind of output, such as `-arch=` and `-lineinfo`. The
+compilation that makes debugging information leaves out these options of the project. Instead, it has
+`--gpu-architecture=` and `--device-debug`."""
 
 
 def with_parameters(
@@ -456,8 +459,9 @@ def with_parameters(
 
 
 def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
-    """Return whether a struct that the project's texts declare may differ between architectures. Return True if the
-    project's texts are unknown."""
+    """Return whether a text of the project or an option of the job contains a name that depends on the architecture,
+    such as `__CUDA_ARCH__`. Then a struct of the project may differ between architectures. Return True also if
+    `compiled.headers` is None, because not all texts of the project are known then."""
     if compiled.headers is None:
         return True
     texts = [*(text for _, text in own_texts(job, compiled.headers)), *map(os.fsencode, job.options)]
@@ -465,8 +469,12 @@ def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
 
 
 def _needs_fields(job: Job, compiled: Compiled) -> bool:
-    """Return whether a kernel has a parameter whose type is not evident from the kernel's symbol or from the source
-    text. Then debugging information is needed."""
+    """Return whether a kernel has a parameter of unknown type, or of a struct type other than CUDA's own. Then
+    debugging information is needed to describe the parameter.
+
+    False for `k(const float*, float4)`; True for `k(Params)` with a struct of the project. The types are those in the
+    kernel's symbol or, if it has none, in the source text.
+    """
     text = job.text.decode(errors="surrogateescape")
     declared = cache(lambda: parameter_types(text, defined_macros(job.options)))  # few symbols need it
     if job.form == "lto":  # no symbols: the text alone decides

@@ -33,7 +33,7 @@ __all__ = ["Opened", "Work", "kept_module"]
 
 
 FORMAT = "6"
-"""Version of the layout of this file's cache entries. It is part of the key of each of them."""
+"""Version of the layout of the cache entries that this file writes. The key of each of these entries contains it."""
 
 States = dict[str, str | None]
 """Absolute path of a file -> string that identifies the file's content; None for a file that does not exist."""
@@ -107,7 +107,8 @@ def _compile(
     compute capability of the GPU).
 
     The paths are None if they are unknown. The capability is what `ask_capability` returns: None without a GPU.
-    `environment` is the result of `toolchain_environment`, by which the toolchain is cached.
+    `environment` is the string from `toolchain_environment` that identifies the installed compilers. `cache` keeps the
+    toolchain (paths of the compilers) for this string.
     """
     # Imported only when something must be compiled: this takes longer than loading a cached module.
     from cuda_wheel.builder.workers.worker import Worker

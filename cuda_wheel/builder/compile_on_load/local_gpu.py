@@ -63,11 +63,11 @@ def compile_for_gpu(
 def _deciding_paths(
     jobs: Sequence[Job], built: BuiltModule, toolchain: Toolchain, nvvm: Nvvm | None
 ) -> list[str] | None:
-    """Return the absolute paths of the files that a built module depends on, the compilers included. Paths where a new
-    or removed file would change what the compiler reads are included, such as those where it looked for a header
-    without finding it.
+    """Return the absolute paths of the files that a built module depends on: the headers, the compilers, and paths at
+    which a new or removed file would change what the compiler reads. An example of the last is a path where the
+    compiler looked for a header without finding it.
 
-    Return None if the files are unknown, or if the module depends on the time of the build.
+    Return None if these paths are unknown, or if the module depends on the time of the build.
     """
     if built.headers is None or built.uses_build_time:
         return None
@@ -83,11 +83,11 @@ def _deciding_paths(
 def _compile_cubin(
     module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float
 ) -> BuiltModule | None:
-    """Compile a module that has one job, by plain calls of NVRTC in `worker`. Return the built module, with one cubin
-    in place of a fatbin. Each call may take `timeout` seconds.
+    """Compile a module that has one job with NVRTC alone, without changes of its source. Return the built module, with
+    one cubin in place of a fatbin. NVRTC runs in `worker`, at most `timeout` seconds for each call.
 
-    Return None if a plain call may not be enough, as for a source with host code, missing headers, or attributes that
-    NVRTC ignores.
+    Return None if the source may need more than that: if it has host code, missing headers, or attributes that NVRTC
+    ignores.
     """
     if job.host_code == "reject" or job.missing_headers:
         return None

@@ -25,8 +25,8 @@ _DEFAULT_REAL = (75, 80, 90, 100, 120)
 
 _DEFAULT_VIRTUAL = (75, 100)
 """Architectures for which "default" has PTX, as numbers (75 is 7.5). Drivers compile PTX for GPUs without machine code
-in the fatbin. The PTX of 75 runs on all these GPUs; it also serves drivers that are older than the machine code. The
-PTX of 100 gives later GPUs newer features. Unlike the PTX of 120, it also runs on 11.0."""
+in the fatbin. The PTX of 75 runs on all these GPUs, and with drivers that are too old for the machine code. The PTX of
+100 gives later GPUs newer features. Unlike the PTX of 120, it also runs on 11.0."""
 
 _WORDS = (DEFAULT, "all", "all-major", "native")
 

@@ -60,9 +60,11 @@ _TABLE = read_table(
 
 
 def _by_option(rows: str, options: str, value: str = "reason") -> dict[str, Any]:
-    """Return option -> `row[value]`, for each option in the list `row[options]` of each row of the table `rows`.
+    """Return option -> value for the rows of one table in the data file. A row has a list of options, and the value
+    that all of these options get.
 
-    For example, `rows` is "refused", `options` is "ptxas", and `value` is "reason".
+    `rows` is the table's name, such as "refused". `options` is the key of the list in a row, such as "ptxas"; `value`
+    is the key of the value, such as "reason". Rows without the list are left out.
     """
     return {option: row[value] for row in _TABLE[rows] for option in row.get(options, ())}
 
@@ -86,8 +88,8 @@ IGNORED_WITH_VALUE: tuple[str, ...] = _TABLE["ignored with value"]
 """Options that are ignored, without dashes, and may have their value in the next argument."""
 
 REFUSED: dict[str, str] = _by_option("refused", "options")
-"""Option that is an error, without dashes -> end of the error message, which follows the option and says what to do
-instead. Such an option would change the images unnoticed, or contradict what cuda-wheel sets."""
+"""Option that is an error, without dashes -> end of the error message. The message is the option and then this end,
+which says what to do instead. Such an option would change the images unnoticed, or contradict what cuda-wheel sets."""
 
 PTXAS_IGNORED: dict[str, str] = _by_option("ignored", "ptxas")
 """Option of the assembler (ptxas) that is ignored, without dashes -> the reason why it has no effect on the images."""
@@ -259,7 +261,7 @@ class _Reader:
 
     def _front_end(self, value: str, where: str) -> None:
         """Read the options in `value`, which are for the compiler's front end (C++ parser). Raises ConfigError for an
-        option that is not supported; `where` begins its message."""
+        option that is not supported. `where` begins its error message: "tool.cuda-wheel.options: '-Xcudafe --x'"."""
         for each in re.split(r"\s+|,(?=--)", value.replace('"', " ").replace("'", " ").strip()):
             match = re.fullmatch(r"--diag[_-](suppress|error|warning|warn)=([\w,]+)", each)
             if match is not None and re.fullmatch(r"[\d,]+", match[2]):
@@ -332,8 +334,8 @@ def _reason_to_ignore(option: _ReadOption) -> str | None:
 def _ptxas(value: str, shown: str, ignore: Callable[[Iterable[str], str], None]) -> Iterator[str]:
     """Yield an NVRTC option for each assembler option in `value`, such as "-O3,-v".
 
-    `ignore(options, reason)` is called for an assembler option without effect on the images. Raises ConfigError for one
-    that is refused; `shown` begins its message.
+    Call `ignore(options, reason)` for an assembler option without effect on the images. Raises ConfigError for one that
+    is refused. `shown` begins its error message: "tool.cuda-wheel.options: '-Xptxas=-c'".
     """
     for each in filter(None, re.split(r"[,\s]+", value)):
         name = _bare(each.partition("=")[0])
@@ -357,7 +359,8 @@ class _Targets:
         """Architecture in the latest -arch: "80" for sm_80 and compute_80. Options -code name images of this
         architecture. "" without an -arch, or if it is a word such as "native"."""
         self._codes: list[tuple[str, str]] = []
-        """(Value of a -code, beginning of error messages about it), for each -code in the list."""
+        """(Value of a -code, such as "sm_80,compute_80", beginning of error messages about this -code), for each -code
+        that was added."""
 
     def add(self, name: str, value: str, where: str) -> None:
         words = re.sub(r"[\s'\"]", "", value)
@@ -389,10 +392,11 @@ class _Targets:
 
 
 def _codes(architecture: str, codes: str, where: str) -> Iterator[str]:
-    """Yield the entries for `architectures` that stand for the images in `codes`, the value of nvcc's -code.
+    """Yield the entries for `architectures` that stand for the images in `codes`, the value of nvcc's -code: "80" with
+    "[sm_80,compute_80]" gives "80-real" and "80-virtual".
 
-    "80" with "[sm_80,compute_80]" gives "80-real" and "80-virtual". Raises ConfigError for code that is not of the
-    virtual `architecture`; `where` begins its message.
+    Raises ConfigError if `codes` contains LTO-IR, or code of another architecture than `architecture`. `where` begins
+    its error message: "tool.cuda-wheel.options: '-code=sm_90'".
     """
     for code in filter(None, codes.strip("[]").split(",")):
         match = re.fullmatch(r"(sm|compute|lto)_(\d+[af]?)", code)

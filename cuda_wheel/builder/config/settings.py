@@ -130,7 +130,8 @@ _SCHEMA: dict[str, Any] = {
 def _variants(value: Any, where: str) -> tuple[Variant, ...]:
     """Return the variants that `value`, the table `variants` of a module, describes, in the table's order.
 
-    `where` names the table in error messages. Raises ConfigError if the table is invalid.
+    `where` names the table in error messages: "tool.cuda-wheel.module[0].variants". Raises ConfigError if the table is
+    invalid.
     """
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of macros and lists of their values, not {value!r}.")
@@ -169,8 +170,8 @@ def _values(name: str, values: Any, where: str) -> list[MacroValue]:
 def _tables(value: Any, where: str) -> list[Variant]:
     """Return the (macro name, value) pairs of each table in a list: [{"NUM_MODES": 4}] -> [(("NUM_MODES", 4),)].
 
-    `value` is the list as TOML gives it; `where` names the list in error messages. Raises ConfigError if the list is
-    invalid.
+    `value` is the list as TOML gives it. `where` names the list in error messages:
+    "tool.cuda-wheel.module[0].variants.rows". Raises ConfigError if the list is invalid.
     """
     if not isinstance(value, list) or not all(isinstance(each, dict) and each for each in value):
         raise ConfigError(f"{where} must be a list of tables such as [{{ NUM_MODES = 4 }}], not {value!r}.")
@@ -197,12 +198,12 @@ def _check_value(value: Any, where: str) -> None:
 def _without(
     variants: Sequence[Variant], excluded: Sequence[Variant], lists: Mapping[str, object], where: str
 ) -> list[Variant]:
-    """Return `variants` without the excluded ones: a variant is excluded if it has all macros, with the same values, of
-    at least one element of `excluded`.
+    """Return `variants` without the excluded ones, in the same order. An element of `excluded` excludes all variants
+    that have each macro in the element with the same value.
 
     The keys of `lists` are the names of all macros; `where` names the table `variants` in error messages. Raises
-    ConfigError if an element of `excluded` names an unknown macro or excludes no further variant, or if no variant is
-    left.
+    ConfigError if an element names an unknown macro, if it excludes no variant that earlier elements have left, or if
+    no variant is left at the end.
     """
     kept = list(variants)
     for macros in excluded:
@@ -441,8 +442,9 @@ def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> N
     """Raise ConfigError if the setting `options` of a module changes a macro that the module's `variants` or `defines`
     set.
 
-    `own` is the table that sets the module's keys, and `where` the table's name in error messages. A key that is not in
-    `own` is set by `[tool.cuda-wheel]`.
+    `own` is the table in pyproject.toml that has the module's keys, and `where` the table's name in error messages:
+    "tool.cuda-wheel.module[0]". If `own` lacks the key `options` or `defines`, the value of this key is from
+    `[tool.cuda-wheel]`, and the error message names that table.
     """
     defines = dict(module.defines)
     in_variants = {name for variant in module.variants for name, _ in variant}
@@ -472,7 +474,8 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
     """Return field name -> parsed value of each key in `table`, a TOML table with the keys of `cls`. Fields that the
     key `options` sets are included: "-std=c++20" sets `std`.
 
-    `where` names the table in error messages. Raises ConfigError for an unknown key or an invalid value.
+    `where` names the table in error messages: "tool.cuda-wheel.module[0]". Raises ConfigError for an unknown key or an
+    invalid value.
     """
     known = {item.name.replace("_", "-"): item for item in fields(cls)}
     parsed = {}
@@ -489,8 +492,9 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
 def _keys_in_options(parsed: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return field name -> value of each field that the compiler options of a table set: "-std=c++20" sets `std`.
 
-    `parsed` is field name -> value of the table's own keys, with the compiler options in `options`. `where` names the
-    table in error messages. Raises ConfigError if the table also has a key for such a field, with another value.
+    `parsed` is field name -> value of each key in the table; its item "options" has the compiler options. `where` names
+    the table in error messages: "tool.cuda-wheel.module[0]". Raises ConfigError if the options give a field another
+    value than the table's own key for this field.
     """
     where_options, found = f"{where}.options", {}
     for key, value in read_options(parsed.get("options", ()), where_options).keys.items():
@@ -517,8 +521,12 @@ def ignored_options(tables: Iterable[Settings]) -> list[str]:
 
 
 def _suggestion(key: str, known: Mapping[str, Any]) -> str:
-    """Return the end of the error message for an unknown key: that the key is one of a module's table, the most similar
-    known key, or the list of known keys. The known keys are the keys of `known`."""
+    """Return the end of the error message for `key`, an unknown key of a table. The keys of `known` are the keys that
+    the table may have.
+
+    If `key` is a key of a module's table, the result says so. Otherwise it suggests the most similar known key. If none
+    is similar, it lists the known keys.
+    """
     if key in {item.name.replace("_", "-") for item in fields(ModuleConfig)}:
         return f"it is a key of modules: put it into a [[{TABLE}.module]]."
     from difflib import get_close_matches  # start-up time: 1 ms, only for an error

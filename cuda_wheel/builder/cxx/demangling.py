@@ -16,8 +16,8 @@ __all__ = ["Signature", "Writer", "signature"]
 
 
 _MAX_WORK = 20_000
-"""Maximum number of nodes that a `Writer` writes, and of characters in the text of one node. A short symbol with
-substitutions may stand for a huge text, which this limit prevents."""
+"""Maximum number of nodes that a `Writer` writes. Also the maximum number of characters in the text of one node.
+Without these limits, a short symbol with substitutions could become a huge text."""
 
 
 class Writer:
@@ -82,7 +82,11 @@ class Writer:
 
     def _halves(self, node: Node, element: int | None) -> tuple[str, str]:
         """Return the text of a node in two parts, to be written before and after a declared name: ("int (*", ")[4]")
-        for a pointer to an array. Most nodes have "" as the second part: ("int", "")."""
+        for a pointer to an array. Most nodes have "" as the second part: ("int", "").
+
+        `element` is the index of the element to write of each parameter pack in the node; None outside of pack
+        expansions.
+        """
         self._count_work()
         self._depth += 1
         if node.kind == "pointer":
@@ -105,7 +109,8 @@ class Writer:
 
     def _pointer(self, sign: str, target: Node, element: int | None) -> tuple[str, str]:
         """Return the text of a pointer or reference type in two parts, before and after the declared name: ("int (*",
-        ")[4]"). `sign` is "*", "&" or "&&"; `target` is the type that is pointed or referred to."""
+        ")[4]"). `sign` is "*", "&" or "&&"; `target` is the type that is pointed or referred to. `element` is the index
+        of the element to write of each parameter pack in `target`; None outside of pack expansions."""
         target = self._resolved(target, element)
         unqualified = self._resolved(target.parts[0], element) if target.kind == "qualified" else target
         if unqualified.kind == "pointer" and "&" in unqualified.text and "&" in sign:  # reference collapsing
@@ -120,7 +125,8 @@ class Writer:
 
     def _qualified(self, qualifiers: str, type_: Node, element: int | None) -> tuple[str, str]:
         """Return the text of a qualified type in two parts, before and after the declared name: ("const int", "").
-        `qualifiers` are C++ keywords such as " const volatile"; `type_` is the type without them."""
+        `qualifiers` are C++ keywords such as " const volatile"; `type_` is the type without them. `element` is the
+        index of the element to write of each parameter pack in `type_`; None outside of pack expansions."""
         type_ = self._resolved(type_, element)
         while type_.kind == "qualified":  # const twice, once from a template argument
             qualifiers = "".join(f" {word}" for word in dict.fromkeys((qualifiers + type_.text).split()))
@@ -173,8 +179,12 @@ class Writer:
         raise DemanglingError
 
     def _pack(self, node: Node, element: int | None) -> str:
-        """Return the text of a parameter pack or a pack expansion, its elements separated by commas; or, for
-        `sizeof...(pack)`, the number of elements."""
+        """Return the text of `node`: a parameter pack, a pack expansion, or `sizeof...(pack)`.
+
+        For a pack expansion, the text has all its elements, separated by commas. For `sizeof...(pack)`, it is the
+        number of elements. For a parameter pack, it is the element at the index `element`, or all elements if `element`
+        is None.
+        """
         if node.kind == "expansion":
             return ", ".join(self.list((node,), element))
         if node.kind == "count":

@@ -139,8 +139,8 @@ def _head(tokens: Sequence[Token], index: int) -> _Head | None:
 
 
 def _after_angles(tokens: Sequence[Token], index: int, end: int) -> int:
-    """Return the index of the token after the ">" that closes the "<" at `index`. If none does, return the index after
-    the next ";" or "{", at most `end`."""
+    """Return the index of the token after the ">" that closes the "<" at `index`. If a ";" or "{" comes before such a
+    ">", return the index after the first ";" or "{". If neither comes before the index `end`, return `end`."""
     depth = 0
     while index < end:
         text = tokens[index].text

@@ -702,8 +702,9 @@ class SymbolReader(TypeReader):
     # --- names whose meaning depends on template parameters ---------------------------------------------
 
     def _unresolved_name(self) -> Node:
-        """Read <unresolved-name>. Where the grammar allows <unresolved-type>, any <type> is read: EDG, the C++ parser
-        in NVRTC, writes any."""
+        """Read <unresolved-name>, a name in an expression that depends on template parameters, such as `T::value`.
+        Where the grammar allows only <unresolved-type>, read any <type>, because EDG, the C++ parser in NVRTC, writes
+        any <type> there."""
         self.take("gs")
         if self.take("srN"):
             return scoped(self._qualifier_levels(self.type()), self._simple_id())
@@ -719,7 +720,8 @@ class SymbolReader(TypeReader):
         return scope
 
     def _simple_id(self) -> Node:
-        """Read <simple-id> or <base-unresolved-name>."""
+        """Read one name without scopes: an identifier or an operator, and its template arguments if it has any. In the
+        grammar, this is <simple-id> or <base-unresolved-name>."""
         name = self.operator_name() if self.take("on") else source_name(self.identifier())
         return self.template(name) if self.peek() == "I" else name
 

@@ -334,8 +334,11 @@ def redeclared(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def _is_redeclared(texts: Sequence[str], index: int, alias: int | None) -> bool:
-    """Return whether `texts` (tokens) may redefine the known type name at `index`. `alias` is the index of the last
-    `typedef` or `using` if its statement has not ended before `index`; else None."""
+    """Return whether `texts` (tokens) may give the known type name at `index` another meaning there. True in `struct
+    half {` and `typedef float half;`; False in `half x;`, and in `typedef __half half;`, which is the usual meaning.
+
+    `alias` is the index of the last `typedef` or `using` if its statement has not ended before `index`; else None.
+    """
     before, after = texts[index - 1], texts[index + 1]
     if before in _CLASS_KEYS or (before in (")", "]") and after in ("{", ":", ";")):  # struct __align__(4) half {
         return True
