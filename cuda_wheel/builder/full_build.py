@@ -81,11 +81,11 @@ class Task:
     sources: tuple[str, ...]
     target: str
     form: str
-    """"whole" for a job that makes loadable images. For a job whose result is to be linked, and for the link itself:
-    "ptx" or "lto", the kind of code that is linked."""
+    """Output of the job or link. "whole": a job makes images that can be loaded without a link. "ptx" or "lto": a job
+    makes relocatable PTX or LTO-IR for a link, or a link joins code of this kind."""
     cached: bool | None
-    """Whether the cache has the result. None for a link if the cache lacks the result of a job that the link needs:
-    whether the link is cached then depends on the code that the job produces."""
+    """True if the cache has the result, False if not. None for a link whose cache entry cannot be looked up yet: the
+    cache lacks the result of a job, and that result is an input of the link."""
     seconds: float
     """Expected duration in seconds if the result is not cached."""
     known: bool
@@ -259,16 +259,17 @@ class _Assembly:
         self._outside_header = _outside_header_finder(root, plan.toolchain.header_folders)
         self._materials = Materials(root, config, plan.toolchain, plan.nvvm)
         self._variants: dict[str, list[BuiltModule]] = {}
-        """Module name -> the built variants of the module. Only modules are included of which some variants are built
-        and others are not yet."""
+        """Module name -> the variants of the module that are built so far. A module is removed when its last variant is
+        built."""
         self._manifests: dict[str, list[Manifest]] = {}
-        """Module name -> manifest of each variant, reduced to what decides which GPUs and drivers the variant supports.
-        Only complete modules are included."""
+        """Module name -> manifest of each variant. Only modules whose variants are all built are included. The
+        manifests are without kernels, variables and other data that do not affect which GPUs and drivers a variant
+        supports."""
         self._outside: dict[str, str] = {}
-        """Module name -> absolute path of a header that the module reads from outside the project, and that no sdist
-        would contain. A module without such a header has no entry."""
+        """Module name -> absolute path of the first undeclared header outside the project that the module reads. An
+        sdist of the project would lack this header. A module without such a header has no entry."""
         self._absent: set[str] = set()
-        """Names of headers that are missing, and in place of which the compiler read an empty file."""
+        """Names of missing headers that were treated as empty: the compiler read an empty file in place of each."""
         unneeded = dict.fromkeys(folder for module in modules for folder in module.unneeded)
         for line in [
             *ignored_options(module.settings for module in modules),
@@ -337,9 +338,10 @@ class _Assembly:
 
 
 def _possible_headers(root: Path, module: SourceModule) -> list[str]:
-    """Return the absolute paths of all project files that a compiler may have read for a module.
+    """Return the absolute paths of all project files that a compiler may have read for a module. This is used if the
+    compiler does not list the headers that it read.
 
-    These are the files below the folders of its sources and its include folders. Used if the compiler lists no headers.
+    The files are those in the folders of the module's sources, in its include folders, and in all their subfolders.
     """
     folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
     return [str(root / path) for path in files_below(root, folders)]
@@ -371,8 +373,9 @@ def _chosen_executor(
 ) -> AbstractContextManager[Executor]:
     """Return the executor for a build's jobs: `local`, unless an environment variable chooses a Dask cluster.
 
-    `warn` is called with each warning, from any thread. Raises ConfigError if an environment variable is invalid or the
-    package `distributed` is missing.
+    The cluster gets the time and memory limits from `config` and the compilers from `plan`. It calls `warn` with each
+    warning, from any thread. Raises ConfigError if an environment variable is invalid or the package `distributed` is
+    missing.
     """
     requested, fallback = os.environ.get(EXECUTOR), os.environ.get(FALLBACK)
     if not requested:

@@ -49,8 +49,8 @@ class Job:
     """Path of the library that compiles the source: NVRTC, or libNVVM for NVVM IR. The path does not affect the
     result."""
     root: str
-    """Absolute path of the project's folder, to which relative include folders are relative. The path affects only
-    images that contain it; `failures.job_warnings` warns of these."""
+    """Absolute path of the project's folder. Relative paths in `include_dirs` are relative to this folder. The path
+    affects the result only if an image contains the path; `failures.job_warnings` warns of such an image."""
     source: str
     """Project-relative path of the source, with "/" on every platform. `__FILE__` and diagnostics show this path."""
     text: bytes
@@ -63,8 +63,8 @@ class Job:
     instantiate: tuple[str, ...]
     lineinfo: bool
     ptx_version: str
-    """Wanted PTX ISA version: a version such as "8.0"; "as-compiled" for the compiler's own; or "auto" for the lowest
-    that gives the same machine code, as a proof by the assembler shows."""
+    """Wanted PTX ISA version: a version such as "8.0"; "as-compiled" for the compiler's own version; or "auto" for the
+    lowest version with which the assembler gives the same machine code."""
     host_code: str = "whole"
     """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host
     functions that do not compile, "reject" makes host code an error."""
@@ -91,8 +91,9 @@ class Job:
     absent_headers: tuple[str, ...] = ()
     """Names of headers that are known to be missing. The compiler reads an empty file in place of each."""
     describes: bool = True
-    """True if the job is for the module's first architecture. Only such a job determines the fields of struct
-    parameters. If the fields may depend on the architecture, all jobs do; see `compile.struct_layouts`."""
+    """Whether the architecture of the job is the first of the module. Such a job always reports the fields of its
+    kernels' struct parameters, if they are needed. The module's other jobs report the fields only if they may depend on
+    the architecture. See `compile.struct_layouts`."""
 
     arch_list: str = ""
     """Value of the macro `__CUDA_ARCH_LIST__`: "750,800" for a module with the architectures 7.5 and 8.0. If it is "",
@@ -180,21 +181,22 @@ class Compiled:
     absent_headers: tuple[AbsentHeader, ...] = ()
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
-    """Names that the project's own files declare although they look like names of a library or of the compiler:
-    "cub::v", as `images.variables.identity` writes them. Variables with these names count as the project's. Other
-    variables that look so count as a library's, and are not in `variables`."""
+    """Names, such as "cub::v", that the project's own files declare although they look like names of a library or of
+    the compiler. A variable with such a name counts as the project's. Every other variable whose name looks like that
+    is left out of `variables`. `images.variables.identity` makes these names from C++ names."""
     uses_build_time: bool = False
     """Whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`, so that every compilation may differ."""
     names_arch_list: bool = False
     """Whether the source, an option, or a header that the compiler read contains `__CUDA_ARCH_LIST__`. If so, the other
     targets of the module affect the result."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
-    """Kernel symbol -> the kernel's parameters as the source declares them; () for a kernel that the compiler does not
-    describe. The mapping is empty if the job's kernels need no description; see `compile.struct_layouts`."""
+    """Kernel symbol -> the kernel's parameters as the source declares them; () for a kernel whose parameters the
+    compiler did not report. The mapping is empty if the compiler was not asked for them; see
+    `compile.struct_layouts`."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
-"""A result without images, kernels or headers."""
+"""A `Compiled` (result of a job or link) without images, kernels, headers and warnings."""
 
 
 @dataclass(frozen=True)

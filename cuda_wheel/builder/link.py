@@ -131,11 +131,11 @@ def _linked(job: LinkJob) -> Compiled:
 
 
 def _check_inputs(job: LinkJob) -> None:
-    """Raise CompileError for errors in a link's inputs that nvJitLink does not report clearly. The error message is
-    worded like those of nvJitLink.
+    """Raise CompileError for errors in a link's inputs that nvJitLink does not report clearly: machine code of another
+    GPU (nvJitLink says only "bad input"), a symbol that two inputs define (nvJitLink may crash), and a call that does
+    not fit the parameters of the called function (nvJitLink says nothing).
 
-    For machine code of another GPU, nvJitLink reports only "bad input". If two inputs define one symbol, it may crash.
-    If a call does not fit the parameters of the called function, it reports nothing.
+    The error message is worded like those of nvJitLink.
     """
     capability = Target.parse(f"sm_{job.arch}").capability
     texts: dict[str, str] = {}
@@ -187,7 +187,7 @@ def _shared_name(symbol: str) -> str | None:
 
 def _check_kernels(job: LinkJob, known: Compiled) -> None:
     """Raise CompileError if two sources have `static` kernels with the same name: a program could not choose between
-    them by name. `known` is what the code to link contains."""
+    them by name. `known` contains the kernels of the inputs in LTO-IR and PTX."""
     for name in filter(None, map(_shared_name, known.kernels)):
         if name in known.kernels:
             sources = [input_.source for input_ in job.inputs if input_.kind == "ltoir"]
@@ -197,10 +197,11 @@ def _check_kernels(job: LinkJob, known: Compiled) -> None:
 
 
 def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
-    """Return `known`, what the code to link contains, without `static` variables whose name several sources use; the
-    log gets a note about these variables.
+    """Return `known` without the `static` variables that have the same name in several sources. If there are such
+    variables, `log` of the result is a note that names them.
 
-    A program looks variables up by name, and such a name would not tell which variable is meant.
+    A program looks variables up by name, and such a name would stand for several variables. `known` contains the
+    kernels and variables of the inputs in LTO-IR and PTX.
     """
     ambiguous = set(filter(None, (_shared_name(variable.symbol) for variable in known.variables)))
     texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
@@ -222,9 +223,10 @@ def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
-    """Return the linked image of LTO-IR inputs, from which nvJitLink has removed unused code.
+    """Link inputs that are all LTO-IR, remove unused code, and return the result: `known` with the cubin.
 
-    If nvJitLink also removed a kernel or variable of `known`, link again and return the image with its unused code.
+    nvJitLink removes the unused code. If it also removes a kernel or variable that `known` contains, the inputs are
+    linked again, and nothing is removed.
     """
     symbols = [variable.symbol for variable in known.variables]
     content, log = _cubin(job, "", keeping(symbols))
@@ -235,10 +237,11 @@ def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[bytes, str]:
-    """Return the linked cubin and nvJitLink's log.
+    """Return (linked cubin, nvJitLink's log). `extra_options` are added to nvJitLink's options.
 
-    `text` is the PTX of all LTO-IR inputs, or "". With line information, the cubin is linked from this PTX if possible,
-    because PTX has paths that do not depend on this machine. `extra_options` are further options for nvJitLink.
+    `text` is the PTX that the LTO-IR inputs were linked to, or "". It is used only for a job with line information: the
+    PTX is linked in place of the LTO-IR, because its paths do not depend on this machine. If that link fails and the
+    job has other inputs than LTO-IR, the LTO-IR itself is linked.
     """
     options = ["-Xptxas=-v", *ptxas_options(job.options), *extra_options]
     if job.lineinfo and text:
@@ -289,8 +292,8 @@ def _link(job: LinkJob, options: Sequence[str], ptx: bool = False) -> tuple[byte
 
 
 def _stderr_position() -> int | None:
-    """Return the current position in standard error, in bytes; None if standard error is not a file. In a worker it is
-    a file."""
+    """Return the current position in standard error, in bytes; None if standard error is not a file. The standard error
+    of a worker process is a file."""
     try:
         return os.lseek(2, 0, os.SEEK_CUR)
     except OSError:
@@ -331,11 +334,12 @@ def _merged(parts: Mapping[str, Compiled]) -> Compiled:
 
 
 def _with_cubin(known: Compiled, content: bytes, log: str, cubin: Cubin | None = None) -> Compiled:
-    """Return `known` with the linked cubin, the kernels of the cubin, and the resources of each kernel. Kernels of
-    CUDA's device runtime library are left out.
+    """Return `known` with three changes: with the linked cubin, with the kernels that the cubin contains, and with the
+    resources of each kernel. Kernels of CUDA's device runtime library are left out.
 
-    A kernel from an input without PTX is known only from the cubin. A kernel's registers include those of all functions
-    that it calls. `content` is the cubin; `log` is nvJitLink's log; `cubin` is `content` already parsed, or None.
+    `content` is the linked cubin, and `cubin` the same cubin parsed, or None to parse it here. `log` is nvJitLink's
+    log, which lists resources. A kernel's parameters come from `known` if it has the kernel, else from the cubin. A
+    kernel's registers include those of all functions that the kernel calls.
     """
     cubin = cubin or read_cubin(content)
     reported = kernel_resources(log, cubin)

@@ -175,11 +175,11 @@ class _ModulePlanner:
         ]
 
     def _relocatable_job(self, source: Source, arch: str, form: Form) -> Job:
-        """Return the job that compiles a source to relocatable code, i.e. PTX or LTO-IR to be linked: in this build, at
+        """Return the job that compiles a source to relocatable code (PTX or LTO-IR), which is linked in this build, at
         run time, or both.
 
-        PTX that goes into the wheel may be lowered, i.e. given an older PTX ISA version. PTX for links in this build
-        only is not.
+        PTX that goes into the wheel gets the PTX ISA version that the setting `ptx-version` asks for. PTX that is only
+        linked in this build keeps the compiler's version.
         """
         is_shipped = form == "ptx" and self.module.relocatable
         ptx_version = self.config.ptx_version if is_shipped else "as-compiled"
@@ -260,10 +260,10 @@ def cuda_sources(module: SourceModule) -> list[Source]:
 
 
 def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
-    """Return the name expressions that are instantiated in one source of a module.
+    """Return the name expressions in the setting `instantiate` that the job for one source of a module instantiates.
 
-    A name expression of the setting `instantiate` is instantiated in each source whose text contains the template's
-    name. If no source contains the name, a header may define the template, and the first source is used.
+    A name expression is instantiated in each CUDA source whose text contains the template's name. If no source contains
+    the name, a header may define the template: the expression is then instantiated in the module's first CUDA source.
     """
 
     if not module.settings.instantiate:
@@ -282,8 +282,8 @@ def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
 
 
 def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
-    """Raise ConfigError if a target is virtual (PTX) and a source of the module cannot become LTO-IR: nvJitLink makes
-    PTX from LTO-IR only."""
+    """Raise ConfigError if a target is virtual (PTX) and a source of the module cannot become LTO-IR. Such a link is
+    impossible, because nvJitLink makes PTX from LTO-IR only."""
     virtual = next((target for target in targets if not target.real), None)
     linked = (*module.sources, *module.defaults)
     other = next((each for each in linked if each.kind not in (*COMPILED, "ltoir")), None)

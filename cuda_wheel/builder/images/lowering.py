@@ -34,23 +34,24 @@ _REGISTER = re.compile(r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+")
 """Matches a numbered register in the compiler's PTX, such as "%rd7", except a predicate register ("%p1")."""
 
 _ANY_REGISTER = "%r0"
-"""Text that replaces each register in a line, except predicates, before the form of the line is computed. Most lines
-are then equal to an earlier line, whose form is cached."""
+"""Text that replaces each register in a line, except predicates, before `_form` generalises the line. Many lines become
+equal by this, and the result of `_form` for an earlier equal line is cached."""
 
 _VALUE = re.compile(
     _REGISTER.pattern + r"|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
     r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|(?<=(?<![\w$])_Z)(?!_param_)[\w$]+|\$str(?:\$\d+)?"
 )
-"""Matches each part of a token in which lines of the same form may differ: a register that is not a predicate; a
-number; a label or string literal of the compiler; a mangled name after its "_Z"; the number of a predicate, of local
+"""Matches each part of a token that `_form` replaces by "0": a register that is not a predicate; a number; a label or
+string literal of the compiler; the part of a mangled name after "_Z"; the number in the name of a predicate, of local
 memory, of a parameter or of an unnamed variable."""
 
 _TOKEN = re.compile(r"-?[\w$%.]+|[^\w$%.-]+|-")
 """Matches a token of a PTX line: a word with its minus sign ("-1", "%r5", ".reg"), or the text between two words."""
 
 _PARAMETER = re.compile(r"^\.param [^\n]*", re.MULTILINE)
-"""Matches a line that declares a kernel parameter. Such a line is its own form, numbers included, because the total
-size of all parameters may need a newer PTX ISA version."""
+"""Matches a line that declares a parameter, such as ".param .u64 k_param_0,". The numbers in such a line matter to a
+proof: the total size of a kernel's parameters may need a newer PTX ISA version. So the whole line counts as a form
+too."""
 
 
 def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[str]]:
@@ -92,8 +93,8 @@ _JUMP = re.compile(r"(?:@\S+ )?(?:br[ax]|ret|exit|trap)\b")
 _FIRST_OPERAND = re.compile(r"(?:@\S+ )?\S+ ((?:\{[^{}]*\}|[^,{}])*)")
 
 _ANY = "__cuda_wheel_any"
-"""Name of a variable in global memory that is added to a shortened text. The shortened kernels load the values of their
-registers from this variable, and store their results to it."""
+"""Name of a variable in global memory. `in_short` declares the variable in the shortened PTX; the shortened kernels
+load registers from the variable, and store results to it."""
 
 
 def in_short(ptx: str, proven: Collection[str] = ()) -> str:
@@ -118,8 +119,11 @@ def in_short(ptx: str, proven: Collection[str] = ()) -> str:
 
 
 def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
-    """Return a kernel's text reduced to its declarations and to the statements with a new form of line. A form is new
-    if it is not in `known`. Add the new forms to `known`."""
+    """Return a kernel's text, shortened to its declarations and to the statements that have a new form of line.
+
+    A form is a line with "0" in place of registers, numbers, labels and mangled names. A form is new if `known` does
+    not contain it. Add the new forms to `known`.
+    """
     head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
     kept: list[str] = []
     declared: list[str] = []
@@ -154,11 +158,12 @@ _STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_A
 
 
 def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
-    """Yield PTX statements: loads of all registers in `statement`, then `statement`, then stores of its result
-    registers.
+    """Yield PTX: loads of all registers in `statement`, then `statement`, then stores of its results. The results are
+    the registers in the first operand of an instruction, or all registers in a block.
 
-    `sizes` is prefix of register names -> type to load and store: "%r" -> "b32". A jump is made conditional, because
-    the assembler would drop statements that cannot be reached; `label` is a new label, which is placed after the jump.
+    `sizes` is prefix of register names -> type to load and store: "%r" -> "b32". `label` is a label that the kernel
+    does not use yet. It is for a jump only: a conditional branch to `label` is put before the jump, and `label` after
+    the jump. Otherwise the assembler would drop the statements after the jump, because they could not be reached.
     """
     first = _FIRST_OPERAND.match(statement)
     results = _registers(statement if first is None or statement.startswith("{") else first[1], sizes)
@@ -181,8 +186,11 @@ def _registers(text: str, sizes: Mapping[str, str]) -> dict[str, str]:
 
 
 def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
-    """Yield (text, forms of its lines) for each statement, label or block in braces of a kernel's body. The kernel's
-    name is removed from the forms, so that kernels have forms in common."""
+    """Yield (text, forms of its lines) for each statement, label or block in braces of a kernel's body.
+
+    A form is a line with "0" in place of registers, numbers, labels and mangled names. The kernel's name is removed
+    before the forms are computed, so that two kernels can have equal forms.
+    """
     lines: list[str] = []
     forms: set[str] = set()
     depth = 0
@@ -199,8 +207,8 @@ def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
 
 
 def _without_name(text: str, kernel: Item) -> str:
-    """Return a text without the kernel's name. Of a mangled name, "_Z" is left in the text, and only the part after
-    "_Z" is removed: names of things inside the kernel contain that part alone."""
+    """Return a text without the kernel's name. Only the part after "_Z" of a mangled name is removed: "3foov" of
+    "_Z3foov". The names of things inside the kernel contain that part without its "_Z": "_ZZ3foovE5table"."""
     return text.replace(kernel.name.removeprefix("_Z"), "")
 
 
@@ -211,17 +219,18 @@ def _forms_of(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 18)
 def _form(line: str) -> str:
-    """Return the form of a line: the line with "0" in place of each register, number, label and mangled name.
+    """Return the form of a line: the line with "0" in place of each register, number, label and mangled name. For
+    example, "mov.u32 %r0, 7;" -> "mov.u32 0, 0;".
 
-    Results are cached. The caller replaces registers by one register first, so most lines repeat an earlier line.
+    Results are cached. The caller first replaces all registers by "%r0", so most lines are equal to an earlier line.
     """
     return "".join(map(_general, _TOKEN.findall(line)))
 
 
 @lru_cache(maxsize=1 << 18)
 def _general(token: str) -> str:
-    """Return a token with "0" in place of each register, number, label and mangled name. Results are cached, because
-    all lines together use few different tokens."""
+    """Return a token of a PTX line with "0" in place of each register, number, label and mangled name: "%r5" -> "0".
+    Results are cached, because the lines of a text consist of few different tokens."""
     return _VALUE.sub("0", token)
 
 
@@ -230,9 +239,10 @@ def _forms(ptx: str, kernel: Item) -> frozenset[str]:
 
 
 def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
-    """Return kernels that together contain all forms of lines. `forms` is kernel -> forms of its lines.
+    """Return kernels that together contain all forms. `forms` is kernel -> forms of its lines.
 
-    Of the kernels that are left, the one with the most new forms per character is always chosen next.
+    A form is a line with "0" in place of registers, numbers, labels and mangled names. The kernels are chosen one by
+    one: the next is the one with the most forms, per character of its text, that no chosen kernel contains.
     """
     chosen: set[Item] = set()
     missing = {item: set(each) for item, each in forms.items() if each}
@@ -263,8 +273,9 @@ earlier versions. Source: PTX ISA, "Release Notes"."""
 
 
 _PROVEN: dict[tuple[Assemble, str, Version, Version], set[str]] = {}
-"""(assembler, architecture, PTX ISA version of the compiler, lower PTX ISA version) -> forms of lines for which this
-process has proven that the machine code is the same with both versions. The files of one project share most forms."""
+"""(assembler, architecture, PTX ISA version of the compiler, lower PTX ISA version) -> forms that this process has
+proven: lines of these forms give the same machine code with both versions. A form is a line with "0" in place of
+registers, numbers, labels and mangled names. Most forms in a file also occur in other files of the project."""
 
 
 class _Proof:
@@ -288,8 +299,8 @@ class _Proof:
         return True
 
     def _in_short(self, text: str, proven: Collection[str]) -> str:
-        """Return `text` as `in_short` shortens it, or `text` itself if the assembler rejects the shortened text. Forms
-        of lines in `proven` may be left out."""
+        """Return `text` shortened by `in_short`, i.e. with each form of line about once; or `text` itself if the
+        assembler rejects the shortened text. Statements whose forms are all in `proven` are removed too."""
         short = in_short(text, proven)
         try:
             self._reference(short)
@@ -348,8 +359,9 @@ def _with_version(text: str, version: Version, proof: _Proof, arch: str, source:
 
 
 def _too_low(version: Version, arch: str, needed: PtxNeeds) -> str:
-    """Return why `version`, which is lower than the PTX ISA version of the compiler, cannot be used; "" if it can be
-    used. `needed` is what the PTX text needs."""
+    """Return why a PTX text cannot declare the PTX ISA version `version`; "" if it can. `version` is lower than the
+    version that the compiler declares. `arch` is the text's target ("90a"); `needed` is what the words of the text
+    need."""
     first = FIRST_PTX_ISA.get(arch)
     if first is None:
         return f'cuda-wheel does not know which version compute_{arch} needs; "as-compiled" keeps the compiler\'s.'

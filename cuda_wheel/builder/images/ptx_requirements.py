@@ -47,7 +47,8 @@ class PtxNeeds(NamedTuple):
     """The PTX ISA version that a PTX text needs, and the words that decide it."""
 
     version: Version
-    """Lowest PTX ISA version that supports all words of the text that the table `ptx_forms` contains."""
+    """Lowest PTX ISA version that supports every known word of the text. A word is known if the table `ptx_forms`
+    contains it."""
     word: str
     """Word or feature of the text that needs `version`; "" if `version` is OLDEST."""
     unknown: str
@@ -88,8 +89,9 @@ _MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
 operand is not a number. Source: PTX ISA, "Initializers"."""
 
 _NUMBERED = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
-"""(regular expression, replacement) for each kind of numbered register. The replacement is the same for all registers
-of a kind: "%rd7" -> "%rd". Two registers differ in kind if an operand rule of the table distinguishes them."""
+"""(regular expression, replacement) for each kind of numbered register. The replacement makes all registers of a kind
+equal: "%rd7" and "%rd8" become "%rd". Rules about operands in the table distinguish "%r" and "%rd" from other prefixes,
+so each of them is a kind. Predicates, "%p", are a kind too. All other numbered registers are one kind."""
 
 _STATEMENT = re.compile(
     r"\s*(?:[\w$%]+\s*:(?!:)\s*)*(?:@\s*!?\s*[\w$%]+\s*)?(?P<opcode>[A-Za-z_]\w*)?(?P<modifiers>(?:\s*\.\w+(?:::\w+)*)*)"
@@ -233,8 +235,11 @@ def _operand_needs(opcode: str, modifiers: str, operands: str) -> Iterator[tuple
 
 
 def _registers(text: str, directives: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield (register, PTX ISA version that it needs) for each special register in a text, i.e. each that the text does
-    not declare; the version is None if the table lacks the register. `directives` are the text's directives."""
+    """Yield (register, PTX ISA version that it needs) for each special register in a text; the version is None if the
+    table lacks the register. A special register is one that the text uses and does not declare, such as "%tid".
+
+    `directives` are all directives of the text, joined: they declare its registers, such as ".reg .b32 %r<9>".
+    """
     declared = set(_REGISTER.findall(directives))
     numbered = {name.rstrip("0123456789") for name in set(_REGISTER.findall(text)) - declared}
     if numbered <= declared:
@@ -286,8 +291,8 @@ def ptx_table() -> Mapping[str, Any]:
 
 @cache
 def _table_forms() -> dict[str, list[str]]:
-    """Return opcode -> forms of the instructions with this opcode, as the table `ptx_forms` writes them: "6.3
-    popc,clz,brev .b32|.b64"."""
+    """Return opcode -> forms of the instructions with this opcode, as the table `ptx_forms` writes them. A form is a
+    PTX ISA version, opcodes, and one slot for each modifier: "6.3 popc,clz,brev .b32|.b64"."""
     forms: dict[str, list[str]] = {}
     for form in ptx_table()["forms"]:
         for opcode in form.split(" ", 2)[1].split(","):

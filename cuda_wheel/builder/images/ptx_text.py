@@ -48,11 +48,12 @@ _LINE_COMMENT = re.compile(r"//[^\n]*")
 _STRING = re.compile(r'"[^"\n]*"?')
 
 _UNUSUAL = re.compile(r"[^\t\n\r -~]")
-"""Matches a character that compilers do not write in PTX; some of these are white space."""
+"""Matches a character that compilers do not write in PTX: any except tab, newline, carriage return and printable ASCII.
+Python counts some of these characters as white space, such as a form feed."""
 
 _NOISE_IN_STRINGS = ("\t", "\r", "  ", "//", "\\")
-"""Substrings that make `_quickly_normalised` wrong if a string literal contains one of them. All but the backslash are
-removed or shortened outside strings; after a backslash, a quote may not end the string."""
+"""Substrings that no string literal may contain if `_quickly_normalised` is to be used. All but the backslash would be
+replaced inside the literal too. After a backslash, a quote may be part of the literal and not its end."""
 
 _NOISE = ("\t", "\r", "  ", "//", "/*", "\n\n", "\n ", " \n")
 """Substrings that normalised PTX does not contain outside its string literals."""
@@ -140,7 +141,8 @@ def _normalised(ptx: str) -> str:
 
 
 def _quickly_normalised(ptx: str) -> str:
-    """Return the same as `_normalised` in a third of the time; right only if `_is_plain` returns True for the text."""
+    """Return a PTX text without comments, blank lines and surplus white space. The result equals that of `_normalised`,
+    in a third of the time, but only for a text for which `_is_plain` returns True."""
     text = f"\n{_LINE_COMMENT.sub('', ptx)}\n".replace("\t", " ").replace("\r", " ")
     for noise, rest in ("  ", " "), ("\n ", "\n"), (" \n", "\n"), ("\n\n", "\n"):
         while noise in text:
@@ -225,9 +227,11 @@ def items(ptx: str) -> Iterator[Item]:
 
 
 def _end(ptx: str, start: int, ends_with_brace: bool) -> int:
-    """Return the offset after the item (declaration, definition or directive) that begins at `start`. The item ends
-    with the first semicolon outside braces. If `ends_with_brace`, it may end earlier, with the brace that closes its
-    body."""
+    """Return the offset after the end of the item (declaration, definition or directive) that begins at `start`.
+
+    An item ends with the first semicolon outside braces. With `ends_with_brace`, the item may also be a definition with
+    a body: it ends with the brace that closes the body, if that comes before such a semicolon.
+    """
     depth = 0
     for mark in _MARK.finditer(ptx, start):
         if mark[0] == "{":

@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 _COMPILERS = re.compile(r"\$|__unnamed_|__nv_|__cuda|__func__|__PRETTY_FUNCTION__|_ZT|_ZG")
-"""Matches the start of a symbol that the compiler itself adds, such as that of a string literal, of a virtual function
-table or of the guard of a static variable."""
+"""Matches the start of a symbol that the compiler itself adds: the symbol of a string literal, of a virtual function
+table, of the guard of a static variable and so on."""
 
 LIBRARY_NAMESPACES = (
     "cuda|cuda_wheel_detail|cub|thrust|cooperative_groups|nvcuda|nv|std|c10|at|torch|pybind11|nanobind|fmt|spdlog"

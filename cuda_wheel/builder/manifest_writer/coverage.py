@@ -62,8 +62,8 @@ class Coverage(NamedTuple):
 
     names: tuple[str, ...]
     manifest: Manifest
-    """Manifest of the first module in `names`. If that module can only be linked, its PTX is listed as loadable images
-    (see `once_linked`)."""
+    """Manifest of the first module in `names`. For a module that can only be linked, the manifest lists the PTX as
+    loadable images, as if it were linked already (see `once_linked`)."""
     cells: Mapping[Key, Cell]
 
 
@@ -231,18 +231,21 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
 
 
 def _improve(plan: _Plan, least: Cell) -> _Plan:
-    """Return a plan with changes to the settings `compress`, `ptx-version` and `architectures` added.
+    """Return `plan` with added changes to the settings `compress`, `ptx-version` and `architectures`.
 
-    Of all combinations, it has the changes that leave the fewest (GPU, driver) pairs uncovered and, of several such,
-    the one with the fewest lines of advice. A pair is uncovered if the module loads on it worse than `least`.
+    All combinations of changes are tried. The best leaves the fewest (GPU, driver) pairs uncovered; among equals, it
+    has the fewest lines of advice. A pair is uncovered if the module loads on it worse than `least`.
     """
     plans = [_architecture_plan(variant, least) for variant in _variants(plan, least)]
     return min(plans, key=lambda each: (len(each.left), len(each.lines)))
 
 
 def _variants(plan: _Plan, least: Cell) -> Iterable[_Plan]:
-    """Yield `plan` with each change to the setting `compress`, with a change to `ptx-version`, with both kinds of
-    change, and `plan` itself. `least` is the worst way of loading that is accepted."""
+    """Yield `plan` itself, and `plan` with each of these added: a change to the setting `compress` (there may be two to
+    choose from), a change to the setting `ptx-version`, and both changes.
+
+    In each yielded plan, `left` are the (GPU, driver) pairs on which the module still loads worse than `least`.
+    """
     for stored in (plan, *(_changed(plan, *change, least) for change in _compression_changes(plan.manifest))):
         yield from (_changed(stored, *change, least) for change in _lowering_changes(stored.manifest))
         yield stored
@@ -278,10 +281,10 @@ def _first_driver(image: Image, cuda: Version) -> Version:
 
 
 def _lowering_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
-    """Yield (advice to lower PTX, i.e. to give it an older PTX ISA version; the manifest with lowered PTX).
+    """Yield one item, (line of advice to lower PTX, manifest with lowered PTX), or nothing if no PTX can be lowered.
 
-    PTX that is not lowered yet gets the oldest version that its target and OLDEST_DRIVER allow. Yields nothing if that
-    changes no image.
+    To lower PTX is to give it an older PTX ISA version: here the oldest that its target and OLDEST_DRIVER allow. PTX
+    that is lowered already keeps its version.
     """
     lowered = [_lowered(image) for image in manifest.images]
     if lowered != list(manifest.images):
@@ -303,12 +306,13 @@ def _ptx_isa(release: Version) -> Version:
 
 
 def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
-    """Return the plan with advice to add machine code, PTX or both to the setting `architectures`.
+    """Return `plan` with advice for the setting `architectures`: to add machine code, PTX, or both. If neither covers a
+    pair in `plan.left`, return `plan` unchanged.
 
-    If PTX for one target covers all (GPU, driver) pairs that machine code covers, PTX is advised alone, or as an
-    alternative if both cover the same pairs. Else machine code is advised, with PTX for pairs that are still uncovered.
-    If neither covers a further pair, the plan is returned unchanged. A pair is covered if the module loads on it at
-    least as well as `least`.
+    A (GPU, driver) pair is covered if the module loads on it at least as well as `least`. Machine code for several GPUs
+    is compared with PTX for one target. If PTX covers all pairs that machine code covers and more, PTX is advised; if
+    both cover the same pairs, machine code "or" PTX. Else machine code is advised, and also PTX if PTX covers further
+    pairs.
     """
     real = plan
     names: list[str] = []
@@ -329,8 +333,8 @@ def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
 
 
 def _both(real: _Plan, least: Cell) -> _Plan:
-    """Return `real`, a plan that adds machine code, with PTX for one target added. If no PTX covers a further (GPU,
-    driver) pair, return `real` unchanged. `least` is the worst way of loading that is accepted."""
+    """Return `real`, a plan that adds machine code, with PTX for one target added. If PTX for no target covers a pair
+    in `real.left`, return `real` unchanged. `least` is the worst way of loading that is accepted."""
     virtual, name = _best_virtual(real, least)
     if name is None:
         return real
@@ -347,11 +351,12 @@ def _best_real(gpu: Version, manifest: Manifest) -> Target | None:
 
 
 def _best_virtual(plan: _Plan, least: Cell) -> tuple[_Plan, str | None]:
-    """Return (the plan with one PTX target added, that target in quotes as in the setting `architectures`:
+    """Return (`plan` with PTX for one target added, the target as the setting `architectures` writes it, in quotes:
     '"80-virtual"').
 
-    Chosen is the target with which the fewest (GPU, driver) pairs load worse than `least` and, of several, the highest:
-    it gives the best code. If no target improves a further pair, return (`plan`, None).
+    The target is the one that leaves the fewest (GPU, driver) pairs uncovered, i.e. loading worse than `least`. Among
+    equals, the highest target is taken, because it gives the best code. If no target covers a pair in `plan.left`,
+    return (`plan`, None).
     """
     best, name = plan, None
     for capability in _compilable(plan.manifest):
@@ -369,10 +374,10 @@ def _compilable(manifest: Manifest) -> list[Version]:
 
 
 def _with_target(manifest: Manifest, target: Target) -> Manifest:
-    """Return a manifest with an image for `target` added; it replaces an image for the same target.
+    """Return a manifest with an image for `target` added. The image replaces any image for the same target.
 
-    A PTX image gets the oldest PTX ISA version that its target allows. If some PTX in the manifest has a newer version
-    than it needs, the image gets the newest version that the compiler writes.
+    A PTX image gets the oldest PTX ISA version that its target and OLDEST_DRIVER allow, as if it were lowered (given an
+    older version). But if the manifest has PTX that could be lowered and is not, the image gets the compiler's version.
     """
     driver, version = (manifest.cuda[0], 0), None
     if not target.real:
@@ -386,8 +391,12 @@ def _with_target(manifest: Manifest, target: Target) -> Manifest:
 
 
 def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
-    """Return a plan whose first change is to build with the other toolchain: cu13 in place of cu12, or cu12 in place of
-    cu13. None if the manifest's compiler belongs to neither."""
+    """Return a new plan: build with the other toolchain (cu13 in place of cu12, or cu12 in place of cu13), and then
+    make further changes if they help to meet `requirement`. None if the manifest's compiler belongs to neither
+    toolchain.
+
+    Only the manifest of `plan` is used; its lines of advice are not.
+    """
     manifest = plan.manifest
     other = next((major for major in TOOLCHAINS if major != manifest.cuda[0]), None)
     if manifest.cuda[0] not in TOOLCHAINS or other is None:
@@ -412,8 +421,8 @@ def _compiled_by(image: Image, cuda: Version) -> Image:
 
 
 def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
-    """Yield a line of advice for each reason why no change covers the pairs in `left`: drivers that are too old for any
-    module, and pairs that no setting covers. Each item of `left` is an uncovered (GPU, driver) pair."""
+    """Yield at most two lines of advice about the (GPU, driver) pairs in `left`, which no change covers: a line about
+    the pairs whose driver is too old for any module, and a line about all other pairs."""
     too_old = [key for key in left if key[1] < OLDEST_DRIVER]
     if too_old:
         first = dotted(OLDEST_DRIVER)

@@ -31,12 +31,13 @@ __all__ = [
 
 
 Names = tuple[str, ...]
-"""All names of one kernel, such as its C++ name and its symbol. A glob matches the kernel if it matches any of them."""
+"""All names of one kernel, such as its C++ name and its symbol. A glob matches the kernel if it matches at least one of
+the names."""
 
 _EXACT_NAMES, _EXACT_GLOBS, _EXACT_CANDIDATES = 100, 3, 40
-"""Limits of the exhaustive search for the fewest globs: the number of names to match, the number of globs tried
-together, and the number of candidate globs. If there are more names, or no such set of globs matches all, a greedy
-search follows."""
+"""Limits of the exhaustive search for the fewest globs. The search is made for at most _EXACT_NAMES names. It tries
+sets of at most _EXACT_GLOBS globs from the _EXACT_CANDIDATES globs that match most names. If there are more names, or
+if no set matches all names, a greedy search is made."""
 
 _MOST_PAIRS = 2_000
 """Maximum number of (beginning, end) pairs that are tried as globs "BEGINNING*END"."""
@@ -110,10 +111,11 @@ def _candidates(names: Sequence[str]) -> list[_Glob]:
 
 
 def _common_starts(names: Sequence[str]) -> list[str]:
-    """Return the beginnings that each two neighbours in a sorted list of names have in common.
+    """Return the beginnings that neighbours in the sorted list `names` share, each cut back to the start of a word:
+    "scale_" for "scale_f32" and "scale_f64", which share "scale_f".
 
-    Each is cut where its last word starts: "scale_" for "scale_f32" and "scale_f64". If there are at most _EXACT_NAMES
-    names, the uncut beginning "scale_f" is returned too.
+    A shared beginning is cut in two ways, with "_" between words and with "_" inside words: "a::b_c" gives "a::b_" and
+    "a::". If there are at most _EXACT_NAMES names, the uncut beginnings are returned too. "" is never returned.
     """
     found: dict[str, None] = {}
     for first, second in pairwise(names):
@@ -136,10 +138,10 @@ def _inner_words(name: str) -> Iterator[str]:
 def _useful(
     candidates: Sequence[_Glob], names: Collection[str], forbidden: Collection[str]
 ) -> dict[_Glob, frozenset[str]]:
-    """Return glob -> the names that it matches, for each glob in `candidates` that matches at least two of `names` and
-    none of `forbidden`.
+    """Return glob -> the names in `names` that it matches. Of `candidates`, only globs that match at least two of
+    `names` and none of `forbidden` are included.
 
-    If several globs match the same names, only the one with the highest `rank` is returned.
+    If several globs match the same names, only the best is included, i.e. the one with the greatest `_Glob.rank`.
     """
     lines = "\n".join(["", *forbidden, ""])  # one search in this text replaces one in each name
     best: dict[frozenset[str], _Glob] = {}
@@ -274,12 +276,11 @@ def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dic
 
 
 def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
-    """Return a kernel with the names, C++ types and struct fields of its parameters added, as the compiler reported
-    them.
+    """Return `kernel` with the names, C++ types and struct fields of its parameters added.
 
-    `results` is architecture -> result with the compiler's reports. If there is no report, or if architectures have
-    different ones, only the parameters' names are added: `names`, which were read from the source. If `names` is None
-    (unknown), the kernel is then returned unchanged.
+    `results` is architecture -> result, with what the compiler reported about the parameters. If it reported nothing
+    for this kernel, or not the same for all architectures, only `names` are added: the parameters' names as read from
+    the source text. If `names` is None too (unknown), `kernel` is returned unchanged.
     """
     answers = {result.parameters[kernel.symbol] for result in results.values() if kernel.symbol in result.parameters}
     declared = next(iter(answers)) if len(answers) == 1 else None
@@ -309,10 +310,12 @@ def _kernel(
     results: Mapping[str, Compiled],
     declared: tuple[str, ...] | None,
 ) -> KernelInfo:
-    """Return the manifest's record of the kernel `symbol`. Raises CompileError if its parameters differ between images.
+    """Return the manifest's record of the kernel `symbol`. Raises CompileError if the kernel's parameters differ
+    between images.
 
-    `expression` is the name expression that instantiates the kernel, None without one. `results` is architecture ->
-    merged result. `declared` are the C++ types of the kernel's parameters in the source, None if unknown.
+    `expression` is the name expression in the setting `instantiate` that names the kernel, or None. `results` is
+    architecture -> merged result. `declared` are the C++ types of the kernel's parameters as read from the source text;
+    None if they are unknown.
     """
     demangled = signature(symbol)
     name = expression or demangled.name
@@ -334,10 +337,11 @@ def _kernel(
 def _with_types(
     parameters: tuple[Parameter, ...], demangled: Sequence[str] | None, declared: tuple[str, ...] | None
 ) -> tuple[Parameter, ...]:
-    """Return the parameters with their C++ types, if these are known.
+    """Return the parameters with their C++ types added, if the types are known.
 
-    `demangled` are the types in the kernel's mangled symbol; None if the symbol is not mangled. Then `declared`, the
-    types in the source (None if unknown), are used if they are compatible with the parameters in PTX.
+    `demangled` are the types in the kernel's mangled symbol; None if the symbol is not mangled. `declared` are the
+    types as read from the source text; None if they are unknown. `declared` is used only if `demangled` is None, and
+    only if the types are compatible with the PTX types of the parameters.
     """
     types = demangled
     if types is None and declared is not None and agree(declared, parameters):

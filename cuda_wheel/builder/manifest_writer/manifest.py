@@ -155,21 +155,22 @@ def merge_results(
 
 
 def _unlinked(units: Mapping[Job, Compiled]) -> list[Compiled]:
-    """Return the results that contain the kernels of a module, for a module that has no links in this build.
+    """Return those results of one architecture's jobs that contain the kernels, for a module without links in this
+    build.
 
-    `units` is job -> result. The results of jobs for loadable images are returned; if there are none, those of jobs for
-    relocatable PTX (PTX to link at run time).
+    `units` is job -> result. The results of jobs for loadable images are returned. If there are none, the results of
+    jobs for relocatable PTX (PTX to link at run time) are returned.
     """
     whole = [unit for job, unit in units.items() if job.form == "whole"]
     return whole or [unit for job, unit in units.items() if job.form == "ptx"]
 
 
 def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
-    """Return one result for one architecture of a module. Its code, kernels and variables are those of `images`; its
-    warnings, headers and name expressions are those of all `units`.
+    """Merge the results for one architecture of a module into one result.
 
-    `units` are the results of the architecture's jobs. `images` are the results of its links or, if nothing is linked,
-    those of its jobs that contain kernels.
+    `units` are the results of all jobs for the architecture. `images` are the results of the links or, if nothing is
+    linked, of the jobs that contain kernels. Code, kernels and variables are taken from `images`; what describes the
+    sources, such as headers and name expressions, from `units`; warnings from both.
     """
     with_ptx = next((image for image in images if image.ptx), EMPTY)
     with_version = next((each for each in (with_ptx, *units) if each.ptx), EMPTY)

@@ -37,8 +37,8 @@ BLOCK = 1 << 13
 several blocks."""
 
 FEW = 2 * BLOCK
-"""Size in bytes of a variant's kernels in a manifest file up to which all are written as one block, i.e. in one
-line."""
+"""Maximum total size in bytes of a variant's kernels, as JSON, that are written as one block (one line). More kernels
+are divided into several blocks, unless `_share_names` returns True."""
 
 _NEVER_SHARED = ("macros", "fatbin", "kernels")
 """Keys of a variant's JSON object that are written for each variant, even if all variants have the same value."""
@@ -71,8 +71,12 @@ def manifest_text(*manifests: Manifest) -> str:
 
 
 def _signed(head: str) -> str:
-    """Return the beginning of a manifest file, up to its first block (line with kernels). `head` is the file's second
-    line. The first line contains the SHA-256 of the returned text, computed with "" in the place of the hash."""
+    """Return the beginning of a manifest file, up to its first block (line with kernels). `head` is the text of the
+    file's second line.
+
+    The first line contains the SHA-256 of this whole beginning. For the computation, "" stands in the place of the
+    hash.
+    """
     first = {"format": FORMAT, "cuda_wheel": __version__, "size": len(head.encode()), "sha256": ""}
     before, after = json.dumps(first)[:-2], f'", "module":\n{head}\n, "kernels": [\n'
     return before + sha256_of((before + after).encode()) + after
@@ -99,8 +103,9 @@ def _share_names(manifest: Manifest, names: list[str]) -> bool:
     """Return whether the symbol of a kernel equals the short name of another kernel. `names` are the short names of the
     manifest's kernels, in order.
 
-    All kernels of such a variant are written as one block. With several, a look-up of the short name would read only
-    the block of that name, and miss the kernel with this symbol if it is in another block.
+    If so, all kernels of the variant must be written as one block (line of the manifest file). A look-up of a name
+    reads only the block to which the name belongs as a short name. In another block, a kernel with this symbol would be
+    missed.
     """
     known = set(names)
     return any(info.symbol != name and info.symbol in known for info, name in zip(manifest.kernels, names, strict=True))

@@ -113,9 +113,9 @@ _NOISE = (
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
-"""Beginnings of log lines to ignore. They are about resource use, which `images.assembly` reads; deprecated targets,
-which `report.notes` reports once; an NVRTC option; errors that another line reports; and internal functions of the
-compiler that do not match a call."""
+"""Beginnings of log lines to ignore. They are about: resource use, which `images.assembly` reads; deprecated targets,
+which `report.notes` reports once; an NVRTC option; errors that another line of the log reports too; internal functions
+of the compiler that do not match a call."""
 
 _COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
 """Matches the line with the number of errors, such as "2 errors detected in ...". The line is ignored: NVRTC counts an
@@ -310,10 +310,11 @@ def caret_below(text: str) -> str:
 
 
 def _column(lines: list[str]) -> tuple[int | None, list[str]]:
-    """Return (1-based column of the caret, lines). The caret is the "^" below the source line; it is moved to the
-    column counted in characters. Without a caret, return (None, `lines`).
+    """Return (1-based column of the caret, the lines with the caret moved to that column); (None, `lines`) if there is
+    no caret. `lines` are the lines below a diagnostic. The caret is the "^" below the source line.
 
-    NVRTC prints two spaces before the source line, keeps the line's tabs, and places the caret by counting bytes.
+    NVRTC places the caret by counting bytes; the returned column counts characters. NVRTC prints two spaces before the
+    source line, and keeps the line's tabs.
     """
     index = _caret_index(lines)
     if index is None:
@@ -332,9 +333,11 @@ def _caret_index(lines: Sequence[str]) -> int | None:
 
 
 def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -> Diagnostic:
-    """Return a diagnostic with its source line as the author wrote it, in place of the line that the compiler read.
-    Changes to a source keep columns, so the column and the caret stay right. Unchanged if the original line is not
-    known."""
+    """Return a diagnostic whose details show the source line as the author wrote it, in place of the line that the
+    compiler read. Return it unchanged if the original line is not known.
+
+    The column and the caret stay right, because cuda-wheel's changes to a source do not move code to another column.
+    """
     lines, caret = original_lines(diagnostic.file), _caret_index(diagnostic.details)
     if lines is None or caret is None or diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
@@ -349,8 +352,9 @@ def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -
 def _without_name_map(diagnostics: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:
     """Return the diagnostics, with one error in place of all errors about the same wrong name expression.
 
-    NVRTC reports several errors for it, in a generated file that users do not know. The one error is about `source`,
-    the path of the source. `expressions` are the name expressions in the setting `instantiate`.
+    For a wrong name expression, NVRTC reports several errors, about a generated file that users do not know. The one
+    error is about `source`, the path of the source. `expressions` are the name expressions in the setting
+    `instantiate`.
     """
     result: list[Diagnostic] = []
     reasons: list[str] = []

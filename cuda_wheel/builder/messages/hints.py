@@ -294,8 +294,9 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'", undefined_symbol),
     (r"^(.*) \(instantiate\) is not a kernel of this file: (.*)", not_a_kernel),
 )
-"""(regular expression, hint) of each rule, in the order in which they are tried. The expression is searched for in an
-error message. The hint is a text, in which {0} stands for group 1 of the match, or a function that returns the text."""
+"""(regular expression, hint) of each rule, in the order in which they are tried. The expression is searched for in the
+compiler's error message. The hint is a text, in which {0} stands for group 1 of the match and {1} for group 2; or it is
+a function that returns the text."""
 
 _COMPILED_RULES = tuple((re.compile(pattern), hint) for pattern, hint in _RULES)
 

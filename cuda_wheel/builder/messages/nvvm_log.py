@@ -31,8 +31,8 @@ same advice."""
 _OPENING = re.compile(r"(?:, must be one of:|(?<=\.)Error: ?)$")
 
 _NEWER_WORDS = "ptr freeze fneg poison callbr noundef nofree nosync willreturn mustprogress memory nocallback immarg"
-"""Words of LLVM's assembly language that LLVM 7 does not know, separated by spaces. For them, the hint is that libNVVM
-reads the language of LLVM 7."""
+"""Words of LLVM's assembly language that LLVM 7 does not know, separated by spaces. If an error is at one of these
+words, the hint says that libNVVM reads the language of LLVM 7."""
 
 
 def read_nvvm_result(request: NvvmRequest, result: NvvmResult) -> str:
@@ -101,11 +101,11 @@ def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int)
 
 
 def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
-    """Return the 1-based line of the source that contains the wrong instruction; None if it is not known.
+    """Return the 1-based line of the source that contains the wrong instruction; None if the line is not known.
 
-    LLVM's verifier prints the instruction, in its own format, and no line number. `details` are the lines that it
-    prints, `lines` those of the source. The result is for the first line of `details` that equals exactly one line of
-    the source.
+    `lines` are the lines of the source. `details` are the lines below an error of LLVM's verifier. They show the
+    instruction, in LLVM's own format, and no line number. The first line of `details` that equals exactly one line of
+    the source decides. White space at both ends, and comments of the source, are ignored.
     """
     code = [line.partition(";")[0].strip() for line in lines]
     unique = {line for line, count in Counter(code).items() if count == 1}
