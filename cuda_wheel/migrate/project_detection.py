@@ -61,8 +61,8 @@ class Extension(NamedTuple):
     line: int
     """1-based line of the call in the Python file."""
     unread: tuple[str, ...]
-    """Names of the settings of the call whose values are known only when the file runs: "sources", "include_dirs",
-    "define_macros" or "nvcc's options"."""
+    """Settings of the call whose values could not be read from the file, because they are known only when the file
+    runs. The names are "sources", "include_dirs", "define_macros" and "nvcc's options"."""
 
 
 def extensions_in(path: Path) -> list[Extension]:
@@ -133,7 +133,7 @@ BACK_ENDS = {
 """Build back end, as `build-backend` names it -> distribution that contains it, for `build-system.requires`."""
 
 _GENERATED = frozenset({"build", "dist", "env", "node_modules", "site", "venv"})
-"""Names of folders whose files tools generate or install."""
+"""Names of folders with files that a tool generated or installed."""
 
 _NOT_OWN = _GENERATED | {"doc", "docs", "external", "test", "tests", "third_party", "thirdparty"}
 """Names of folders whose CUDA sources are not the project's own kernels."""
@@ -160,7 +160,7 @@ class DetectedProject:
     backend: str
     """Build back end: a key of BACK_ENDS."""
     package: str
-    """Dotted name of the import package that gets the modules."""
+    """Dotted name of the import package to which the compiled modules are added."""
     folder: str
     """Path of the package's folder relative to `root`, with "/" between folders; "." if `root` is the package. The
     folder may not exist yet."""
@@ -192,7 +192,8 @@ class DetectedProject:
 
 
 def _is_importable(path: str) -> bool:
-    """Return whether each part of a path, such as "nn/scale", can be a part of a dotted name."""
+    """Return whether every part of a path is a Python identifier, so that dots can join the parts: True for "nn/scale"
+    and for "", False for "my-kernels/scale"."""
     return all(map(str.isidentifier, path.split("/"))) if path else True
 
 
@@ -249,10 +250,12 @@ def normalized(name: str) -> str:
 
 
 def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -> tuple[str, str]:
-    """Return two items: the dotted name of the package that gets the modules, and its folder relative to `root`.
+    """Return two items: the dotted name of the package to which the compiled modules are added, and its folder relative
+    to `root`.
 
-    `named` is the name of the package that the user gave; "" if none was given. Raises ConfigError if the project has
-    several packages and none has the name, or if the project is a single file.
+    `named` is the name of the package that the user gave; "" if none was given. Raises ConfigError if the project is a
+    single file, if it has packages but none with the name `named`, and, without `named`, if it has several packages but
+    none with the project's name.
     """
     listed = [each for each in _listed_packages(root, content, backend) if named in ("", each[0])]
     if listed:
@@ -313,8 +316,8 @@ def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> It
 
 
 def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return the table of pyproject.toml at these keys; empty if the table is missing. Raises ConfigError if the value
-    there is no table."""
+    """Return the table of pyproject.toml at these keys: `_table(content, "tool", "setuptools")` for [tool.setuptools].
+    Return an empty table if there is none. Raises ConfigError if the value is no table."""
     for number, key in enumerate(keys, 1):
         content = content.get(key, {})
         if not isinstance(content, Mapping):
@@ -323,10 +326,11 @@ def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _strings(value: Any, where: str) -> list[str]:
-    """Return the paths in a list of pyproject.toml. Return an empty list if `value` is no list, such as `{find = {}}`
-    for setuptools.
+    """Return the paths in `value`, a list in pyproject.toml. Return an empty list if `value` is no list: setuptools
+    also allows `packages = {find = {}}`.
 
-    Raises ConfigError for an item that is no path; `where`, the key of the list, begins the error message.
+    Raises ConfigError for an item that is no path. `where` is the key, for the error message: "tool.setuptools.packages
+    in pyproject.toml must have paths, not 5."
     """
     items = value if isinstance(value, list) else []
     wrong = next((each for each in items if not isinstance(each, str) or "\0" in each), None)

@@ -90,7 +90,8 @@ def write_changes(changes: Sequence[FileChange]) -> None:
 
 
 def _write(change: FileChange, undo: ExitStack) -> None:
-    """Write one changed file. Push on `undo` the calls that restore the file, and that remove new folders."""
+    """Write one changed file, and create missing folders. Push on `undo` calls that restore the file and remove these
+    folders."""
     path = Path(os.path.realpath(change.path))  # a link stays a link
     for folder in reversed([each for each in path.parents if not each.exists()]):
         folder.mkdir()
@@ -186,10 +187,10 @@ class PyprojectEdit:
         self._accept(f"{body}\n\n{lines}" if body else lines, expected, path, lines)
 
     def _accept(self, text: str, expected: Mapping[str, Any], path: Keys, added: str) -> None:
-        """Make `text` the new text of the document, and `expected` its content.
+        """Replace the text of the document by `text`, and the parsed content by `expected`.
 
-        Raises ConfigError if `text` does not parse to `expected`. The error message asks the user to write `added` at
-        `path` by hand.
+        Raises ConfigError if parsing `text` does not give `expected`. The error message asks the user to write `added`,
+        a piece of TOML, at `path` by hand.
         """
         try:
             found = tomllib.loads(text)
@@ -267,11 +268,12 @@ class ImportedBuild:
     """Facts about an imported project that decide what its builds require."""
 
     lines: frozenset[tuple[Path, int]] = frozenset()
-    """Python file and 1-based line of each extension whose sources were imported."""
+    """(Python file, 1-based line of the call that declares the extension) of each extension whose sources were
+    imported."""
     failed: int = 0
     """Number of modules that do not compile."""
     architectures: tuple[str, ...] = ()
-    """Architectures that nvcc's options name in the imported build, such as "80-real"."""
+    """Architectures in nvcc's options of the imported build, such as "80-real"."""
     standards: tuple[str, ...] = ()
     """C++ standards of the modules, such as "c++20"; "" for the default."""
     pytorch: tuple[str, ...] = ()
@@ -336,8 +338,11 @@ def _classifiers(content: Mapping[str, Any]) -> list[str]:
 
 
 def _numbers(content: Mapping[str, Any], imported: ImportedBuild) -> list[int]:
-    """Return the number of each architecture that a project's settings or its imported build name: 80 for each of
-    "sm_80", "8.0+PTX" and "80-real"."""
+    """Return the architectures named in a project's settings or in nvcc's options of its imported build, as numbers: 80
+    for each of "sm_80", "8.0+PTX" and "80-real".
+
+    `content` is the project's pyproject.toml.
+    """
     table = content.get("tool", {}).get("cuda-wheel", {})
     tables = [table, *(each for each in table.get("module", ()) if isinstance(each, Mapping))]
     named = [each for own in tables for each in _texts(own.get("architectures"))]
@@ -346,8 +351,8 @@ def _numbers(content: Mapping[str, Any], imported: ImportedBuild) -> list[int]:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the items of the key `architectures`. `value` is a list, or one string such as "80;90"; anything else
-    gives no items."""
+    """Return the architectures in `value`, the value of the key `architectures`: a list, or one string such as "80;90".
+    Return an empty list for any other value."""
     if isinstance(value, str):
         return re.split(r"[;,\s]+", value)
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
@@ -405,13 +410,14 @@ def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> l
 
 
 def _reads(modules: Sequence[str]) -> str:
-    """Return the reason, for a message, why builds still require PyTorch: `modules` are the names of modules that
-    include PyTorch's headers."""
+    """Return the reason why builds still require PyTorch: "demo.a, demo.b include headers with device code of PyTorch,
+    ...". `modules` are the names of the modules that include these headers."""
     return f"{', '.join(modules)} include headers with device code of PyTorch, which are those of the build's PyTorch"
 
 
 def _still_compiles(project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild) -> str:
-    """Return the reason why builds may still compile C++ after the import; "" if they compile none."""
+    """Return the first reason found why builds may still compile C++ after the import, such as "CMakeLists.txt still
+    compiles C++ (add_library)". Return "" if there is no such reason."""
     if imported.failed:
         return f"{imported.failed} of the modules do not compile, so that their extension stays"
     script = project.root / "setup.py"

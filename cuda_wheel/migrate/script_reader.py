@@ -102,7 +102,8 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 """Name of an operator in `ast`, such as "NotEq" -> function of the two operands."""
 
 _MOST_ITEMS = 10_000
-"""Length at which a computed list stops growing. A loop may add a list to itself."""
+"""Maximum number of paths that a glob pattern finds, and of items in a sum of lists; the rest is dropped. The limit
+bounds a loop that adds a list to itself."""
 
 
 def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -145,7 +146,8 @@ _LISTS: dict[str, Callable[..., Iterable[Any]]] = {
     "reversed": reversed,
     "range": lambda *bounds: range(*bounds)[:1000],
 }
-"""Name of a built-in function of Python whose result has items -> function that returns these items."""
+"""Name of a built-in function, such as "sorted" -> function that takes the same arguments and returns the items of the
+result. A set keeps the order of its items; a range is cut to 1000 items."""
 
 
 def summed(left: Any, right: Any) -> Any:
@@ -159,8 +161,8 @@ def summed(left: Any, right: Any) -> Any:
 
 
 _MOST_CHARACTERS = 1 << 20
-"""Maximum length of a string in a computation. With a longer string, the result is UNKNOWN. A loop may add a string to
-itself."""
+"""Maximum length of a string or tuple in a computation: with a longer one, the result is UNKNOWN. The limit bounds a
+loop that adds a string to itself."""
 
 
 def is_large(value: Any) -> bool:
@@ -177,10 +179,11 @@ def is_wide(text: str) -> bool:
 
 
 def _globbed(pattern: str, folder: str, recursive: bool) -> Any:
-    """Return the paths of the files that match a glob pattern, sorted.
+    """Return the sorted paths of the files that match the absolute glob pattern `pattern`. `recursive` is the argument
+    of `glob.glob`; `folder` is the folder of the script.
 
-    `folder` is the folder of the script. Return UNKNOWN for a recursive pattern that starts outside the folder above
-    `folder`.
+    A recursive pattern with "**" may search the parent of `folder` and all below it. Return UNKNOWN if it starts
+    elsewhere, such as at "/".
     """
     root = os.path.dirname(folder)  # a script may be in a folder below the sources
     start = os.path.normpath(re.split(r"[*?\[]", pattern)[0] or folder)
@@ -201,10 +204,12 @@ _METHODS = frozenset(
     {"split", "splitlines", "strip", "lstrip", "rstrip", "replace", "format", "join", "startswith", "endswith"}
     | {"lower", "upper", "get", "keys", "values", "items"}
 )
-"""Methods of strings and dictionaries that do not change the string or dictionary."""
+"""Names of the methods of strings and dictionaries that `call_method` evaluates and that do not change the string or
+dictionary."""
 
 _CHANGING = frozenset({"append", "extend", "insert", "update"})
-"""Methods of lists and dictionaries that add to the list or dictionary."""
+"""Names of the methods of lists and dictionaries that `call_method` evaluates and that add items to the list or
+dictionary."""
 
 
 def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -225,8 +230,8 @@ def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mappi
 
 
 def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: str) -> Any:
-    """Return the result of a method of the path `owner`; UNKNOWN if it cannot be computed. A method that looks for
-    files takes a relative path relative to `folder`."""
+    """Return the result of the method `name` of the path `owner`; UNKNOWN if it cannot be computed. A method that looks
+    for files, such as "glob", looks in `folder` if `owner` is relative."""
     if name in ("resolve", "absolute", "expanduser"):
         return owner
     if name in ("glob", "rglob"):
@@ -239,7 +244,9 @@ def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: 
 
 
 def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:
-    """Return whether the method `name` of the string `owner` may return a string that is too long to be computed."""
+    """Return whether the result of the method `name` of the string `owner` could be too long to compute. True for
+    "replace" and "join" if the result could exceed _MOST_CHARACTERS, and for "format" if a width or an argument is
+    large. False for all other methods."""
     if name == "format":
         return is_wide(owner) or any(map(is_large, arguments))
     if name == "replace":
@@ -319,7 +326,7 @@ class _ScriptReader:
 
     def __init__(self, path: Path, functions: frozenset[str], every_branch: bool) -> None:
         self._calls: list[ScriptCall] = []
-        """Calls of the chosen functions, in the order in which they are evaluated."""
+        """Calls of the functions named in `functions`, in the order in which they are evaluated."""
         self._functions = functions
         self._every_branch = every_branch
         self._folder = str(path.parent)
@@ -413,7 +420,8 @@ class _ScriptReader:
                     raise
 
     def _set_target(self, target: ast.expr, value: Any) -> None:
-        """Assign a value to the variables or the item that the left side of an assignment names."""
+        """Assign `value` to `target`, the left side of an assignment: a name, a tuple of names ("a, b"), an attribute,
+        or an item of a dictionary ("options['nvcc']")."""
         if isinstance(target, (ast.Tuple, ast.List)):
             values = list(value) if isinstance(value, (list, tuple)) else []
             values += [UNKNOWN] * (len(target.elts) - len(values))
@@ -429,7 +437,7 @@ class _ScriptReader:
     # --- expressions ----------------------------------------------------------------------------------
 
     def _value(self, node: ast.expr) -> Any:
-        """Return the value of an expression."""
+        """Return the value of an expression; UNKNOWN if it cannot be found without running the file."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
             return UNKNOWN
@@ -579,8 +587,8 @@ class _ScriptReader:
         return attempt(lambda: call_function(function, arguments, keywords, self._folder))
 
     def _alias(self, function: str) -> str:
-        """Return the string that is the value of the variable `function`; "" if its value is no string. After
-        `extension = CUDAExtension`, the value of `extension` is "CUDAExtension"."""
+        """Return the value of the variable `function` if it is a string, else "". Such a string names the function for
+        which a variable stands: after `extension = CUDAExtension`, `_alias("extension")` is "CUDAExtension"."""
         value = self._names.get(function)
         return value if isinstance(value, str) else ""
 
@@ -608,7 +616,8 @@ class _ScriptReader:
 def _bound(
     node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return parameter -> value for the arguments of a call."""
+    """Return parameter -> value for a call of `node`; `arguments` are the positional and `keywords` the named
+    arguments."""
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     return dict(zip(names, arguments, strict=False)) | dict(keywords)
 

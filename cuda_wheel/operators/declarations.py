@@ -183,8 +183,9 @@ def _inputs(
     """Yield the operator's arguments that are parameters of the kernel, in the kernel's order. Outputs and computed
     values are left out.
 
-    `names` are the names of the kernel's parameters; `read_only` are the names of arrays that the kernel does not
-    change. Raises ArgumentError if a parameter cannot be what the declaration says.
+    `names` are the names of the kernel's parameters; `defaults` is name -> default of an argument; `read_only` are the
+    names of arrays that the kernel does not change. Raises ArgumentError for an output that the kernel does not write,
+    for a parameter that takes neither an array nor a number, and for a wrong default.
     """
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         cpp = parameter.cpp_or_ptx_type
@@ -217,8 +218,11 @@ _NUMBERS = {int: "Integer", float: "Real", bool: "bool"}
 
 
 def _more_arguments(operator: str, more: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[InputArgument]:
-    """Return the arguments of the operator that the kernel does not take; raise ArgumentError for one that is no int,
-    float or bool."""
+    """Return the arguments of the operator that the kernel does not take. `more` is name -> int, float or bool;
+    `defaults` is name -> default.
+
+    Raises ArgumentError for another type than these three, and for a default that does not fit the type.
+    """
     found = []
     for name, kind in more.items():
         type_ = _NUMBERS.get(kind) if isinstance(kind, type) else None
@@ -240,8 +244,9 @@ def _bound_values(
 ) -> dict[str, Bound]:
     """Return name -> constant or function of each computed value, in the order of `values`.
 
-    The parameters of a function are names of inputs, and of values that precede it in `values`. `types` maps the names
-    of the kernel's parameters to types such as "Pointer" and "Integer". The constant None means a null pointer.
+    Raises ArgumentError if a function has a parameter that names neither an input nor a value before it in `values`, if
+    a constant does not fit the kernel's parameter, and for a name that is also in `outputs`. `types` maps the names of
+    the kernel's parameters to types such as "Pointer" and "Integer". The constant None means a null pointer.
     """
     known = {each.name for each in inputs}
     found = {}
@@ -258,8 +263,11 @@ def _bound_values(
 def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, type_: str, is_read_only: bool) -> None:
     """Raise ArgumentError if the kernel's parameter `name` cannot be an argument of the operator.
 
-    The parameter must take an array or a number. If the manifest has no C++ type of the parameter, `is_read_only` must
-    be True: the user says by this that the kernel does not write to the array.
+    The parameter must take an array or a number. If the manifest has no C++ type of the parameter, the user must have
+    listed it in `read_only` (`is_read_only` is True), because the manifest then does not tell whether the kernel writes
+    to it.
+
+    `kernel` is the kernel's name, for the error message.
     """
     if type_ not in (*ARRAYS, "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
         raise ArgumentError(
@@ -325,8 +333,11 @@ def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:
 
 
 def _number(what: str, type_: str, value: Any) -> Any:
-    """Return `value` as a Python float, int or bool, for the `type_` "Real", "Integer" or "bool". Raise ArgumentError
-    for a value that does not fit the type; `what` begins the error message."""
+    """Return `value` as a Python float, int or bool, for the `type_` "Real", "Integer" or "bool".
+
+    Raises ArgumentError for a value that does not fit the type. `what` begins the error message, as in "demo::swish:
+    the default of n must be an integer, not 'x'".
+    """
     try:
         if type_ == "Real":
             if isinstance(value, (str, bytes)):
@@ -395,10 +406,11 @@ def gradient_names(operator: str, inputs: Iterable[InputArgument], outputs: Iter
 def _output(
     operator: str, name: str, output: str | Callable[..., Any], known: set[str], arrays: Sequence[str]
 ) -> Bound:
-    """Return how the output `name` is made: by a function, or like an input array; see `OperatorArguments.outputs`.
+    """Return the function that makes the output `name`, or `Bound(None, ("x",))` if the output is made with the shape
+    and element type of the input array x.
 
     `output` is a function, whose parameters must be in `known`, or the name of an input array in `arrays`. `arrays` are
-    the input arrays that are always passed. Raises ArgumentError for any other `output`.
+    the input arrays without a default. Raises ArgumentError for any other `output`.
     """
     if not isinstance(output, str):
         made = bound(f"{operator}: the output {name}", output, known)

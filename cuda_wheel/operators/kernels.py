@@ -92,8 +92,8 @@ class KernelIdentity(NamedTuple):
     module: str
     """Name of the module with the macros of its variant: "demo.update[NUM_MODES=4]"."""
     symbol: str
-    """Mangled name of the kernel. For a kernel that is compiled when it is loaded, this is the name in the operator's
-    declaration or the name that a function returned: "scale<3>"."""
+    """Mangled name of the kernel; for a kernel that is compiled when it is loaded, the name by which the operator asks
+    for it: "scale<3>"."""
     digest: str
     """First digits of a SHA-256: that of the module's fatbin, with two exceptions. A loaded module that was linked on
     this machine or comes from no wheel has the SHA-256 of its image. A kernel that is compiled from sources in a wheel
@@ -105,7 +105,8 @@ class KernelChoice(NamedTuple):
     kernel."""
 
     dtypes: tuple[Any, ...] = ()
-    """Element types by which the kernel is chosen; empty if no element types choose it."""
+    """Element types of the operator's first input arrays, by which the kernel is chosen; empty if the kernel does not
+    depend on element types."""
     name: str = ""
     """Name of the kernel that the function `kernel` returned; "" if `kernel` is no function."""
     macros: Macros = ()
@@ -171,8 +172,8 @@ class KernelInstances:
         self._manifests: dict[Macros, Manifest | None] = {}
         self._choices: dict[KernelChoice, _Found] = {}
         self._base = None if module is None else self._base_manifest()
-        """Manifest that tells the parameters of the kernels; None if the operator names no module. `_base_manifest`
-        says of which variant it is."""
+        """Manifest from which the parameters of the module's kernels are read; None if the operator names no module. If
+        the module has variants, this is the manifest of one of them, as `_base_manifest` chooses it."""
         manifests = [each.module.manifest for each in (*self._given.values(), *self._list) if isinstance(each, Kernel)]
         manifests += [self._base] if self._base else []
         self.long_size = long_size(manifests[0])
@@ -181,8 +182,8 @@ class KernelInstances:
         """Tuple of element types -> manifest entry of the kernel for these types. A single kernel has the key (). Empty
         if a function chooses the kernel."""
         self.described = self._listed(self._base, needs_all=True) if self.chooser else list(self.infos.values())
-        """Manifest entries of all kernels that the declaration lists. For kernels that are given by name, the entries
-        are those in `_base`."""
+        """Manifest entries of all kernels that the declaration lists. The entry of a kernel that is given by name is
+        from the manifest `_base`."""
         first = self.described[0]
         self.kinds = [_kind(parameter) for parameter in first.parameters]
         """Kind of each parameter of a kernel, in order. All kernels have the same kinds."""
@@ -330,15 +331,18 @@ class KernelInstances:
     # --- manifests -------------------------------------------------------------------------------------
 
     def _read(self, macros: Macros) -> Manifest:
-        """Return the manifest of the variant with these macros; see `read_manifest`."""
+        """Return the manifest of the module's variant with these macros; in a source tree, compile the module to get
+        the manifest. Raises what `read_manifest` raises."""
         assert self._module is not None
         return read_manifest(self._module, dict(macros), f"{self._operator}: ")
 
     def _base_manifest(self) -> Manifest:
-        """Return the manifest that tells the parameters of the kernels: that of the declared variant.
+        """Return the manifest from which the parameters of the module's kernels are read: the manifest of the declared
+        variant.
 
-        It is the manifest of the module's first variant if a function chooses the variant, or if the declared variant
-        is compiled when it is loaded. Raises ArgumentError if `variant` is a function and the module has no variants.
+        If a function chooses the variant, or if the declared variant is compiled when it is loaded, return the manifest
+        of the module's first variant instead. Raises ArgumentError if `variant` is a function and the module has no
+        variants.
         """
         if self.variant_chooser is None:
             return self._manifest(self._macros) or self._any_variant()
@@ -385,10 +389,11 @@ class KernelInstances:
         return ByName(self._module or self._operator, "kernel", infos, lambda info: info, UnknownKernelError)
 
     def _listed(self, manifest: Manifest | None, needs_all: bool = False) -> list[KernelInfo]:
-        """Return the manifest entries of the kernels that `kernels` lists, in the variant with this manifest.
+        """Return the manifest entries of the kernels that the argument `kernels` lists, in its order, each once.
 
-        With `needs_all`, raises UnknownKernelError for a name that the variant does not have, and ArgumentError for a
-        pattern that matches no kernel.
+        Names and patterns are looked up in `manifest`, which may be None if `kernels` contains only `Kernel` objects. A
+        name or pattern without a kernel is left out; with `needs_all`, a name raises UnknownKernelError instead, and a
+        pattern ArgumentError. Raises ArgumentError if a `Kernel` has the same symbol as another listed kernel.
         """
         found: dict[str, KernelInfo] = {}
         for each in self._list:
@@ -447,11 +452,12 @@ class KernelInstances:
         return self._find_listed(given, manifest, choice.macros)
 
     def _find_listed(self, name: str, manifest: Manifest | None, macros: Macros) -> _Found:
-        """Return the kernel whose name a function returned: one that `kernels` lists, or an instance of a listed
-        template that is compiled when it is loaded.
+        """Return the kernel `name`, which a function chose. The kernel is listed in `kernels`, or is an instance of a
+        listed template that is compiled when it is loaded.
 
-        `manifest` is that of the variant with `macros`; None if the variant is compiled when it is loaded. Raises
-        ArgumentError for a name of no such kernel, and for a name that several kernels have.
+        `manifest` is the manifest of the variant with `macros`; None if the variant is compiled when it is loaded, or
+        if there is no module. Raises ArgumentError for the name of any other kernel, and for a name that several listed
+        kernels have.
         """
         listed = self._listed(manifest or self._base)
         infos = self._named(listed).matches(name)
@@ -472,8 +478,9 @@ class KernelInstances:
     def _unlisted(self, name: str, manifest: Manifest | None, listed: Sequence[KernelInfo], is_template: bool) -> str:
         """Return the error message for a kernel's name that a function returned and that `kernels` does not list.
 
-        `manifest` is that of the chosen variant, if any. `listed` are the manifest entries of the kernels that
-        `kernels` lists. `is_template` is True if `name` is an instance of a listed template.
+        `manifest` is the manifest of the chosen variant; None if the variant is compiled when it is loaded, or if there
+        is no module. `listed` are the manifest entries of the kernels that `kernels` lists. `is_template` is True if
+        `name` is an instance of a listed template.
         """
         nearest = get_close_matches(name, [info.name for info in listed], n=3, cutoff=0)
         help = ""

@@ -78,7 +78,7 @@ _FILES = {
     "tensor_map": "parts.tensor_maps",
     "tuned": "parts.tuned_tables",
 }
-"""Public name -> module of this package that defines it. Type checkers read the imports above instead."""
+"""Public name -> module of this package that defines it. Type checkers read the imports under TYPE_CHECKING instead."""
 
 if not TYPE_CHECKING:  # by these, a type checker would take no name from here, or every name
     __all__ = list(_FILES)

@@ -162,8 +162,8 @@ class PointerConverter(dict[type, Reader], Converter):
         return f"({at} if not ({at} := {address}) & {self.alignment - 1} else misaligned_{name}({at}))"
 
     def _address(self, value: str, name: str) -> str:
-        """Return source for the address of the argument `value`, without a check of its alignment. `name` is as in
-        `expression`."""
+        """Return source for the address of the argument `value`, without a check of its alignment. `name` is part of
+        the source's global names: read_a0 for "a0"."""
         kind = f"type_{value}"  # the type of the value, by which the launch function also finds the stream
         here = "(device is None or {} == device)"  # None where there is one GPU
         known = f"{value}.dtype is dtype_{name} and {here}"
@@ -215,8 +215,8 @@ class PointerConverter(dict[type, Reader], Converter):
         return self._read_instance
 
     def _read_instance(self, value: Any, device: int | None, stream: int, kept: Kept) -> int:
-        """Return the address of an array whose class has no array interface; raise TypeError if the object has none
-        either."""
+        """Return the address of an array that has an array interface though its class has none; raise TypeError for
+        other objects."""
         if not is_on_gpu(value):
             raise TypeError(f"takes an array on the GPU, an address or None, not {type_name(type(value))}")
         return self.reader_by_protocol(type(value))(value, device, stream, kept)
@@ -310,12 +310,12 @@ class PointerConverter(dict[type, Reader], Converter):
 
 
 def _refuse(array: Any, device: int | None, stream: int, kept: Kept) -> int:
-    """Raise TypeError for an array in host memory, else CudaWheelError: the part `array-protocols`, which reads it, is
+    """Raise TypeError for an array in host memory, else CudaWheelError, because the part `array-protocols` is
     lacking."""
     if exports(type(array)) and array.__dlpack_device__()[0] == ON_HOST and not is_on_gpu(array):
         raise TypeError("is an array in host memory: copy it to the GPU")
     need("array-protocols")
-    return 0  # not reached: this copy lacks the part
+    return 0  # not reached
 
 
 def device_of_first(values: tuple[Any, ...]) -> int | None:

@@ -43,7 +43,7 @@ class _State:
     bindings: Any = None
     """Module `cuda.bindings.driver` after cuInit; None before."""
     forked = False
-    """Whether this process was forked after this module had initialised CUDA; CUDA then fails in it."""
+    """Whether this process was forked after this module had initialised CUDA, which then fails in this process."""
 
 
 def is_forked() -> bool:

@@ -46,8 +46,8 @@ class UnknownVariantError(ImageError):
     """A module has no variant with the given macros, or has variants and none was chosen."""
 
     variants: "tuple[tuple[tuple[str, object], ...], ...]" = ()
-    """Macros of each variant of the module: ((("N", 4),),). Empty if it has none, or if the loader lacks the part for
-    them."""
+    """Macros of each variant of the module: ((("N", 4),),). Empty if the module has no variants, or if the part
+    `variants` of the loader is lacking."""
 
 
 class UnknownGlobalError(ImageError, KeyError):

@@ -44,7 +44,7 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str
 
 
 def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:
-    """Return advice, such as to update the driver, if only the driver is too old for these images."""
+    """Return advice on images for which only the driver is too old: to update it, or to install nvJitLink."""
     # nvJitLink compiles PTX by itself; the package index has it for these releases.
     if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in images):
         return "Update the NVIDIA driver."

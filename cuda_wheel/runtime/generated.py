@@ -91,11 +91,11 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
 """
 """Source of `Kernel.launch`.
 
-1. Take a free slot (memory of a launch) for this configuration from a pool, the last launch's or one in a dictionary.
+1. Take a free slot (memory of a launch) from the pool of this configuration: the last launch's, or one in `pools`.
    `prepare` makes what is missing. It is also called for lists, which cannot be keys, and for floats, which equal
-   integers as keys; `check_integers` finds these.
-2. Without a stream, use that of the `launch_stream` block, else the current one of the arrays' library. Write it if the
-   slot has another: comparing is faster.
+   integers as keys; `check_integers` finds floats.
+2. Without a stream, use that of the `launch_stream` block, else the current one of the arrays' library. Write it into
+   the slot if the slot has another: comparing is faster.
 3. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. If one
    raises, `argument_error` finds the wrong argument. `kept` gets what must live until the launch has ended.
 4. Launch: `_FINISH`.
@@ -135,8 +135,8 @@ class LaunchFunctions:
             "current_device": current_device,
             "device_of_first": device_of_first,
         }
-        """Global name in the functions -> value. `stream_rule` has the types of the last launch's arrays, then the
-        function that finds its stream."""
+        """Global name in the functions -> value. `stream_rule`: the types of the last launch's arrays, then the
+        function that finds the stream for these types."""
         self.names = [f"a{index}" for index in range(len(checked))]
         self.tuple = "".join(f"{name}, " for name in self.names)
         only_addresses = " is ".join([*(f"type_a{index}" for index in self.pointers), "int"])
@@ -144,7 +144,8 @@ class LaunchFunctions:
         arrays = "".join(f"a{index}, " for index in self.pointers)
         found = f"(number if (number := current_device()) is not None else device_of_first(({arrays})))"
         self.device = found if several_gpus else "None"
-        """Source for the launch's GPU number; "None" if there is one GPU. It makes a context current if none is."""
+        """Expression that makes a context current if none is, and gives the launch's GPU number; "None" if there is one
+        GPU."""
 
     def launch(self) -> Callable[..., None]:
         """Return the function that takes what `Kernel.launch` takes."""
@@ -165,7 +166,7 @@ class LaunchFunctions:
         return define("launch", source, self.namespace, self.kernel)
 
     def _keep(self, arrays: Kept, stream: int) -> None:
-        """Call `array_protocols.keep`; later launches call that directly."""
+        """Call `array_protocols.keep`, and let later launches call that function directly."""
         from .parts.array_protocols import keep  # the part that put them into the list
 
         self.namespace["keep"] = keep

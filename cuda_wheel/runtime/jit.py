@@ -26,14 +26,15 @@ class JitOptions(NamedTuple):
     lineinfo: bool = False
     """Whether the machine code contains line numbers, if the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
     lto: bool | None = None
-    """For links: whether to optimise LTO-IR across pieces (inputs). None: if all have LTO-IR, or one has only that."""
+    """For links: whether to optimise LTO-IR across pieces (inputs). None: yes if all pieces have LTO-IR, or if a piece
+    has nothing else."""
     linker: Literal["nvjitlink", "driver"] | None = None
     """For links: the linker. None: nvJitLink if it is installed and suitable, else the driver's linker."""
 
     floating_point: tuple[str, ...] | None = None
-    """Floating-point options of PTX without a manifest and of linked pieces other than modules, spelled as for NVRTC:
-    --fmad=false, --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. None: those of the first linked
-    module, else the compilers' defaults. PTX obeys --fmad only, machine code none."""
+    """Floating-point options of code without a manifest (PTX to load, and linked pieces other than modules), spelled as
+    for NVRTC: --fmad=false, --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. None: those of the first
+    linked module, else the compilers' defaults. PTX obeys --fmad only, machine code none."""
 
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""
@@ -57,8 +58,8 @@ class Jit:
         self.seconds = seconds
         self._log = log
         self._buffers = buffers
-        """Buffers into which the driver writes logs when it compiles; it compiles a library without kernels only
-        later."""
+        """Buffers into which the driver writes its logs, even after loading: it may compile code without kernels on
+        first use."""
 
     @property
     def log(self) -> str:
@@ -107,7 +108,6 @@ def load_compiled(code: bytes, doing: str, options: JitOptions, inspect: Callabl
 
     `inspect(handle)` must make the driver compile. Raises DriverError with the compiler's log.
     """
-    # The driver writes its logs into these until the library is compiled.
     info, errors = bytearray(1 << 16), bytearray(1 << 16)
     chosen = {
         "INFO_LOG_BUFFER": info,

@@ -217,8 +217,8 @@ class Launcher:
         self.launch.__doc__ = type(kernel).launch.__doc__
 
     def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
-        """Return the stream's address for a launch with these arrays or addresses. Store the rule for their types in
-        `stream_rule`."""
+        """Return the address of the stream for a launch with these arrays or addresses on GPU `device`. Store in
+        `stream_rule` how to find it."""
         given = flattened(arrays)
         kinds = tuple(map(type, given))
         find = self.current_streams[kinds]
@@ -264,9 +264,9 @@ class Launcher:
     def new_slot(self, configuration: Configuration) -> Slot:
         """Return a slot in which all but the arguments and the stream is filled in.
 
-        The driver gets a pointer to each argument instead of one buffer (`extra`), because machine code may have other
-        offsets than the source: parameters of sm_90 start at address 0x210, those of sm_80 at 0x160, and all move if
-        one is aligned to more, such as a CUtensorMap. Source: CUDA Driver API, CUlaunchConfig.
+        The driver gets a pointer to each argument instead of one buffer (`extra`), because offsets in machine code may
+        differ: all move if one parameter is aligned to more, such as a CUtensorMap. Source: CUDA Driver API,
+        CUlaunchConfig.
         """
         attributes = b"" if configuration.attributes is None else configuration.attributes.array
         offsets = [each.offset for each in self._kernel.info.parameters]
@@ -293,7 +293,8 @@ class Launcher:
         return Slot(buffer, stream_field, call, configuration)
 
     def _retry(self, code: int, slot: Slot, args: tuple[Any, ...]) -> None:
-        """Repair what made the driver return error `code`, if possible, and launch again; else raise DriverError."""
+        """Repair what made the driver return error `code`, and launch again with the slot; raise DriverError if that
+        fails."""
         call, configuration = slot.call, slot.configuration
         driver = cuda_driver()
         self._kernel.module.check_loaded()
@@ -315,7 +316,8 @@ class Launcher:
         check_result((result,), f"launching {self._kernel.name}")
 
     def _argument_error(self, args: Sequence[Any], error: Exception, check: bool, stream: int | None) -> Exception:
-        """Return the error that tells which argument is wrong, and why; else `error`, raised when packing."""
+        """Return the error that tells which argument is wrong, and why; if none is found, `error`, which packing
+        raised."""
         if stream is not None and not is_address(stream):
             return wrong_address(stream)
         given = [value for value in args if not isinstance(value, Missing)]
@@ -400,9 +402,9 @@ def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) ->
 
 
 def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
-    """Return the dimensions `given` as a dictionary key, an integer or a tuple.
+    """Return a grid, block or cluster as a dictionary key: an integer, or a tuple of integers.
 
-    `size` has them as three integers, or is None: np.int64(4), (4, 1, 1) -> 4.
+    `size` is `given` as three integers, None without a cluster: np.int64(4), (4, 1, 1) -> 4.
     """
     if type(given) is int or (type(given) is tuple and all(type(number) is int for number in given)):
         return given  # the next launch often passes the same object, which compares faster

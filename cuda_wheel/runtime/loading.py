@@ -69,16 +69,14 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
 
 
 def _chosen(manifest: Manifest, capability: Version, driver_version: Version) -> Resolution:
-    """Return the image for a GPU and driver. Search for nvJitLink, which takes time, only if no image loads for
-    certain."""
+    """Choose the image for a GPU and driver. If no image is known to load, look for nvJitLink too, which takes time."""
     # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
     near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
     resolution = resolve(manifest._replace(images=near), capability, driver_version)
     if resolution.how != "native" or resolution.doubt or manifest.compression != "none":
         resolution = resolve(manifest, capability, driver_version)
     if (resolution.image is None or resolution.doubt) and has("nvjitlink"):
-        # Looking for nvJitLink takes time, and very few machines need it.
-        from .parts.nvjitlink import nvjitlink_version
+        from .parts.nvjitlink import nvjitlink_version  # rare
 
         resolution = resolve(manifest, capability, driver_version, nvjitlink_version())
     return resolution
@@ -105,7 +103,7 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
         return once(key, load_image)
 
     need("trial")
-    from .parts.trial import load_on_trial  # few GPUs need it
+    from .parts.trial import load_on_trial  # rare
 
     key = (*key, capability)  # what one GPU refuses, another may accept
     return once(key, lambda: load_on_trial(load_image, manifest, resolution, capability, driver_version, device))

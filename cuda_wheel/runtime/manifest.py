@@ -181,13 +181,13 @@ class Image(NamedTuple):
     """PTX ISA version that the compiler wrote, before the build lowered it to `ptx_version`; None if the image is not
     PTX."""
     driver: Version
-    """First CUDA release whose driver reads the image, in its compression, or for LTO-IR the cubin linked from it."""
+    """First CUDA release whose driver reads the image and its compression, or, for LTO-IR, the cubin linked from it."""
     offset: int | None
     """Byte offset of the image in the fatbin; None in a compressed fatbin, whose images cannot be extracted."""
     size: int
     sha256: str
     resources: Mapping[str, Mapping[str, int]]
-    """Kernel symbol -> resource -> value. Bounds in the source: "max_threads" (per block), "min_blocks" (per
+    """Kernel symbol -> resource -> value. Bounds that the source sets: "max_threads" (per block), "min_blocks" (per
     multiprocessor), "cluster_blocks". For machine code also "registers" per thread, and bytes of memory: "shared",
     "local", "constant", "spill_stores", "spill_loads"."""
     source: str | None = None
@@ -239,7 +239,7 @@ class KernelInfo(NamedTuple):
     symbol: str
     parameters: tuple[Parameter, ...]
     absent: tuple[str, ...] = ()
-    """Targets ("sm_75") whose images lack this kernel; () unless the project allows that."""
+    """Targets ("sm_75") whose images lack this kernel; () unless the project allows absent kernels."""
 
     @property
     def short_name(self) -> str:
@@ -318,7 +318,8 @@ class Manifest(NamedTuple):
     fatbin_offset: int = 0
     """Byte offset of this variant's fatbin in the file `fatbin`, which holds those of all variants."""
     specialize: Carried | None = None
-    """Place of the sources, if other template instances may be compiled on the user's machine; else None."""
+    """Place of the sources, if variants and template instances that are lacking may be compiled on the user's machine;
+    else None."""
 
     @property
     def full_name(self) -> str:

@@ -139,7 +139,7 @@ class Kernel(Generic[Unpack[Arguments]]):
         Without `stream`, each call finds its stream by the rule of `launch`. Raises what `launch` raises.
         """
         need("bind")
-        from .parts.bind import bind  # only for programs that bind
+        from .parts.bind import bind  # rare
 
         return bind(self, grid, block, args, stream, shared_memory, attributes)
 
@@ -235,7 +235,7 @@ class ByName(Mapping[str, T]):
         found = self._matches_as_spelled(name, spelled)
         if not found and "<" in name and any("<" in info.name for info in self._infos):
             need("instance-names")
-            from .parts.instance_names import matching  # only for another spelling of a template's arguments
+            from .parts.instance_names import matching  # rare
 
             found = matching(name, self._infos, unscoped)
         return found
@@ -321,8 +321,8 @@ class Module(Mapping[str, Kernel]):
         )
 
     specialize: "Callable[[Module, str, UnknownKernelError], Kernel] | None" = None
-    """Function (module, name, error to raise) that compiles a template instance that the module lacks; see
-    `parts.specialize`. None: not allowed."""
+    """Function (module, name, error) that compiles the template instance `name`, which the module lacks, or raises the
+    error; see `parts.specialize`. None: not allowed."""
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
@@ -411,7 +411,7 @@ class Module(Mapping[str, Kernel]):
 
     def _variable(self, info: GlobalInfo) -> "Global":
         need("variables")
-        from .parts.variables import Global  # only for programs that use variables
+        from .parts.variables import Global  # rare
 
         return Global(self, info)
 

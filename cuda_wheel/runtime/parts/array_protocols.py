@@ -130,8 +130,8 @@ def _check_access(converter: Converter, read_only: bool) -> None:
 
 
 def _device_of(address: int) -> int | None:
-    """Return the number of the GPU whose memory contains an address. None if every GPU can access the memory there, or
-    if the driver does not know it."""
+    """Return the number of the GPU whose memory contains an address. Return None if every GPU can access the memory at
+    the address, or if the driver does not know this memory."""
     is_host = _memory_attribute("MEMORY_TYPE", address) == int(cuda_driver().CUmemorytype.CU_MEMORYTYPE_HOST)
     return None if is_host or _memory_attribute("IS_MANAGED", address) else _memory_attribute("DEVICE_ORDINAL", address)
 
@@ -140,8 +140,8 @@ def _memory_attribute(which: str, address: int) -> int | None:
     """Return an attribute of the memory at an address, such as "DEVICE_ORDINAL"; None if the driver does not know the
     memory.
 
-    Source: CUDA Driver API, cuPointerGetAttribute. Its binding in cuda.bindings 13.3 returns 0 as the number of every
-    GPU.
+    ctypes calls the driver, because the binding in cuda.bindings 13.3 returns 0 as the number of every GPU. Source:
+    CUDA Driver API, cuPointerGetAttribute.
     """
     number = int(getattr(cuda_driver().CUpointer_attribute, f"CU_POINTER_ATTRIBUTE_{which}"))
     value = ctypes.c_uint64()  # the attributes have 1 to 8 bytes
@@ -152,7 +152,8 @@ def _memory_attribute(which: str, address: int) -> int | None:
 
 @cache
 def _pointer_attribute(driver: Any) -> Any:
-    """Return cuPointerGetAttribute of this driver."""
+    """Return the driver's function cuPointerGetAttribute, to be called through ctypes; `driver` is only the key of the
+    cache."""
     return driver_function("cuPointerGetAttribute", ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
 
 
@@ -394,7 +395,7 @@ def relaxed_capture() -> Iterator[None]:
 
 
 LIMIT = 1000
-"""Maximum number of launches whose arrays are kept. A launch above it waits until the oldest of these launches has
+"""Maximum number of launches whose arrays are kept. If there are more, the newest launch waits until the oldest has
 ended."""
 
 
@@ -482,7 +483,7 @@ def _has_ended(event: Any, wait: bool) -> bool:
 
 
 def _recorded(stream: int) -> _Mark:
-    """Record an event on a stream. Return the event with the address of its context."""
+    """Record an event on the stream with the address `stream`. Return (event, address of the event's context)."""
     driver = cuda_driver()
     current = check_result(driver.cuCtxGetCurrent(), "getting the context")
     if not int(current):

@@ -122,7 +122,8 @@ def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple
     """Return unscoped kernel name -> (module, kernel) of each kernel with that name: "saxpy" -> [("demo.a",
     "ns::saxpy")].
 
-    The parameter is that of `attached`. A name that is not valid in Python, such as "gemm<float>", is left out.
+    `modules` is dotted module name -> names of its kernels, None if it has variants. A kernel name that is not valid in
+    Python, such as "gemm<float>", is left out.
     """
     owners: dict[str, list[tuple[str, str]]] = {}
     for module, kernels in sorted(modules.items()):  # folders list files in any order
@@ -149,7 +150,8 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
 
 
 def _not_compiled(source: str) -> str:
-    """Return advice, to end an error message, for the file `source`, which is installed without its compiled module."""
+    """Return the end of the error message for a source, such as "scale.cu", that is installed without its compiled
+    module: that the file is there but was not compiled, and why, if the part `suggestions` is there."""
     if not has("suggestions"):
         return f" {source} is there, but was not compiled."
     from .suggestions import not_compiled  # only for an error
@@ -163,8 +165,8 @@ def _submodules(files: Sequence[str]) -> set[str]:
 
 
 def _variant_loader(module: str) -> Callable[..., Module]:
-    """Return the attribute that a package gets for a module with variants: a function that takes the macros of a
-    variant and returns the loaded variant."""
+    """Return a function that takes the macros of a variant of the module, and returns the loaded variant. It becomes
+    the attribute of the package for a module with variants."""
 
     def load_variant(**arguments: Any) -> Module:
         return load(module, **arguments)

@@ -103,9 +103,9 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
 """Source of `bound_maker`, which returns a bound function: one that launches with a fixed configuration, and has a
 default for every argument.
 
-If `bind` was given a stream, new slots (the memory of one launch) have it, and {set_stream} does nothing. An argument
-may not be packed, because it is wrong or of another type than its default. Then `launch_any` makes an ordinary launch,
-which converts the argument or raises the error.
+If `bind` was given a stream, new slots (the memory of one launch) have it, and {set_stream} does nothing. Packing fails
+for an argument that is wrong or of another type than its default. Then `launch_any` makes an ordinary launch, which
+converts the argument or raises the error.
 """
 
 _BOUND_ANY = """
@@ -115,7 +115,8 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
     return bound
 """
 """Source of `bound_maker` for arguments that only an ordinary launch can convert, such as arrays that are still being
-computed. The bound function, which it returns, calls `launch_any`, which makes an ordinary launch."""
+computed. `bound_maker` returns the bound function; each call of this function makes an ordinary launch, by
+`launch_any`."""
 
 _BY_ADDRESS = """
 def launch_addresses(grid, block, stream, {names}):
@@ -186,7 +187,8 @@ def launch_here(grid, block, {parameters}*rest, shared_memory=0, **attributes):
         return launch(grid, block, {names}*rest, stream=stream, shared_memory=shared_memory, **attributes)
 {finish}
 """
-"""Source of `launch_here`, which launches on one library's current stream, even if no argument is an array of that
+"""Source of `launch_here`, which launches on the stream that `current_stream_here` returns: the current stream of the
+library, such as PyTorch, that `launch_on_streams_of` was called for. This holds even if no argument is an array of that
 library.
 
 It shares the slots (each the memory of one launch) and the converters of `Kernel.launch`. It calls `Kernel.launch` if
@@ -195,7 +197,7 @@ an argument cannot be packed.
 
 
 def _here(functions: LaunchFunctions) -> Callable[..., None]:
-    """Generate the function that `launch_on_streams_of` returns."""
+    """Generate the function `launch_here` of a kernel, which launches on one library's current stream; see `_HERE`."""
     source = _HERE.format(
         parameters="".join(f"{name}=missing, " for name in functions.names),
         number="0" if functions.device == "None" else "current_device() or 0",
@@ -221,11 +223,12 @@ def _bound(
     launch_any: Callable[..., None],
     stream: int | None,
 ) -> Callable[..., None]:
-    """Return the function that `bind` returns; `args` are the defaults of its arguments.
+    """Return a function that launches a kernel with a fixed configuration; `args` are the defaults of its arguments.
 
-    `new_slot` returns the memory of a launch on the stream with the address `stream`. If `stream` is None, a launch is
-    on the stream of the `launch_stream` block, else on the stream that `find` returns, else on the default stream.
-    `launch_any` takes the kernel's arguments and makes an ordinary launch.
+    `functions` are the launch functions of the kernel. `new_slot` returns the memory of a launch on the stream with the
+    address `stream`. If `stream` is None, a launch is on the stream of the `launch_stream` block, else on the stream
+    that `find` returns, else on the default stream. `launch_any` takes the kernel's arguments and makes an ordinary
+    launch.
 
     In the generated source, the names for the argument a0 are bound_a0 (its default), type_a0 (the default's Python
     type), dtype_a0 (its element type) and address_a0 (its address).
@@ -260,7 +263,8 @@ def _bound(
 
 
 def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
-    """Generate the function that `launch_by_address` returns."""
+    """Generate the function `launch_addresses` of a kernel, which takes arrays and the stream as addresses; see
+    `_BY_ADDRESS`."""
     expressions = []
     for name, each in zip(functions.names, functions.checked, strict=True):
         by_value = getattr(each, "by_address_expression", None)
@@ -286,8 +290,9 @@ def _expression(converter: Converter, value: str, sample: Any, device: str) -> s
     convert it.
 
     `sample` is the argument's default: the source converts values of the same type, and may raise any exception for
-    others. `device` is the source of the launch's GPU number. The result may use the names of
-    `converter.expression(value, value)`, and those that `_bound` lists.
+    others. `device` is the source of the launch's GPU number. The source may use the names of
+    `converter.expression(value, value)`, and bound_a0, type_a0, dtype_a0 and address_a0 for the `value` "a0"; see
+    `_bound`.
     """
     by_value: Callable[..., str] | None = getattr(converter, "bound_expression", None)
     if by_value is not None:
