@@ -194,9 +194,9 @@ class OperatorFunctions:
     def _recognition(self) -> Iterator[str]:
         """Yield the source lines that assign the variables by which a call is recognised.
 
-        `_is_known` is True if PyTorch's guards recognise the call's required tensors, and also its optional ones if none
-        of these is None (`_there`). `_none` is True if all optional tensors are None. The variables `_seen_...` describe
-        the recognised calls; see `Recognised`.
+        `_is_known` is True if PyTorch's guards recognise the call's required tensors, and also its optional ones if
+        none of these is None (`_there`). `_none` is True if all optional tensors are None. The variables `_seen_...`
+        describe the recognised calls; see `Recognised`.
         """
         yield "_matches, _seen_key, _seen_device, _seen_there, _seen_requires_grad = _seen"
         required, optional = self._single()
