@@ -49,9 +49,9 @@ def knn_points_idx(
     p1: Tensor, p2: Tensor, lengths1: Tensor, lengths2: Tensor, norm: int, K: int, version: int = -1
 ) -> tuple[Tensor, Tensor]:
     require(norm in (1, 2), "Norm must be 1 or 2.")
-    require(p1.size(2) == p2.size(2), "Point sets must have the same last dimension")
+    (N, P1, D), (_, P2, D2) = p1.shape, p2.shape
+    require(D == D2, "Point sets must have the same last dimension")
     require(p1.dtype == p2.dtype)
-    (N, P1, D), P2 = p1.shape, p2.size(1)
     idxs = lengths1.new_zeros((N, P1, K), dtype=torch.long)
     dists = p1.new_zeros((N, P1, K))
     if idxs.numel() == 0:
@@ -146,10 +146,11 @@ def ball_query(
     radius: float,
     skip_points_outside_cube: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    require(p2.size(2) == p1.size(2), "Point sets must have the same last dimension")
+    N, P1, D = p1.shape
+    require(p2.shape[2] == D, "Point sets must have the same last dimension")
     radius = ctypes.c_float(radius).value  # the host function squares a float
-    idxs = lengths1.new_full((p1.size(0), p1.size(1), K), -1)
-    dists = p1.new_zeros(p1.size(0), p1.size(1), K)
+    idxs = lengths1.new_full((N, P1, K), -1)
+    dists = p1.new_zeros(N, P1, K)
     if idxs.numel():
         ball_kernels["BallQueryKernel<float>"].launch(
             256, 256, p1, p2, lengths1, lengths2, idxs, dists, K, radius, radius * radius, skip_points_outside_cube
