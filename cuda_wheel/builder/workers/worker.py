@@ -101,17 +101,11 @@ class Worker:
 
     def prepare(self, function: Callable[[Any], Any], argument: Any) -> None:
         """Start `function(argument)` in the worker without waiting; its result is ignored."""
-        with suppress(OSError):  # the next `call` reports a worker that died
-            self._send(pickle.dumps((function, argument, False)))
-            self._unread += 1
-
-    def _send(self, request: bytes) -> None:
-        """Write a pickled request to the process: first its length in bytes, as 8 bytes, then the request. With the
-        length, a request that cannot be unpickled does not disturb the next one."""
         assert self._process.stdin is not None
-        self._process.stdin.write(len(request).to_bytes(8, "little"))
-        self._process.stdin.write(request)
-        self._process.stdin.flush()
+        with suppress(OSError):  # the next `call` reports a worker that died
+            self._process.stdin.write(_request(function, argument, False))
+            self._process.stdin.flush()
+            self._unread += 1
 
     def call(self, function: Callable[[Any], T], argument: Any, timeout: float) -> T:
         """Return what `function(argument)` returns in the worker, or raise what it raises there.
@@ -133,9 +127,9 @@ class Worker:
         Raises WorkerTimeoutError if there is no answer after `timeout` seconds, and WorkerDiedError if the worker dies;
         if `is_timed`, inside a TimedError.
         """
-        request = pickle.dumps((function, argument, is_timed))
+        request = _request(function, argument, is_timed)
         process = self._process
-        assert process.stdout is not None
+        assert process.stdin is not None and process.stdout is not None
         printed = os.fstat(self._stderr.fileno()).st_size
         expired = threading.Event()
         began = now()
@@ -149,7 +143,8 @@ class Worker:
         timer.start()
         try:
             self._await_greeting(process.stdout)
-            self._send(request)
+            process.stdin.write(request)
+            process.stdin.flush()
             while self._unread:
                 pickle.load(process.stdout)
                 self._unread -= 1
@@ -257,6 +252,15 @@ class Worker:
         self._stderr.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def _request(function: Callable[[Any], Any], argument: Any, is_timed: bool) -> bytes:
+    """Return what a worker process reads for one call: the length of the pickled call in 8 bytes, and the pickled call.
+
+    With the length, a call that cannot be unpickled does not disturb the next one.
+    """
+    pickled = pickle.dumps((function, argument, is_timed))
+    return len(pickled).to_bytes(8, "little") + pickled
 
 
 def _timeout_message(timeout: float) -> str:
