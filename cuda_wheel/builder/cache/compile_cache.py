@@ -56,15 +56,14 @@ __all__ = [
 
 # --- names of files, independent of where they are installed ------------------------------------------
 
+# The same wherever the project and the toolchain are installed: an isolated build installs the toolchain in a new
+# folder each time.
 Place = tuple[int, str]
-"""Location of a file that a job reads: (index of a folder, path of the file in that folder). For example, (0,
-"src/k.cuh") is in the project, and (-1, "cuda_fp16.h") in the last include folder. A place stays the same if the
-project or the toolchain is installed in another folder; an isolated build installs the toolchain in a new one each
-time.
+"""Location of a file that a job reads: (index of a folder, path of the file in that folder). Examples: (0, "src/k.cuh")
+is in the project, and (-1, "cuda_fp16.h") in the last include folder.
 
-Index 0 is the project's folder. Index -1 is the last folder of `Job.include_dirs`, -2 the one before it, and so on.
-Index OUTSIDE is for all other files. Their path is absolute if a compiler option such as "-I/opt/x" gives the absolute
-path of the file's folder, or if the file is on another drive. Otherwise it is relative to the project's folder."""
+Index 0 is the project's folder, -1 the last folder of `Job.include_dirs`, -2 the one before it, and so on. Index
+OUTSIDE is for all other files. Their path is absolute, or relative to the project's folder."""
 
 OUTSIDE = 1
 """Index in a `Place` of a file that is neither in an include folder nor in the project."""
@@ -90,6 +89,7 @@ def place_of(path: str, job: Job) -> Place:
         return 0, own
     named = [os.path.normpath(folder) for folder in option_folders(job.options) if os.path.isabs(folder)]
     if any(path.startswith(folder + os.sep) for folder in named):
+        # Absolute, as in the option, such as -I/opt/x.
         return OUTSIDE, path
     is_near = os.path.splitdrive(path)[0] == os.path.splitdrive(job.root)[0]
     return OUTSIDE, os.path.relpath(path, job.root) if is_near else path
@@ -173,15 +173,15 @@ do not affect the result."""
 
 
 _PER_IMAGE: dict[str, Any] = {"arch": "", "cubin": False, "ptx": False, "form": "whole", "describes": False}
-"""Field of `Job` -> neutral value. These fields may differ between the jobs that compile one source for several
-targets. Two jobs compile the same source in the same way if they are equal after each of these fields is set to its
-neutral value."""
+"""Field of `Job` that may differ between the targets of one source -> neutral value. With the neutral values in these
+fields, two jobs are equal if they compile the same source in the same way."""
 
 _WITHOUT_TEXT: dict[str, Any] = {**_PER_IMAGE, "text": b""}
 
+# The content of `inputs` is added to the key separately. The paths of the folders do not affect the result.
 _WITHOUT_CONTENT: dict[str, Any] = {"inputs": (), "include_dirs": (), "system_dirs": ()}
-"""Field of `LinkJob` -> neutral value to which the field is set before the job is made part of a cache key. The content
-of `inputs` is added to the key separately. The paths of the folders do not affect the result."""
+"""Field of `LinkJob` -> neutral value. `link_key` sets each of these fields to its neutral value before it makes the
+cache key."""
 
 
 def job_key(job: Job, toolchain: Toolchain, names_arch_list: bool = False) -> str:
@@ -258,8 +258,7 @@ Places = Sequence[Place]
 
 _KEPT_FOLDERS = 4
 """Maximum number of lists of include folders that the cache keeps for one source. Each list has the project's include
-folders in an earlier build. If no result is in the cache for the present folders, the folders of each list are
-tried."""
+folders in one earlier build. The lists are tried if no result is cached for the present include folders."""
 
 
 class CompileCache:
@@ -340,8 +339,8 @@ class CompileCache:
         return None
 
     def _find_with_other_folders(self, job: Job) -> str | None:
-        """Find the result that an earlier build stored for the same job with other include folders of the project;
-        return its cache key.
+        """Return the cache key of a result that an earlier build stored for `job` with other include folders in the
+        project.
 
         Return None if there is no such result, or if the job would read other files with its present include folders.
         """
@@ -393,10 +392,10 @@ class CompileCache:
         return all(job in self._known for job in jobs)
 
     def _deciding_places(self, job: Job, compiled: Compiled) -> list[Place] | None:
-        """Return the places of all files that a job's result depends on; None if the result must not be cached.
+        """Return the places of all files that a job's result depends on. Return None if the result must not be cached.
 
-        The files are the headers that the compiler read. Places where a new or removed file would change what the
-        compiler reads are included, such as those where it looked for a header without finding it.
+        These are the places of the headers that the compiler read, and places where a new or removed file would change
+        what the compiler reads.
         """
         if compiled.headers is None or not unchanged_since(self._began, compiled.headers):
             return None
@@ -416,10 +415,9 @@ class CompileCache:
         self._known[job] = self._lists.setdefault(tuple(places), tuple(places))
 
     def _state(self, places: Places, job: Job) -> list[str | None]:
-        """Return, for each place, the SHA-256 of the file that has this place for `job`.
+        """Return the SHA-256 of the file at each of the `places` in the folders of `job`.
 
-        The item is None if the file does not exist, or if the place's index is that of an include folder that `job`
-        does not have.
+        An item is None if the file does not exist, or if `job` has no include folder with the place's index.
         """
         return [
             self._hashes.of(path_of(place, job)) if -place[0] <= len(job.include_dirs) else None for place in places

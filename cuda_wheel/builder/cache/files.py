@@ -44,12 +44,13 @@ FORMAT = "hashes 1"
 
 State = tuple[int, ...]
 """State of a file, from `os.stat`: (size in bytes, time of the last change of the content, time of the last change of
-the inode, inode number). Times are in nanoseconds since 1970. A change of the content changes the state, unless another
-change came shortly before; see `_SETTLED_AFTER`."""
+the inode, inode number). Times are in nanoseconds since 1970. A change of the content changes the state, except shortly
+after another change (see `_SETTLED_AFTER`)."""
 
+# The clocks of some file systems advance only every 2 s: two changes within that time can have the same time.
 _SETTLED_AFTER = 3 * 10**9
-"""Minimum age, in nanoseconds, of a file's last change for the file's `State` to be reliable. The clocks of some file
-systems advance only every 2 s. Two changes within that time can have the same time, and so leave the same state."""
+"""Minimum age, in nanoseconds, of a file's last change. A file with a later change has no reliable `State`: its content
+may change once more while the state stays the same."""
 
 
 class FileHashes:
@@ -76,10 +77,10 @@ class FileHashes:
         return _read(path) if folder is None else self._remembered(path, folder)
 
     def _remembered(self, path: str, folder: str) -> str | None:
-        """Return the SHA-256 (hexadecimal) of the file `path`, which is in `folder`, a folder of CUDA packages. Return
-        None if there is no such file.
+        """Return the SHA-256 (hexadecimal) of the file `path`. Return None if the file cannot be read.
 
-        If the cache has the hash for the file's present `State`, the file is not read.
+        `folder` is the folder of CUDA packages that contains the file, with a separator at the end. The file is not
+        read if the cache has the hash for its present `State`.
         """
         began = time.time_ns()
         try:

@@ -95,8 +95,8 @@ def _parse(entry: bytes) -> Toolchain | None:
 def _way(known: str, location: _Location, folders: list[str]) -> str:
     """Return how a toolchain's folder of headers was found, such as "site-packages" or "PYTHONPATH".
 
-    `location` is the `_Location` of the folder of headers. `folders` are the folders of Python packages. `known` is the
-    answer that is cached with the toolchain: it is returned if the folder of headers is not in any of `folders`.
+    `location`: the `_Location` of the folder of headers. `folders`: the folders of Python packages. `known`: the cached
+    answer, which is returned if the folder of headers is in none of `folders`.
     """
     return known if location[0] is None else how_found(folders[location[0]])
 
@@ -104,8 +104,8 @@ def _way(known: str, location: _Location, folders: list[str]) -> str:
 def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
     """Return kind of path -> absolute paths of that kind in a toolchain.
 
-    The kinds are "libraries" (the compilers), "include_dirs", "folders" (the folder of each item of
-    `toolchain.headers`) and "sources" (for each of these items, the file that its release was read from).
+    The kinds are "libraries" (compilers), "include_dirs", "folders" (the folder of each item of `toolchain.headers`)
+    and "sources" (the file from which each item's release was read).
     """
     return {
         "libraries": toolchain.libraries,
@@ -116,10 +116,10 @@ def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
 
 
 def _looks(paths: dict[str, tuple[str, ...]], locations: dict[str, list[_Location]]) -> list[list[int] | None]:
-    """Return the `_state` of each path in `paths["libraries"]`, and then of each path in `paths["sources"]`.
+    """Return the `_state` of each file in `paths["libraries"]`, and then of each file in `paths["sources"]`.
 
-    `paths` is kind of path -> absolute paths, as `_paths_of` returns it. `locations` is kind of path -> the `_Location`
-    of each of these paths, in the same order.
+    `paths`: kind of path -> absolute paths, as `_paths_of` returns it. `locations`: kind of path -> `_Location` of each
+    of these paths, in the same order.
     """
     pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))
     return [_state(path, location) for path, location in pairs]
@@ -149,10 +149,10 @@ def _path(location: _Location, folders: list[str]) -> str:
 
 
 def _state(path: str, location: _Location) -> list[Any] | None:
-    """Return [size in bytes, build ID or None] of a file; None if the file does not exist.
+    """Return [size in bytes, build ID or None] of the file `path`; None if the file cannot be read.
 
-    A file that is not in a folder of Python packages gets a third item: the time of its last change, in nanoseconds
-    since 1970.
+    `location` is the file's `_Location`. If the file is outside the folders of Python packages, the result has a third
+    item: the time of the last change in nanoseconds.
     """
     try:
         with open(path, "rb") as file:

@@ -35,15 +35,16 @@ __all__ = ["Shown", "WholeBuild", "WholeBuilds"]
 FORMAT = "builds 1"
 """Version of the layout of entries with builds. It is part of the key of each such entry."""
 
+# The cluster's workers may have other files than this machine.
 _OTHER_MACHINES = "CUDA_WHEEL_EXECUTOR"
-"""Prefix of the names of the environment variables that let a cluster run the jobs. If one of them is set, the build is
-not kept in the cache: the cluster's workers may have other files than this machine."""
+"""Prefix of the names of the environment variables that let a cluster run the jobs. A build is not kept in the cache if
+such a variable is set."""
 
 _CACHE_VARIABLES = ("CUDA_WHEEL_CACHE_DIR", "CUDA_WHEEL_CACHE_READONLY", "CUDA_WHEEL_CACHE_SIZE")
 """Environment variables for the folders and the size of the cache. They do not affect the result of a build."""
 
 _OWN = 0
-"""Index of the project's folder in a `Place`: (0, "src/k.cu")."""
+"""First item of the `Place` of a file in the project's folder, as in (0, "src/k.cu")."""
 
 
 class Shown(NamedTuple):
@@ -114,11 +115,11 @@ class WholeBuilds:
     def _restored(
         self, recorded: Recorded[list[_ListedFolder]], outputs: Mapping[str, str], shown: Shown
     ) -> WholeBuild | None:
-        """Return the outputs of an earlier build as files in the cache; None if one of them is missing or damaged.
+        """Return the outputs of an earlier build as files in the cache. Return None if one of the files is missing or
+        damaged.
 
-        `recorded` identifies that build. `outputs` is path in the wheel -> SHA-256 of the content, and `shown` are the
-        build's messages. The state of each cached file is stored, so that the next call reads only files whose state
-        has changed.
+        `recorded`: identifies the earlier build. `outputs`: path in the wheel -> SHA-256 of the content. `shown`: the
+        messages of the earlier build.
         """
         key = Cache.key(FORMAT, self._cache.folder, recorded.result_key())
         memory = Cache(self._cache.folder)  # a read-only cache knows other inodes
@@ -131,6 +132,7 @@ class WholeBuilds:
             files[name] = found[0]
             if found[1] is not None:
                 states[name] = found[1]
+        # With these states, the next call reads only files whose state has changed.
         if states != remembered:
             memory.put(key, json.dumps(states).encode())
         return WholeBuild(files, shown)
@@ -197,9 +199,9 @@ class WholeBuilds:
     ) -> bool:
         """Return whether no file has changed since the build read it.
 
-        `inputs` is place -> SHA-256 of the file when a job read it; None for a file that did not exist. `known` is
-        place -> SHA-256 of the file now; it has no item for a file that does not exist now. The SHA-256 is None for a
-        file that is unreadable or outside the project: then the result is False.
+        `inputs`: place -> SHA-256 of the file when a job read it; None for a file that did not exist. `known`: place ->
+        SHA-256 of each file that exists now. Return False if a SHA-256 in `known` is None: that file is unreadable or
+        outside the project.
         """
         if None in known.values() or any(known.get(place) != digest for place, digest in inputs.items()):
             return False
@@ -217,7 +219,7 @@ class WholeBuilds:
 def _decides_more(root: Path, config: Config) -> bool:
     """Return whether the result of a build depends on more than the settings and the files that the build reads.
 
-    It does with "native" in `architectures`, with `system-include-dirs` or `specialize`, and with an include folder
+    True if the settings have "native" in `architectures`, `system-include-dirs`, `specialize`, or an include folder
     that does not exist.
     """
     tables = (config, *config.module)
@@ -230,11 +232,10 @@ def _decides_more(root: Path, config: Config) -> bool:
 
 
 def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] | None:
-    """Return strings for the cache key of a build. Together they contain everything that affects the build besides the
-    toolchain and the content of files.
+    """Return what affects a build besides the toolchain and the content of files, as strings for a cache key.
 
-    Return None if something affects the build that no string can contain, or if a pattern in the settings is invalid.
-    Such a build must not be kept.
+    Return None if the build must not be kept: something affects it that no string can contain, or a pattern in the
+    settings is invalid.
     """
     variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}
     if any(name.startswith(_OTHER_MACHINES) for name in variables) or _decides_more(root, config):
@@ -274,14 +275,15 @@ def _loader(config: Config) -> str:
 
 
 def _is_read(path: str, config: Config) -> bool:
-    """Return whether a build reads the file that is at `path` in the wheel. The file is not a CUDA source.
+    """Return whether a build reads the file at `path` in the wheel, which is not a CUDA source.
 
-    A build reads each package's `__init__.py` and `__init__.pyi`, which may attach kernels, and each `.tuned.json`, a
-    table of tuned choices. If the wheel gets a copy of the loader, a build reads all Python files, to find out which
-    parts of the loader they use.
+    A build reads each `__init__.py`, `__init__.pyi` and `.tuned.json`. With `loader = "vendor"`, it reads all Python
+    files.
     """
+    # To find out which parts of the loader the files use.
     if config.loader == "vendor" and path.endswith(".py"):
         return True
+    # The `__init__` files may attach kernels; `.tuned.json` is a table of tuned choices.
     return os.path.basename(path) in ("__init__.py", "__init__.pyi") or path.endswith(".tuned.json")
 
 

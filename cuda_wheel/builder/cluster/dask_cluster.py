@@ -71,17 +71,19 @@ def files_to_send(
 
 
 CONNECT_SECONDS = 5.0
-"""Maximum number of seconds to wait for the cluster's scheduler."""
+"""Maximum number of seconds to wait for a connection to the scheduler of the Dask cluster."""
 
+# This is enough for a cluster that starts workers when its load grows. It limits the memory that the inputs of a large
+# build take.
 MIN_TASKS, MAX_TASKS = 32, 512
 """Minimum and maximum number of Dask tasks that are submitted at one time. Between these limits, the number is twice
-the number of threads of the cluster's workers. That is enough for a cluster that starts workers when its load grows,
-and it limits the memory that the inputs of a large build take."""
+the number of threads of the cluster's workers."""
 
+# Each task costs the scheduler, its worker and this process some milliseconds: a tenth of the time to compile a small
+# kernel.
 TASK_SECONDS = 1.0
-"""Calls are added to a Dask task as long as the calls in it are expected to take less than this number of seconds in
-total. Each task costs the scheduler, its worker and this process some milliseconds, which is a tenth of the time to
-compile a small kernel."""
+"""Expected total duration, in seconds, at which a Dask task gets no more calls. A call is added to a task only while
+the calls in the task are expected to take less."""
 
 
 _Reply = tuple[bytes, str] | Exception
@@ -220,10 +222,10 @@ class DaskCluster(Executor):
         self._threads = ThreadPoolExecutor(self._most_tasks, "cuda-wheel-dask")
 
     def _give_up(self, reason: str) -> None:
-        """Stop using the cluster, and warn of the `reason` unless the cluster was given up before. If the constructor's
-        `fallback` is false, raise ToolchainError with the `reason` instead.
+        """Stop using the cluster, and warn of the `reason` unless the cluster was given up before.
 
-        `reason` continues a sentence that begins with "Dask cluster at ADDRESS", as in "has no workers".
+        If the constructor's `fallback` is false, raise ToolchainError with the `reason` instead. `reason` continues the
+        words "Dask cluster at ADDRESS": "has no workers".
         """
         text = f"Dask cluster at {self._address} ({EXECUTOR}) {reason}"
         if not self._fallback:
@@ -253,8 +255,8 @@ class DaskCluster(Executor):
     def _take(self) -> list[_UnsentCall]:
         """Remove the calls for one Dask task from the queue and return them; [] if the queue is empty.
 
-        Usually this is one call. It is several calls if they are short (see TASK_SECONDS) and if enough calls are left
-        for the other tasks.
+        Usually this is one call. Several short calls (see TASK_SECONDS) share a task if enough calls are left for the
+        other tasks.
         """
         calls: list[_UnsentCall] = []
         seconds = 0.0
@@ -266,8 +268,8 @@ class DaskCluster(Executor):
         return calls
 
     def _send(self, calls: Sequence[_UnsentCall]) -> list[_Reply]:
-        """Run calls on the cluster in one Dask task. Return an item for each call, in the same order: the cluster's
-        reply, or, if there is no reply, the exception that says why, such as a NotPortableError or a _ClusterError."""
+        """Run calls on the cluster in one Dask task. Return the cluster's reply to each call, in the same order. In
+        place of a missing reply, return the exception that says why, such as a _ClusterError."""
         assert self._client is not None
         replies: dict[int, _Reply] = {}
         parcels: dict[int, bytes] = {}
@@ -299,10 +301,10 @@ class DaskCluster(Executor):
         return self._own_versions
 
     def _result(self, waiting: _UnsentCall, reply: _Reply) -> Any:
-        """Return the result of the call `waiting`, which the cluster was asked to run.
+        """Return the result of the call `waiting`. `reply` is the cluster's reply to the call.
 
-        This is the result in `reply`. If the cluster could not run the call, or reports that the source does not
-        compile, the call is run on this machine instead. Any other error of the call is raised.
+        If the cluster did not run the call, or reports that the source does not compile, run the call on this machine
+        instead. Raise any other error in `reply`.
         """
         remote_error = None
         try:
@@ -332,8 +334,8 @@ class DaskCluster(Executor):
             self._warn(text)
 
     def _result_of(self, remote: RemoteCall, reply: _Reply) -> Any:
-        """Return the result that the cluster's reply contains. If `reply` is an exception, raise it. Raise also what
-        `RemoteCall.result` raises, and _ClusterError if the reply cannot be read."""
+        """Return the result of the call `remote`, which the cluster's reply contains. If `reply` is an exception, raise
+        it. Raise also the error that the reply reports, and _ClusterError if the reply cannot be read."""
         if isinstance(reply, Exception):
             raise reply
         try:

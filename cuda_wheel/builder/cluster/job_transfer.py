@@ -55,7 +55,7 @@ class Versions(NamedTuple):
     nvjitlink: str
     headers: str
     nvvm: str
-    """Release of libNVVM; "" if the job does not need libNVVM."""
+    """Release of libNVVM on the machine; "" if the job does not need libNVVM."""
 
     def differences(self, there: Versions) -> str:
         """Return a description of what differs on another machine, whose versions are `there`; "" if nothing does."""
@@ -120,7 +120,7 @@ class Parcel:
     """`Call.timed` of the call: whether the receiver measures how long the parts of the call take, and returns these
     times."""
     timeout: float
-    """Time limit of the call, in seconds."""
+    """Time limit in seconds for the call on the receiver's machine."""
     memory: int | None
     """Memory limit of the worker process, in bytes; None for no limit."""
 
@@ -129,7 +129,7 @@ class Reply(NamedTuple):
     """The result of a call as it is sent back."""
 
     where: str
-    """Name of the machine that ran the call, for messages."""
+    """Name of the machine that ran the call, for messages: "the Dask worker tcp://10.0.0.1:4000"."""
     error: Exception | None
     text: bytes = b""
     """Pickled result of the call's function. The `Compiled` objects are taken out of the result and are in the field

@@ -58,12 +58,11 @@ def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, s
 
 
 def _for_sender(error: Exception, where: str) -> Exception:
-    """Convert an exception that was raised on this machine, a worker of the cluster, to the one that the sender's
-    machine is to raise. `where` is the name of this machine.
+    """Return the exception to raise on the sender's machine for `error`, which was raised on this machine.
 
-    A ToolchainError becomes an UnfitMachineError whose message names this machine. A TimedError contains another error:
-    if that error is a CudaWheelError, it is converted in the same way, else it is raised. Any other exception is
-    returned unchanged.
+    A ToolchainError, also inside a TimedError, becomes an UnfitMachineError that names this machine. Any other error is
+    returned unchanged. If a TimedError contains another error than a CudaWheelError, raise the contained error. `where`
+    is the name of this machine.
     """
     if isinstance(error, TimedError):
         if not isinstance(error.error, CudaWheelError):
@@ -107,10 +106,9 @@ def _run(parcel: Parcel, where: str, folder: str, count: int) -> Reply:
 
 
 def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm: Nvvm | None) -> Job | LinkJob:
-    """Return the job of a `Parcel` with this machine's paths in it: those of the toolchain or of libNVVM, and `root`,
-    the folder with the project's files on this machine. Also create the job's include folders in `root`.
+    """Return the job of a `Parcel` with the paths of this machine. Create a `Job`'s include folders in `root`.
 
-    `nvvm` is None if the job does not need libNVVM.
+    `root`: the folder with the project's files on this machine. `nvvm`: None if the job does not need libNVVM.
     """
     if isinstance(job, LinkJob):
         return replace(job, include_dirs=toolchain.header_folders)
@@ -126,22 +124,22 @@ def _with_local_paths(job: Job | LinkJob, root: str, toolchain: Toolchain, nvvm:
 def _call_function(call: tuple[bytes, Job | LinkJob]) -> Any:
     """Run a call and return its result. `call` is (`Parcel.text` of the call, the call's job). Runs in workers only.
 
-    Afterwards the worker's current folder is the one for temporary files. It must not stay in the project's folder,
-    which is removed before the worker's next call.
+    Afterwards the worker's current folder is the one for temporary files.
     """
     text, job = call
     function, argument = join(text, [job])
     try:
         return function(argument)
     finally:
+        # The project's folder is removed before the worker's next call.
         os.chdir(tempfile.gettempdir())
 
 
 def _places(compiled: Compiled, job: Job) -> list[Place]:
     """Return the `Place` of each header that the compiler read.
 
-    Raises NotPortableError if a header is neither in the project nor in an include folder, if the compiler cannot list
-    the headers, or if the images contain the path of the project's folder.
+    Raises NotPortableError if the headers are unknown, if a header is outside the project and the include folders, or
+    if an image contains the path of the project's folder.
     """
     if compiled.headers is None or contains_project_path(job, compiled):
         raise NotPortableError
@@ -156,14 +154,16 @@ _setup_lock = threading.Lock()
 same result."""
 
 
+# The workers end with this process.
 _pool = cache(Workers)
-"""`_pool(timeout, memory, count)` returns the pool of `count` worker processes with this time limit and this memory
-limit. The first call with these arguments creates the pool. No pool is closed: its workers end with this process."""
+"""`_pool(timeout, memory, count)` returns a pool of at most `count` worker processes. `timeout` is the limit of one
+call in seconds, and `memory` that of one worker in bytes. Equal arguments give the same pool, which is never closed."""
 
 
 @cache
 def _find_toolchain() -> tuple[Toolchain, str]:
-    """Return this machine's toolchain, and the exact release of its nvJitLink."""
+    """Return (toolchain of this machine, exact release of its nvJitLink). A worker process finds them at the first
+    call."""
     with Workers(timeout=60, memory=None, count=1) as workers:
         toolchain = workers.submit(find_toolchain, None).result()
         return toolchain, workers.submit(linker_release, toolchain).result()

@@ -60,6 +60,7 @@ _BUILD_TIME = re.compile(rb"\t__(?:DATE|TIME|TIMESTAMP)__\tR\t")
 `__TIMESTAMP__`: the macro's name and the letter R, with tabs between and around them."""
 
 _OPENED_LIBRARY = re.compile(
+    # Repeats are bounded, because texts may have megabytes.
     # A namespace of a library, or one whose name is reserved for the implementation.
     rb"\bnamespace\s[\w:\s]{0,99}?(?<!\w)(" + LIBRARY_NAMESPACES.encode() + rb"|__\w+)\b[\w:\s]{0,99}\{"
     # It may declare variables: not if it declares classes only, such as Tensor.
@@ -68,15 +69,15 @@ _OPENED_LIBRARY = re.compile(
     rb"|^[ \t]*\#\s*define\b(?:[^\n\\]|\\\r?\n|\\){0,2000}?\bnamespace\b|BEGIN_\w*NAMESPACE|NAMESPACE_BEGIN",
     re.MULTILINE,
 )
-"""Matches code that may open a namespace of a library: `namespace cub {`, where group 1 is "cub", or a macro that may
-do so, such as `BEGIN_CUB_NAMESPACE`, where group 1 is empty. Repeats are bounded, because texts may have megabytes."""
+"""Matches code that may open a namespace of a library. In `namespace cub {`, group 1 is "cub". Group 1 is empty for a
+macro that may open a namespace, such as `BEGIN_CUB_NAMESPACE`."""
 
 _RESERVED = re.compile(
     # A variable whose name looks like the compiler's, as written or pasted together.
     rb"__(?:device|constant|managed)__[^;(){}]{0,300}?(?<!\w)(?:__|_Z)\w*\s*[\[=;,{]|(?<!\w)(?:__|_Z)\w*\s*\#\#"
 )
-"""Matches a device variable whose name begins with "__" or "_Z", as in `__device__ int __x;`. Only the compiler's own
-variables should have such names. Also matches `__x ## y`, with which a macro pastes such a name together."""
+"""Matches a device variable whose name begins with "__" or "_Z", as in `__device__ int __x;`. Also matches `__x ## y`,
+with which a macro pastes such a name together."""
 
 
 def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] | None = None) -> frozenset[str]:
@@ -97,11 +98,11 @@ def may_declare_foreign_names(texts: Collection[bytes], names: Collection[str] |
 
 
 def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool:
-    """Return whether a set of texts may declare a variable with the C++ name `name`. For "cub::v", the texts must open
-    the namespace `cub` or any namespace. For "__v" and "_Zv", `reserves` must be true.
+    """Return whether a set of texts may declare a variable with the C++ name `name`.
 
-    `opened` are the library namespaces that the texts open; "" is among them if a macro may open any namespace.
-    `reserves` is whether the texts declare or paste together names that begin with "__" or "_Z".
+    `opened`: the library namespaces that the texts open, and "" if a macro may open any namespace. `reserves`: whether
+    the texts declare or paste together names that begin with "__" or "_Z". "cub::v" needs "cub" or "" in `opened`.
+    "__v" needs `reserves`.
     """
     scope, colons, _ = name.partition("::")
     if colons and (scope in opened or "" in opened):
@@ -110,8 +111,8 @@ def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool
 
 
 def _named_in(texts: Collection[bytes], names: Sequence[str]) -> frozenset[str]:
-    """Return those of the C++ `names` that the texts may declare. The unqualified name ("v" for "cub::v") must be a
-    word of the texts, or macros in the texts must be able to paste it together with `##`."""
+    """Return those of the C++ `names` that the texts may declare. The unqualified name ("v" of "cub::v") must be a word
+    in the texts, or `##` in a macro must be able to form it."""
     joined = [each for text in texts for each in spliced(text)]
     words = {word for text in joined for word in re.findall(rb"[\w$]+", text)}
     pasted = pasted_tokens(joined)

@@ -44,8 +44,8 @@ _EDITED_OPTIONS = (
 )
 
 LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
-"""NVRTC options for a source from which bodies of host functions are left out. The diagnostics 20037, 20039 and 20040
-become errors: they say that some declarations of a function mark it as device code, and others do not."""
+"""NVRTC options for a source from which bodies of host functions are left out. They make errors of the diagnostics
+20037, 20039 and 20040: only some declarations of a function mark it as device code."""
 
 _ALL_ERRORS = ("-Xcudafe", "--error_limit=100000")
 """NVRTC options with which a compilation goes on after an error, and reports all errors."""
@@ -186,11 +186,10 @@ class EditedSource:
         return replace(failure, notes=tuple(notes))
 
     def _advice(self) -> list[str]:
-        """Return a list of one note, or []. The note says whether `host-code = "leave-out"` is enough to compile the
-        source.
+        """Compile the source on trial with `host-code = "leave-out"`. Return a list of one note, which says whether
+        this setting is enough.
 
-        To find out, the source is compiled on trial with this setting. The result is [] if the trial leaves out no host
-        code, or if it fails and there is no reason to name.
+        Return [] if the trial leaves out no host code, or if it fails and there is no reason to name.
         """
         trial = EditedSource(self._job, self._calls, self.request, self.first, trial_of=self)
         result = self.first
@@ -235,14 +234,15 @@ def _lasting(errors: Sequence[LocatedError]) -> list[LocatedError]:
 def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
     """Return the errors without those that an earlier error may have caused.
 
-    Removed are the errors that the first syntax error causes (see `_until_syntax_error`). Of the others, `identifier
-    "x" is undefined` is removed if an earlier line has another kind of error and contains the word x: the declaration
-    of x in that line may have failed. `files` is path -> the definitions in the file.
+    Errors that the first syntax error causes are removed (see `_until_syntax_error`). `identifier "x" is undefined` is
+    removed if an earlier line has another kind of error and contains the word x. `files` is path -> the definitions in
+    the file.
     """
     found: list[LocatedError] = []
     declared: dict[bytes, tuple[object, ...]] = {}  # the words in lines with errors, each with the first such line
     for error in _until_syntax_error(errors, files):
         undefined = _UNDEFINED.match(error.message)
+        # The declaration in that line may have failed.
         if undefined and declared.get(undefined[1].encode(), error.key[:2]) != error.key[:2]:
             continue
         found.append(error)
@@ -254,12 +254,12 @@ def _without_consequences(errors: Sequence[LocatedError], files: Mapping[str, So
 
 
 def _until_syntax_error(errors: Sequence[LocatedError], files: Mapping[str, SourceBlocks]) -> Sequence[LocatedError]:
-    """Return the errors without those that the first syntax error causes; all errors if there is no syntax error.
+    """Return the errors without those that the first syntax error may cause; all errors if there is no syntax error.
 
-    After a syntax error, the compiler skips text up to a place of its choice. So each later error is removed unless it
-    is in the same line as the syntax error. An earlier error is removed if it is in the same definition as the syntax
-    error, but in another line. `files` is path -> the definitions in the file.
+    An error after the syntax error is removed if it is in another line. An error before the syntax error is removed if
+    it is in another line of the same definition. `files` is path -> the definitions in the file.
     """
+    # After a syntax error, the compiler skips text up to a place of its choice.
     syntax = next((index for index, error in enumerate(errors) if error.message.startswith("expected ")), None)
     if syntax is None or not errors[syntax].places:
         return errors
@@ -291,9 +291,8 @@ def _key(diagnostic: Diagnostic) -> _Key:
 
 
 _CONTEXT = re.compile(r"\bat line (\d+)(?: of \"?(.+?)\"?)?$")
-"""Matches the end of a line that says where a template was instantiated, such as `at line 12 of "k.cu"`. The compiler
-adds such lines to an error. Group 1 is the line number ("12"), and group 2 the file ("k.cu"). Group 2 is None if no
-file is named; then the line is in the file of the error."""
+"""Matches the end of a line that says where a template was instantiated, such as `at line 12 of "k.cu"`. Group 1 is the
+line number ("12"), and group 2 the file ("k.cu"). Group 2 is None if the line is in the file of the error."""
 
 
 def _errors(job: Job, result: NvrtcResult) -> list[LocatedError]:

@@ -91,9 +91,9 @@ _BUILD_FILES = ("setup.py", "CMakeLists.txt", "pyproject.toml", "meson.build", "
 
 
 def _passed_macros(name: str, root: str) -> list[tuple[str, str]]:
-    """Return (build script, value) for each definition of the macro `name` as a compiler option in the project's build
-    scripts: ("setup.py", "1") for `-DNAME=1` in setup.py. The value is "" if none is given. `root` is the project's
-    folder."""
+    """Return (build script, value) for each compiler option in the project's build scripts that defines the macro
+    `name`. For `-DNAME=1` in setup.py, this is ("setup.py", "1"). The value is "" if the option has none. `root` is the
+    project's folder."""
     option = re.compile(rf"""-D\s*{name}(?:=\\?["']?([\w.+-]*))?(?![\w])|["']{name}["']\s*,\s*["']?([\w.+-]*)""")
     found = []
     for file in _BUILD_FILES:

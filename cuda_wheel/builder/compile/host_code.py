@@ -57,8 +57,8 @@ class _Attempts:
         self.calls = calls
         self.absent = optional_headers(job)
         """Names of missing headers, such as "Eigen/Core", that match a glob in the setting `missing-headers`. At first,
-        these are headers that the project's files include. Headers that a macro or a library header includes are added
-        when the compiler reports that they are missing."""
+        these are headers that the project's files include. More are added when the compiler reports that they are
+        missing."""
         self.unsafe: set[str] = set()
         """Names in `absent` for which the compiler must not read an empty file. The empty file would make
         `__has_include` true, or an include would read it instead of an existing header of the same name."""
@@ -74,9 +74,8 @@ class _Attempts:
         """The source of the last request, with the edits that strategies have made to its text so far. None until a
         strategy needs it, and again after each strategy that does not edit the text."""
         self.with_macro: EditedSource | None = None
-        """The source compiled with NVRTC's macro `__CUDACC_RTC__`, and the errors of this compilation. Set by the
-        strategy that hides the macro; None before. This strategy is tried if the source does not compile with the
-        macro."""
+        """The source compiled with NVRTC's macro `__CUDACC_RTC__`, and the errors of this compilation. None until a
+        strategy hides the macro."""
         self._failure: NvrtcOutcome | None = None
         self._reported: EditedSource | None = None
         """`edited` or `with_macro`: the source whose errors are in `_failure`. None if `_failure` is None or contains
@@ -216,16 +215,16 @@ def _with_permission(attempts: _Attempts) -> NvrtcRequest | None:
 
 
 def _with_empty_headers(attempts: _Attempts) -> NvrtcRequest | None:
-    """Change the set `absent_headers` of the job (missing headers for which the compiler reads an empty file), forget
-    all attempts, and return the first request for the changed job. Return None if the set stays the same.
+    """Restart `attempts` with other `absent_headers` (missing headers that the compiler reads as empty files). Return
+    the first request of the changed job; None if `absent_headers` stays the same.
 
-    After an error, add the headers that the error message names and the setting `missing-headers` lists. After success,
-    remove the headers for which an empty file is unsafe: an include would read it instead of an existing file, or it
-    would make `__has_include` true.
+    After an error, add headers that the error message names and the setting `missing-headers` lists. After success,
+    remove headers for which an empty file is unsafe; see `_Attempts.unsafe`.
     """
     assert attempts.result is not None
     job, headers = attempts.job, attempts.result["headers"] or ()
     if attempts.result["error"]:
+        # Headers that a macro or a library header includes are found only in this way.
         named = MISSING_HEADER.findall(attempts.failure().result["log"])
         new = {name for name in named if is_listed(name, job.missing_headers)} - attempts.absent
         new -= unsafe_names(job, headers, new)
@@ -294,7 +293,7 @@ STRATEGIES = (
         _with_empty_headers,
     ),
 )
-"""All strategies, in the order in which they are tried."""
+"""Ways to compile a source with host code, in the order in which they are tried."""
 
 
 def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
@@ -302,12 +301,11 @@ def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
 
 
 def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
-    """Return the request with cuda-wheel's own headers made smaller: without each part that declares no name in the
-    project's texts. These headers are the host-code preamble (text put before the source) and the stand-ins for headers
-    of PyTorch and other libraries.
+    """Return the request without those parts of cuda-wheel's own headers that declare no name in the project's texts.
+    These headers are the host-code preamble (text put before the source) and the stand-ins for library headers.
 
-    Return None if the request has no preamble, if precompiling the whole headers saves more time, or if not all names
-    that the project uses are known: for example, a macro may form names with `##`.
+    Return None if the request has no preamble, if precompiling the whole headers saves more time, or if the names that
+    the project uses are not all known.
     """
     options = request["options"]
     if PREAMBLE_OPTION not in options or precompiles(request):
@@ -318,6 +316,7 @@ def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
     # What an option defines is a name of the project; its value may be a name of a part.
     values = [option.value for option in macro_options(job.options) if option.value is not None]
     names = names_in([*texts, *map(str.encode, (*values, *job.instantiate))])
+    # A macro may form names with `##`, for example.
     if names is None:
         return None
     macros = part_macros(names, is_relocatable=job.form != "whole" or any("rdc" in each for each in job.options))
@@ -372,7 +371,7 @@ def _may_crash(job: Job) -> bool:
     """Return whether NVRTC may crash on a job's host code with the option `--relaxed_constexpr`.
 
     True if the project's texts contain a lambda that captures variables (`[&` or `[=`), the architecture is 10.0 or
-    later, and NVRTC is older than 13.5. Always False with `host-code = "reject"`, and for code that is to be linked.
+    later, and NVRTC is older than 13.5. Always False with `host-code = "reject"`, and for code to be linked.
     """
     architecture = re.match(r"\d+", job.arch)
     if job.kind != "cuda" or job.form != "whole" or job.host_code == "reject" or architecture is None:
@@ -386,15 +385,12 @@ def _may_crash(job: Job) -> bool:
 
 
 def _with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
-    """Return the result of a compilation without `--relaxed_constexpr`. If device code calls a `constexpr` host
-    function, turn the result into an error that names each such function. `source` is the path of the source for the
-    error message.
-
-    Usually NVRTC 12.9 and 13.0 report no error for such a call. They declare the function in the PTX, but do not define
-    it.
-    """
+    """Return the result of a compilation without `--relaxed_constexpr`. If device code calls `constexpr` host
+    functions, the returned result is an error that names each such function. `source` is the path of the source for the
+    error message."""
     if result["error"] or not result["ptx"]:
         return result
+    # Usually NVRTC 12.9 and 13.0 declare such a function in the PTX, do not define it, and report no error.
     symbols = [each for each in undefined(result["ptx"].decode()) if not each.startswith("__nv_")]
     if not symbols:
         return result

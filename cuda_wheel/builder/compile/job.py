@@ -135,11 +135,10 @@ def compile_job(job: Job) -> Compiled:
 
 
 def _finished(job: Job, compiled: Compiled) -> Compiled:
-    """Finish a job's result and return it. `compiled` is what the job's function in `_FRONT_ENDS` returned: for CUDA
-    C++, the result of `compile_cuda`.
+    """Return a job's result with the images that the job asks for. `compiled` is the result of `_FRONT_ENDS[job.kind]`.
 
     Remove the kernels that the setting `instances` excludes. Assemble a cubin from the PTX if the job needs one. Give
-    the PTX the PTX ISA version that `Job.ptx_version` asks for, or remove the PTX if the job does not need it.
+    the PTX the PTX ISA version `Job.ptx_version`, or remove the PTX if the job does not need it.
     """
     if job.instances and compiled.ptx is not None:
         compiled = _narrowed(compiled, job)
@@ -166,7 +165,8 @@ def _finished(job: Job, compiled: Compiled) -> Compiled:
 
 
 def _narrowed(compiled: Compiled, job: Job) -> Compiled:
-    """Return a job's result without the kernels that the setting `instances` excludes."""
+    """Return a job's result without the kernels that the setting `instances` excludes. Raises CompileError if it
+    excludes all kernels, and ConfigError for code for a debugger."""
     if compiled.cubin is not None:
         raise ConfigError(f"{job.source}: instances cannot leave out kernels of code for a debugger: leave out -G.")
     named = [symbol for symbol in compiled.names.values() if symbol]

@@ -31,9 +31,10 @@ __all__ = ["assembly_request", "check_symbols", "with_machine_code"]
 
 _FUNCTION = "__cuda_wheel_assembly"
 
+# A PTX text must not have these lines twice.
 _MODULE_DIRECTIVE = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*\n", re.MULTILINE)
-"""Matches a line with the directive `.version`, `.target` or `.address_size`. PTX begins with one line of each. The
-three lines are removed from PTX that becomes inline assembly, because a PTX text must not have them twice."""
+"""Matches a line with the directive `.version`, `.target` or `.address_size`. PTX begins with one line of each. These
+lines are removed from PTX that becomes inline assembly."""
 
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("?", "\\?"))
 """(Character, its escape in a C++ string literal), in the order in which the characters are replaced."""

@@ -93,13 +93,11 @@ class NvrtcCalls:
         return uses_build_time(request)
 
     def _with_layouts(self, request: NvrtcRequest, result: NvrtcResult) -> NvrtcResult:
-        """Return the result with an added error for each attribute that changes the layout of a type, such as `packed`,
-        and that NVRTC ignored. Return the result unchanged if there is no such attribute.
+        """Return the result with an error added for each attribute that NVRTC ignored and that changes the layout of a
+        type, such as `packed`. Return the result unchanged if there is no such attribute.
 
-        The preprocessed source is searched for such attributes, but only if a text that the compilation reads may
-        contain such an attribute; headers of the toolchain do not count. The new errors come before NVRTC's own errors.
-        These may be consequences of an ignored attribute, such as a failed static assertion about a size. Raises
-        CompileError if NVRTC cannot write the preprocessed source.
+        Headers of the toolchain are not searched. The added errors come before NVRTC's own errors. Raises CompileError
+        if NVRTC does not write the preprocessed source.
         """
         if result["error"] not in ("", _COMPILATION_ERROR) or not may_change_layouts(self._job, request, result):
             return result
@@ -114,17 +112,17 @@ class NvrtcCalls:
         errors = [*code.ignored()] or ([] if result["error"] else [*self._lowered_alignments(request, code)])
         if not errors:
             return result
+        # NVRTC's own errors may be consequences, such as a failed static assertion about a size.
         shown = "".join(f"{file}({line}): error: {reason}\n\n" for file, line, reason in errors)
         return {**result, "error": _COMPILATION_ERROR, "log": shown + result["log"]}
 
     def _lowered_alignments(self, request: NvrtcRequest, code: PreprocessedCode) -> Iterator[LayoutError]:
-        """Yield an error for each attribute that asks for a lower alignment than the type's own. NVRTC ignores such an
-        attribute.
+        """Yield an error for each attribute in `code` that asks for a lower alignment than the type's own.
 
-        To find these attributes, the preprocessed `code` is compiled with `alignas` in their place: NVRTC reports an
-        error for an `alignas` that lowers the alignment. If this compilation crashes, yield an error for each attribute
-        that was replaced.
+        `request` is the call that compiles the source. If NVRTC crashes on the test for such attributes, yield an error
+        for each attribute that may be one.
         """
+        # NVRTC ignores such an attribute, but reports an error for an `alignas` in its place.
         text, places = code.with_alignas()
         if not places:
             return
@@ -151,15 +149,13 @@ _LESS_ALIGNED = "alignment cannot be set to less than the default alignment"
 
 
 _names_at_once: dict[tuple[str, int], bool] = {}
-"""(Source path, hash of the source text) -> whether the next compilation of this source should also list the names that
-its files declare. True if the latest job of this source needed the names, and was compiled in less than `_LONG`
-seconds."""
+"""(Source path, hash of the source text) -> whether the source's next compilation also lists the names that its files
+declare. True if the source's latest job needed the names and took less than `_LONG` seconds."""
 
+# The second call instantiates no templates. Measured for flash-attention: 1.6 s for it, and 10 s for the compilation.
 _LONG = 10.0
-"""Duration of a compilation in seconds. If a source took at least this time before, its list of declared names comes
-from a second NVRTC call (`cross_references`), which instantiates no templates. If the source took less, and the names
-were needed, the next compilation itself writes the list. Measured for flash-attention: 1.6 s for the second call, 10 s
-for the compilation."""
+"""Limit in seconds of a short compilation. If a source took less and its declared names were needed, its next
+compilation also lists them. If it took this time or more, a second NVRTC call (`cross_references`) lists them."""
 
 
 def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
@@ -169,13 +165,12 @@ def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:
 
 def _writes_names(job: Job) -> bool:
     """Return whether a job's compilation should also write cross-references (NVRTC's list of the names that files
-    declare). Otherwise a second NVRTC call writes them if they are needed. The choice affects only the time of the
-    build.
+    declare). Otherwise a second NVRTC call writes them if they are needed.
 
-    For a source that was compiled before, return its value in `_names_at_once`. For any other source, return whether a
-    text of the project may reopen a namespace of a library, as in `namespace cub {`: then the names are probably
-    needed.
+    For a source in `_names_at_once`, return the value there. For any other source, return whether a text of the project
+    may reopen a namespace of a library, as in `namespace cub {`.
     """
+    # The choice affects only the time of the build. A text that reopens such a namespace probably needs the names.
     known = _names_at_once.get((job.source, hash(job.text)))  # for another target
     if known is not None:
         return known

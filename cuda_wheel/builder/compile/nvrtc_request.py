@@ -23,22 +23,21 @@ if TYPE_CHECKING:
 
 __all__ = ["in_memory", "is_whole_program", "nvrtc_generates_cubin", "nvrtc_request"]
 
+# The time to compile <cuda/std/utility>, which most of CCCL includes, grows with 2 to the power of this limit. With
+# 16, this header takes half of the time to compile a source that uses CUB.
 _UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
-"""Macro that limits how far CCCL unrolls operations on type lists. CCCL sets it to 10 for nvcc, and to 16 for compilers
-that it does not know, such as NVRTC. The time to compile <cuda/std/utility>, which most of CCCL includes, grows with 2
-to the power of this limit. With 16, this header takes half of the time to compile a source that uses CUB. The images do
-not depend on the limit. Source: cuda/std/__type_traits/type_list.h."""
+"""Macro that limits how far CCCL unrolls operations on type lists. For NVRTC, CCCL sets it to 16. cuda-wheel sets it to
+10, as CCCL does for nvcc. The images do not depend on the limit. Source: cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
 """Option of NVRTC's front end (C++ parser) that lets device code call `constexpr` host functions. It is the value of
-NVRTC's option `-Xcudafe`. cuda-wheel passes the value as the argument after `-Xcudafe`. A project's options have both
-in one argument: `-Xcudafe=--relaxed_constexpr`."""
+NVRTC's option `-Xcudafe`: the next argument, or part of the same one as in `-Xcudafe=--relaxed_constexpr`."""
 
 
+# NVRTC's options cannot undefine all macros: NVRTC's own headers come after the options, and define some macros again.
 _COMMAND_LINE = "cuda_wheel_detail/command_line.h"
 """Name of a header that exists only in memory and is included before each source. It defines and undefines the macros
-that nvcc's command line defines and undefines. NVRTC's options cannot undefine all macros: NVRTC's own headers come
-after the options, and define some macros again."""
+that nvcc's command line defines and undefines."""
 
 
 def _command_line(job: Job, undefined: Iterable[str]) -> bytes:

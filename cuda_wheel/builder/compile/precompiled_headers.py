@@ -62,12 +62,13 @@ HEAP_BYTES = 1 << 30
 headers of CCCL together need, except headers that NVRTC cannot compile."""
 
 HEAVY_BYTES = 1 << 20
-"""Total size in bytes of the headers of a group. From this size on, precompiling them is worthwhile for MIN_JOBS jobs.
-Headers of a smaller total size need more jobs: at least `MIN_JOBS - 1 + HEAVY_BYTES / size`."""
+"""Total size, in bytes, of the headers of a group from which precompiling is worthwhile for MIN_JOBS jobs. Headers of a
+smaller `size` need at least `MIN_JOBS - 1 + HEAVY_BYTES / size` jobs."""
 
+# Precompiling takes up to 1.5 times as long as one compilation of a source with these headers, and saves at least two
+# thirds of each later compilation.
 MIN_JOBS = 3
-"""Minimum number of jobs with common headers for which the headers are precompiled. Precompiling takes up to 1.5 times
-as long as one compilation of a source with these headers, and saves at least two thirds of each later compilation."""
+"""Minimum number of jobs that include the same headers for these headers to be precompiled."""
 
 
 class HeaderGroup(NamedTuple):
@@ -77,9 +78,9 @@ class HeaderGroup(NamedTuple):
     """String that identifies the group. It is equal for all jobs of the group, and different for other groups."""
     text: bytes
     """Beginning of one job's source, up to the last include that all jobs of the group have in common. The sources of
-    the other jobs begin with the same directives, but may have other comments and white space."""
+    the other jobs may differ from this text in comments and white space."""
     jobs: int
-    """Number of jobs in the group."""
+    """Number of the build's jobs that are in the group, at least MIN_JOBS."""
 
 
 class Precompilation(NamedTuple):
@@ -172,8 +173,8 @@ class PrecompiledHeaders:
         return plain
 
     def _try(self, request: NvrtcRequest, precompilation: Precompilation) -> NvrtcResult | None:
-        """Return NVRTC's result for a request, compiled with precompiled headers. Return None if the request cannot use
-        precompiled headers, or if `_file_for` returns no file of them.
+        """Return NVRTC's result for a request, compiled with precompiled headers. Return None if they cannot be used or
+        are not worthwhile.
 
         If anything goes wrong, return None, and let this process precompile nothing more.
         """
@@ -202,12 +203,11 @@ class PrecompiledHeaders:
             self._file = None
 
     def _file_for(self, request: NvrtcRequest, precompilation: Precompilation) -> _HeaderFile | None:
-        """Return the file of precompiled headers for a request. If this process has no such file, make it and return
-        it.
+        """Return the file of precompiled headers for a request. If this process has no such file, make it.
 
-        Return None, without making a file, if `precompilation.folder` is None, if `precompilation.jobs` jobs are too
-        few to save time, or if this process has a file of the same group for other options. Return None if making the
-        file fails.
+        Return None if making the file fails. Return None, without making a file, in these cases:
+        `precompilation.folder` is None; `precompilation.jobs` jobs are too few to save time; this process has a file of
+        the same group for other options.
         """
         group, jobs, folder = precompilation
         # The seed is the name of the source. It affects only what comes after the headers.
@@ -250,8 +250,7 @@ def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[obje
     """Precompile the headers that `text`, the beginning of a source, includes. Write them to a file in `folder`, and
     return the file. `key` becomes `_HeaderFile.key`.
 
-    Return None if that fails. Return None also if using the file could change the result of a compilation: for example,
-    warnings about the headers would not be repeated.
+    Return None if that fails, or if using the file could change the result of a compilation.
     """
     if not _reserve_memory(request["library"]):
         return None
@@ -279,9 +278,11 @@ def _precompile(request: NvrtcRequest, text: bytes, folder: str, key: tuple[obje
 
 @cache
 def _reserve_memory(library: str) -> bool:
-    """Reserve HEAP_BYTES of address space for precompiled headers in the NVRTC library at path `library`. If this
-    process has a limit of address space, raise the limit by HEAP_BYTES. Return whether both succeeded; False on
-    Windows."""
+    """Reserve HEAP_BYTES of address space for NVRTC's precompiled headers. Return whether that succeeded; False on
+    Windows.
+
+    `library` is the path of NVRTC. If this process has a limit of address space, the limit is raised by HEAP_BYTES.
+    """
     if sys.platform == "win32":
         return False
     import resource  # Windows does not have it
@@ -305,10 +306,10 @@ def _content(path: str) -> bytes:
         return file.read()
 
 
+# NVRTC reads little of these headers, because their include guards are predefined.
 _LEAN = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cuda|cuda_runtime(?:_api)?)\.h[^\n]*", re.MULTILINE)
-"""Matches an `#include` line of <cuda.h>, <cuda_runtime.h> or <cuda_runtime_api.h>. NVRTC reads little of these
-headers, because their include guards are predefined. So `precompiles` removes these lines before it adds up the size of
-the included headers."""
+"""Matches an `#include` line of <cuda.h>, <cuda_runtime.h> or <cuda_runtime_api.h>. `precompiles` does not count the
+size of these headers."""
 
 
 def precompiles(request: NvrtcRequest) -> bool:

@@ -42,9 +42,8 @@ _SECTION = re.compile(r"^[ \t]*\.section[ \t]+(\.debug_\w+)\s*\{([^}]*)\}", re.M
 _DATA = re.compile(
     r"^((?:[ \t]*\.b8[ \t]+\d+(?:,[ \t]*\d+)*[ \t]*\n)+)|^[ \t]*\.b(8|16|32|64)[ \t]+(.+)$", re.MULTILINE
 )
-"""Matches data in a section of PTX. Group 1 is a run of lines such as `.b8 1,2,3`, which are most of the data. Any
-other line, such as `.b32 .debug_abbrev`, matches alone: group 2 is its number of bits ("32"), and group 3 its
-values."""
+"""Matches data in a section of PTX. Group 1 is a run of lines such as `.b8 1,2,3`. Any other line, such as `.b32
+.debug_abbrev`, matches alone: group 2 is its number of bits ("32"), and group 3 its values (".debug_abbrev")."""
 
 _NUMBER = re.compile(r"-?(?:\d+|0[xX][0-9a-fA-F]+)")
 
@@ -182,11 +181,12 @@ _STRUCTS = (_CLASS, _STRUCT, _UNION)
 _QUALIFIERS = {_CONST: "const", _VOLATILE: "volatile", _RESTRICT: "__restrict__"}
 """Tag of a DWARF entry -> the C++ qualifier that the entry adds to a type. Source: DWARF 2.0.0, figure 14."""
 
+# Source: DWARF 2.0.0, figure 15. _SYMBOL is a common extension of DWARF 2.
 _NAME, _SIZE, _BIT_SIZE, _CONSTANT, _COUNT, _LOCATION = 0x03, 0x0B, 0x0D, 0x1C, 0x37, 0x38
 _ENCODING, _VIRTUALITY, _TYPE, _SYMBOL = 0x3E, 0x4C, 0x49, 0x2007
 """Numbers of DWARF attributes. _ENCODING: kind of a base type, such as floating point. _VIRTUALITY: whether a base
-class is virtual. _TYPE: offset of the type's entry. _SYMBOL: mangled name of a function, a common extension of DWARF 2.
-Source of all others, also in the line before: DWARF 2.0.0, figure 15."""
+class is virtual. _TYPE: offset of the type's entry. _SYMBOL: mangled name of a function. Source of all but _SYMBOL:
+DWARF 2.0.0, figure 15."""
 
 _ENCODINGS = {2: "?", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u"}
 """DWARF encoding of a base type -> kind character of a NumPy type ("f" for floating point). Source: DWARF 2.0.0, figure
@@ -195,7 +195,7 @@ _ENCODINGS = {2: "?", 4: "f", 5: "i", 6: "i", 7: "u", 8: "u"}
 _NUMBERS = frozenset({"?1", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8))})
 
 _MOST_DIMENSIONS = 32
-"""Maximum number of dimensions of a NumPy array."""
+"""Maximum number of dimensions of a NumPy array. A struct with an array of more dimensions is not described."""
 
 _BASE_MEMBER = "__b_"
 """Prefix of member names. In CUDA 12's debugging information, a member with this prefix stands for a base class."""
@@ -263,9 +263,11 @@ class _Types:
         return " ".join([*stars[-1], name]) + inner + "*" if name else "void*"
 
     def _qualifiers(self, entry: DebugEntry | None) -> tuple[list[str], DebugEntry | None]:
-        """Return (C++ qualifiers of the type that `entry` describes, the type without qualifiers and typedefs). The
-        order of the qualifiers is "const", "volatile", "__restrict__". The type is None if `entry` is None, or if the
-        debugging information does not have the type."""
+        """Return (C++ qualifiers of a type, the type without qualifiers and typedefs). `entry` is the DWARF entry of
+        the type. The order of the qualifiers is "const", "volatile", "__restrict__".
+
+        The second item is None if `entry` is None, or if the debugging information lacks the type.
+        """
         found = set()
         while entry is not None and (entry.tag == _TYPEDEF or entry.tag in _QUALIFIERS):
             found.add(_QUALIFIERS.get(entry.tag, ""))
@@ -277,8 +279,8 @@ class _Types:
     def _struct(self, entry: DebugEntry) -> Struct | None:
         """Return the struct that a DWARF entry describes.
 
-        Return None if the struct has no fields, two fields of one name or too many fields for a manifest, or if it has
-        a part that no NumPy field can describe.
+        Return None if the struct has no fields, two fields of one name, more than PARAMETERS fields, or a part that no
+        NumPy field can describe.
         """
         if id(entry) not in self._structs:
             size = entry.attributes.get(_SIZE)
@@ -297,8 +299,9 @@ class _Types:
         """Yield the fields of the struct that `entry` describes. In place of a base class or an unnamed member, yield
         the fields inside it.
 
-        `start` is added to the offset of each field. It is 0 for a whole struct. If `entry` describes a base class or
-        an unnamed member, `start` is its byte offset in the struct around it.
+        `start` is added to the byte offset of each field. It is 0 for a whole struct. For a base class or an unnamed
+        member, it is the byte offset in the outer struct. Raises _NoFieldsError for a part that no NumPy field can
+        describe.
         """
         end = 0
         for member in entry.children:
@@ -317,10 +320,10 @@ class _Types:
                 yield self._field(name, type_, offset)
 
     def _name_and_type(self, member: DebugEntry) -> tuple[str, DebugEntry]:
-        """Return (name, type) of `member`, which is a member or a base class of a struct. The type has no qualifiers.
+        """Return (name, type without qualifiers) of `member`, which is a member or a base class of a struct.
 
-        Raises _NoFieldsError for parts that no NumPy field can describe: bit-fields, virtual bases, tables of virtual
-        functions, and members of unknown type.
+        Raises _NoFieldsError for a bit-field, a virtual base, a table of virtual functions, and a member of unknown
+        type.
         """
         name, type_ = member.attributes.get(_NAME, ""), self._unqualified(self._type_of(member))
         if type_ is None or not isinstance(name, str) or name.startswith(_TABLE_MEMBER):
@@ -361,8 +364,8 @@ class _Types:
 
 
 def _count_fields(fields: tuple[Field, ...]) -> int:
-    """Return the number of fields in `fields`. For a field that is a struct, count the fields inside it, at any depth,
-    and not the field itself. A struct with more than PARAMETERS fields is not described in a manifest."""
+    """Return the number of fields in `fields`. In place of a field that is a struct, count the fields inside it, at any
+    depth."""
     return sum(_count_fields(field.struct.fields) if field.struct else 1 for field in fields)
 
 
@@ -419,19 +422,18 @@ _LARGEST = 1 << 18
 """Maximum size in bytes of a source's PTX. If the PTX is larger, as with hundreds of template instances, no debugging
 information is made: writing and reading it would take many seconds."""
 
+# Headers of libraries are not searched. The structs of libraries are the same for every architecture: host code fills
+# them, and nvcc's host compiler defines none of these macros.
 _NAMES_TARGET = re.compile(rb"(?<![A-Z])ARCH|(?<!\w)_?NV_|nv::target|nv/target|arch_id|arch_traits|_CG_HAS_")
 """Matches names of macros and functions through which a text can depend on the architecture, such as
-`__CUDA_ARCH_FEAT_SM90_ALL`, `CUB_PTX_ARCH` and `NV_IF_TARGET`. Headers of libraries are not searched for them, because
-the structs of libraries are the same for every architecture: host code fills them, and nvcc's host compiler defines
-none of these macros."""
+`__CUDA_ARCH_FEAT_SM90_ALL`, `CUB_PTX_ARCH` and `NV_IF_TARGET`."""
 
 _OTHER_OUTPUT = re.compile(
     r"-lineinfo$|--generate-line-info$|-dlto$|--dlink-time-opt|--relocatable-device-code|-rdc=|--gpu-architecture=|"
     r"-arch=|--ptxas-options|-Xptxas|-G$|--device-debug$"
 )
 """Matches NVRTC options that choose the architecture or the kind of output, such as `-arch=` and `-lineinfo`. The
-compilation that makes debugging information leaves out these options of the project. Instead, it has
-`--gpu-architecture=` and `--device-debug`."""
+compilation that makes debugging information has `--gpu-architecture=` and `--device-debug` instead."""
 
 
 def with_parameters(
@@ -459,9 +461,12 @@ def with_parameters(
 
 
 def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
-    """Return whether a text of the project or an option of the job contains a name that depends on the architecture,
-    such as `__CUDA_ARCH__`. Then a struct of the project may differ between architectures. Return True also if
-    `compiled.headers` is None, because not all texts of the project are known then."""
+    """Return whether a struct of the project may differ between architectures.
+
+    True if a text of the project or an option of the job contains a name that depends on the architecture, such as
+    `__CUDA_ARCH__`. True also if `compiled.headers` is None.
+    """
+    # Not all texts of the project are known.
     if compiled.headers is None:
         return True
     texts = [*(text for _, text in own_texts(job, compiled.headers)), *map(os.fsencode, job.options)]
@@ -469,12 +474,12 @@ def _may_depend_on_target(job: Job, compiled: Compiled) -> bool:
 
 
 def _needs_fields(job: Job, compiled: Compiled) -> bool:
-    """Return whether a kernel has a parameter of unknown type, or of a struct type other than CUDA's own. Then
-    debugging information is needed to describe the parameter.
+    """Return whether a kernel has a parameter of unknown type, or of a struct type other than CUDA's own. Only
+    debugging information describes such a parameter.
 
-    False for `k(const float*, float4)`; True for `k(Params)` with a struct of the project. The types are those in the
-    kernel's symbol or, if it has none, in the source text.
+    False for `k(const float*, float4)`; True for `k(Params)` with a struct of the project.
     """
+    # The types are those in the kernel's symbol or, if it has none, in the source text.
     text = job.text.decode(errors="surrogateescape")
     declared = cache(lambda: parameter_types(text, defined_macros(job.options)))  # few symbols need it
     if job.form == "lto":  # no symbols: the text alone decides

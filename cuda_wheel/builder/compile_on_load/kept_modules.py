@@ -106,9 +106,8 @@ def _compile(
     """Compile a module in a worker process. Return (built module, absolute paths of the files that it depends on,
     compute capability of the GPU).
 
-    The paths are None if they are unknown. The capability is what `ask_capability` returns: None without a GPU.
-    `environment` is the string from `toolchain_environment` that identifies the installed compilers. `cache` keeps the
-    toolchain (paths of the compilers) for this string.
+    The paths are None if they are unknown. The capability is the result of `ask_capability`: None without a GPU.
+    `environment`: the result of `toolchain_environment`. `cache`: keeps the toolchain of this environment.
     """
     # Imported only when something must be compiled: this takes longer than loading a cached module.
     from cuda_wheel.builder.workers.worker import Worker
@@ -134,10 +133,10 @@ def _compile(
 
 
 def _machine(capability: Version | None) -> str:
-    """Return the part of a cache key that identifies the target.
+    """Return the part of a cache key that identifies the target: the GPU's compute capability.
 
-    It contains the GPU's compute capability. Without a GPU (`capability` is None), it contains the value of the
-    environment variable CUDAARCHS, which replaces the architectures in the project's settings.
+    Without a GPU (`capability` is None), it is the value of the environment variable CUDAARCHS, which overrides the
+    architectures in the settings.
     """
     return f"no GPU, {os.environ.get(VARIABLE)!r}" if capability is None else repr(capability)
 
@@ -153,7 +152,7 @@ def _parse(entry: bytes) -> tuple[bytes, bytes]:
 def _states(paths: Iterable[str], edited: tuple[str, ...]) -> States:
     """Return path -> string that identifies the file's content.
 
-    The string is the SHA-256 of a file in one of the folders `edited`. For any other file, it has the size and the
+    The string is the SHA-256 for a file below one of the folders `edited`. For any other file, it has the size and the
     times of change. It is None for a file that does not exist.
     """
     inside = tuple(f"{folder}{os.sep}" for folder in edited)

@@ -63,11 +63,10 @@ def compile_for_gpu(
 def _deciding_paths(
     jobs: Sequence[Job], built: BuiltModule, toolchain: Toolchain, nvvm: Nvvm | None
 ) -> list[str] | None:
-    """Return the absolute paths of the files that a built module depends on: the headers, the compilers, and paths at
-    which a new or removed file would change what the compiler reads. An example of the last is a path where the
-    compiler looked for a header without finding it.
+    """Return the absolute paths of the files that a built module depends on. Return None if these paths are unknown, or
+    if the module depends on the time of the build.
 
-    Return None if these paths are unknown, or if the module depends on the time of the build.
+    These are the headers, the compilers, and paths where a new or removed file would change what the compiler reads.
     """
     if built.headers is None or built.uses_build_time:
         return None
@@ -83,11 +82,10 @@ def _deciding_paths(
 def _compile_cubin(
     module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float
 ) -> BuiltModule | None:
-    """Compile a module that has one job with NVRTC alone, without changes of its source. Return the built module, with
-    one cubin in place of a fatbin. NVRTC runs in `worker`, at most `timeout` seconds for each call.
+    """Compile a module of one job, and return the built module with a cubin in place of a fatbin.
 
-    Return None if the source may need more than that: if it has host code, missing headers, or attributes that NVRTC
-    ignores.
+    NVRTC compiles the unchanged source in `worker`, with at most `timeout` seconds for each call. Return None if the
+    source may need changes or checks: for host code, missing headers, or attributes that NVRTC ignores.
     """
     if job.host_code == "reject" or job.missing_headers:
         return None
@@ -156,9 +154,9 @@ def _plan(
 
 
 def _without_gpu(config: Config, module: SourceModule) -> Architectures:
-    """Return the architectures for which a build without a GPU would compile the module; the environment variable
-    CUDAARCHS overrides the settings. The entry "native" is removed. If no other entry is left, the result has the entry
-    "default"."""
+    """Return the architectures for which a build without a GPU would compile the module: those in the settings,
+    overridden by the environment variable CUDAARCHS. The entry "native" is removed. If no other entry is left, the
+    result has the entry "default"."""
     own, override = module.settings.architectures, os.environ.get(VARIABLE, "").strip()
     if override:
         own = override_project(own, override) if own == config.architectures else override_module(own, override)
@@ -170,9 +168,9 @@ def _target(named: tuple[Target, ...], toolchain: Toolchain, capability: Version
     """Return the target to compile for, spelled as in `architectures`. `named` are the targets in the project's
     settings, and `capability` is the GPU's.
 
-    The result is the first of these that exists: the most specific "a" or "f" target in `named` that the GPU supports;
-    the GPU's own architecture; the newest architecture of the compiler whose PTX the GPU can run. Raises ConfigError if
-    there is none.
+    The result is the first of these that exists: the newest "a" or "f" target in `named` that the GPU supports; the
+    GPU's own architecture; the newest earlier architecture. The compiler must support the last two. Raises ConfigError
+    if there is none.
     """
     specific = [target for target in named if target.real and target.suffix and unsupported(target, capability) is None]
     if specific:

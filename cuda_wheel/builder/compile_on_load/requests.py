@@ -66,8 +66,8 @@ def _variant(module: SourceModule, macros: Mapping[str, Any]) -> SourceModule:
     """Return the variant of a module that has exactly these macros (macro -> value). Return the module itself if it has
     no variants and `macros` is empty.
 
-    If no variant has these values, but the module's setting `specialize` is on and a variant has the same macro names,
-    return a new variant with these values. In all other cases, raise UnknownVariantError.
+    With the module's setting `specialize`, new values of a variant's macros give a new variant. In all other cases,
+    raise UnknownVariantError.
     """
     if not module.settings.variants and not macros:
         return module

@@ -23,10 +23,11 @@ _DEFAULT_REAL = (75, 80, 90, 100, 120)
 """Architectures for which "default" has machine code, as numbers (75 is 7.5): the first of each major generation since
 7.5. 11.0 (Jetson) is left out, because CUDA 12 has no name for it."""
 
+# The PTX of 75 runs on all these GPUs, and with drivers that are too old for the machine code. The PTX of 100 gives
+# later GPUs newer features. Unlike the PTX of 120, it also runs on 11.0.
 _DEFAULT_VIRTUAL = (75, 100)
-"""Architectures for which "default" has PTX, as numbers (75 is 7.5). Drivers compile PTX for GPUs without machine code
-in the fatbin. The PTX of 75 runs on all these GPUs, and with drivers that are too old for the machine code. The PTX of
-100 gives later GPUs newer features. Unlike the PTX of 120, it also runs on 11.0."""
+"""Architectures for which "default" has PTX, as numbers (75 is 7.5). Drivers compile the PTX for GPUs without machine
+code in the fatbin."""
 
 _WORDS = (DEFAULT, "all", "all-major", "native")
 
@@ -88,10 +89,10 @@ def _expand(word: str, known: Sequence[int]) -> set[Target]:
     """Return the targets for a word in `architectures`: "default", "all" or "all-major". `known` are the architectures
     that the compiler supports, as numbers (75 is 7.5), in ascending order.
 
-    "default" is the same for all compilers that support its targets. "all" and "all-major" are as in nvcc and CMake.
-    "all" has machine code for every architecture, and "all-major" for the earliest one and the first of each major
-    generation. Both have PTX for the first architecture of the latest generation.
+    "all" has machine code for every architecture. "all-major" has machine code for the earliest architecture and the
+    first of each major generation. Both have PTX for the first architecture of the latest generation.
     """
+    # "default" is the same for all compilers that support its targets. The other words are as in nvcc and CMake.
     if word == DEFAULT:
         return {
             _target(number, "", real)

@@ -60,11 +60,10 @@ _TABLE = read_table(
 
 
 def _by_option(rows: str, options: str, value: str = "reason") -> dict[str, Any]:
-    """Return option -> value for the rows of one table in the data file. A row has a list of options, and the value
-    that all of these options get.
+    """Return option -> value for the rows of one table in the data file.
 
-    `rows` is the table's name, such as "refused". `options` is the key of the list in a row, such as "ptxas"; `value`
-    is the key of the value, such as "reason". Rows without the list are left out.
+    `rows`: name of the table, such as "refused". `options`: key of a row's list of options, such as "ptxas". `value`:
+    key of the value that all options in the list get, such as "reason". A row without the list is left out.
     """
     return {option: row[value] for row in _TABLE[rows] for option in row.get(options, ())}
 
@@ -87,9 +86,10 @@ reason says why it has no effect on the images."""
 IGNORED_WITH_VALUE: tuple[str, ...] = _TABLE["ignored with value"]
 """Options that are ignored, without dashes, and may have their value in the next argument."""
 
+# Such an option would change the images unnoticed, or contradict what cuda-wheel sets.
 REFUSED: dict[str, str] = _by_option("refused", "options")
-"""Option that is an error, without dashes -> end of the error message. The message is the option and then this end,
-which says what to do instead. Such an option would change the images unnoticed, or contradict what cuda-wheel sets."""
+"""Option that is an error, without dashes -> end of the error message, which says what to do instead. The message
+begins with the option."""
 
 PTXAS_IGNORED: dict[str, str] = _by_option("ignored", "ptxas")
 """Option of the assembler (ptxas) that is ignored, without dashes -> the reason why it has no effect on the images."""
@@ -125,7 +125,7 @@ class CompilerOptions(NamedTuple):
     """A list of compiler options, as `read_options` reads it."""
 
     arguments: tuple[str, ...]
-    """Arguments to pass to NVRTC."""
+    """Arguments to pass to NVRTC: the list's options of NVRTC, and what its other options are translated to."""
     keys: Mapping[str, object]
     """Key of the settings ("std", "lineinfo", "warnings-as-errors" or "architectures") -> value that the options give
     it."""
@@ -138,7 +138,7 @@ class CompilerOptions(NamedTuple):
 
 class _ReadOption(NamedTuple):
     name: str
-    """Name of the option, without dashes."""
+    """Name of the option, without dashes: "std" for "-std=c++17"."""
     value: str | None
     written: tuple[str, ...]
     """The arguments that the option consists of, as they are written: ("-std=c++17",), or ("-std", "c++17") with its
@@ -218,11 +218,11 @@ class _Reader:
 
     def _host_compiler(self, value: str, written: Sequence[str]) -> None:
         """Read the options for the host compiler in `value`, the value of an `-Xcompiler`, such as "-O2,-DX=1".
-        `written` are the arguments as written, for messages.
 
-        The host compiler also preprocesses device code. So options for macros, include folders and included files
-        become NVRTC arguments.
+        Options for macros, include folders and included files become NVRTC arguments. `written` are the arguments as
+        written, for error messages.
         """
+        # The host compiler also preprocesses device code.
         words = [*self._unfinished, *re.findall(r"""[^\s,"']+""", value)]
         self._unfinished = ()
         while words:
@@ -334,8 +334,8 @@ def _reason_to_ignore(option: _ReadOption) -> str | None:
 def _ptxas(value: str, shown: str, ignore: Callable[[Iterable[str], str], None]) -> Iterator[str]:
     """Yield an NVRTC option for each assembler option in `value`, such as "-O3,-v".
 
-    Call `ignore(options, reason)` for an assembler option without effect on the images. Raises ConfigError for one that
-    is refused. `shown` begins its error message: "tool.cuda-wheel.options: '-Xptxas=-c'".
+    For an option without effect on the images, call `ignore(options, reason)` instead. Raises ConfigError for an option
+    that is refused. `shown` begins the error message: "tool.cuda-wheel.options: '-Xptxas=-c'".
     """
     for each in filter(None, re.split(r"[,\s]+", value)):
         name = _bare(each.partition("=")[0])
@@ -359,8 +359,8 @@ class _Targets:
         """Architecture in the latest -arch: "80" for sm_80 and compute_80. Options -code name images of this
         architecture. "" without an -arch, or if it is a word such as "native"."""
         self._codes: list[tuple[str, str]] = []
-        """(Value of a -code, such as "sm_80,compute_80", beginning of error messages about this -code), for each -code
-        that was added."""
+        """(Value of an option -code, beginning of error messages about this option), for each option -code that was
+        added. An example is ("sm_80,compute_80", "tool.cuda-wheel.options: '-code=sm_80,compute_80'")."""
 
     def add(self, name: str, value: str, where: str) -> None:
         words = re.sub(r"[\s'\"]", "", value)
@@ -392,11 +392,11 @@ class _Targets:
 
 
 def _codes(architecture: str, codes: str, where: str) -> Iterator[str]:
-    """Yield the entries for `architectures` that stand for the images in `codes`, the value of nvcc's -code: "80" with
+    """Yield the entries for `architectures` that stand for the images in `codes`, the value of nvcc's -code. "80" with
     "[sm_80,compute_80]" gives "80-real" and "80-virtual".
 
-    Raises ConfigError if `codes` contains LTO-IR, or code of another architecture than `architecture`. `where` begins
-    its error message: "tool.cuda-wheel.options: '-code=sm_90'".
+    Raises ConfigError for LTO-IR, and for code of another architecture. `where` begins the error message:
+    "tool.cuda-wheel.options: '-code=sm_90'".
     """
     for code in filter(None, codes.strip("[]").split(",")):
         match = re.fullmatch(r"(sm|compute|lto)_(\d+[af]?)", code)

@@ -170,8 +170,8 @@ def _values(name: str, values: Any, where: str) -> list[MacroValue]:
 def _tables(value: Any, where: str) -> list[Variant]:
     """Return the (macro name, value) pairs of each table in a list: [{"NUM_MODES": 4}] -> [(("NUM_MODES", 4),)].
 
-    `value` is the list as TOML gives it. `where` names the list in error messages:
-    "tool.cuda-wheel.module[0].variants.rows". Raises ConfigError if the list is invalid.
+    Raises ConfigError if `value`, the list in TOML, is invalid. `where` names the list in error messages:
+    "tool.cuda-wheel.module[0].variants.rows".
     """
     if not isinstance(value, list) or not all(isinstance(each, dict) and each for each in value):
         raise ConfigError(f"{where} must be a list of tables such as [{{ NUM_MODES = 4 }}], not {value!r}.")
@@ -198,12 +198,11 @@ def _check_value(value: Any, where: str) -> None:
 def _without(
     variants: Sequence[Variant], excluded: Sequence[Variant], lists: Mapping[str, object], where: str
 ) -> list[Variant]:
-    """Return `variants` without the excluded ones, in the same order. An element of `excluded` excludes all variants
-    that have each macro in the element with the same value.
+    """Return `variants` without the excluded ones, in the same order. An item of `excluded` excludes each variant that
+    has all macros of the item with the same values.
 
-    The keys of `lists` are the names of all macros; `where` names the table `variants` in error messages. Raises
-    ConfigError if an element names an unknown macro, if it excludes no variant that earlier elements have left, or if
-    no variant is left at the end.
+    `lists`: its keys are the names of all macros. `where`: names the table `variants` in error messages. Raises
+    ConfigError if an item has an unknown macro or excludes none of the variants left, or if no variant is left.
     """
     kept = list(variants)
     for macros in excluded:
@@ -239,10 +238,10 @@ TABLE = "tool.cuda-wheel"
 
 
 def _key(kind: Kind[T], default: T, doc: str, shown: str | None = None) -> T:
-    """Return a dataclass field for one key of `[tool.cuda-wheel]`.
+    """Return a dataclass field for one key of `[tool.cuda-wheel]`. The field's metadata contain the arguments.
 
-    `kind` has the key's parser and JSON schema; `doc` is its description. The field's metadata contain all of these,
-    and the key's default as TOML text. This text is `shown`, or made from `default` if `shown` is None.
+    `kind`: the key's parser and JSON schema. `doc`: the key's description. `shown`: the default as TOML text; None to
+    make the text from `default`.
     """
     metadata = {
         "parse": kind.parse,
@@ -439,12 +438,10 @@ class Config(Settings):
 
 
 def _check_macros(module: ModuleConfig, own: Mapping[str, Any], where: str) -> None:
-    """Raise ConfigError if the setting `options` of a module changes a macro that the module's `variants` or `defines`
-    set.
+    """Raise ConfigError if a module's `options` set a macro of its `variants`, or change a macro of its `defines`.
 
-    `own` is the table in pyproject.toml that has the module's keys, and `where` the table's name in error messages:
-    "tool.cuda-wheel.module[0]". If `own` lacks the key `options` or `defines`, the value of this key is from
-    `[tool.cuda-wheel]`, and the error message names that table.
+    `own`: the module's table in pyproject.toml. `where`: name of this table in error messages,
+    "tool.cuda-wheel.module[0]". For a key that `own` lacks, the error message names `[tool.cuda-wheel]` instead.
     """
     defines = dict(module.defines)
     in_variants = {name for variant in module.variants for name, _ in variant}
@@ -474,8 +471,7 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
     """Return field name -> parsed value of each key in `table`, a TOML table with the keys of `cls`. Fields that the
     key `options` sets are included: "-std=c++20" sets `std`.
 
-    `where` names the table in error messages: "tool.cuda-wheel.module[0]". Raises ConfigError for an unknown key or an
-    invalid value.
+    Raises ConfigError for an invalid table. `where` names the table in error messages: "tool.cuda-wheel.module[0]".
     """
     known = {item.name.replace("_", "-"): item for item in fields(cls)}
     parsed = {}
@@ -492,9 +488,8 @@ def _parsed(cls: type[Settings], table: Mapping[str, Any], where: str) -> dict[s
 def _keys_in_options(parsed: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return field name -> value of each field that the compiler options of a table set: "-std=c++20" sets `std`.
 
-    `parsed` is field name -> value of each key in the table; its item "options" has the compiler options. `where` names
-    the table in error messages: "tool.cuda-wheel.module[0]". Raises ConfigError if the options give a field another
-    value than the table's own key for this field.
+    `parsed`: field name -> value of each key in the table. `where`: name of the table in error messages,
+    "tool.cuda-wheel.module[0]". Raises ConfigError if the options contradict another key of the table.
     """
     where_options, found = f"{where}.options", {}
     for key, value in read_options(parsed.get("options", ()), where_options).keys.items():
@@ -521,11 +516,11 @@ def ignored_options(tables: Iterable[Settings]) -> list[str]:
 
 
 def _suggestion(key: str, known: Mapping[str, Any]) -> str:
-    """Return the end of the error message for `key`, an unknown key of a table. The keys of `known` are the keys that
-    the table may have.
+    """Return the end of the error message for `key`, an unknown key of a table. The keys of `known` are the table's
+    keys.
 
-    If `key` is a key of a module's table, the result says so. Otherwise it suggests the most similar known key. If none
-    is similar, it lists the known keys.
+    For a key of a module's table, the end is `it is a key of modules: ...`. For any other key, it is `did you mean
+    "std"?` with the most similar known key, or a list of the known keys.
     """
     if key in {item.name.replace("_", "-") for item in fields(ModuleConfig)}:
         return f"it is a key of modules: put it into a [[{TABLE}.module]]."
