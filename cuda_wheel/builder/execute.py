@@ -69,13 +69,11 @@ COMPILE_JOB: WorkerFunction[Compiled] = WorkerFunction("cuda_wheel.builder.compi
 LINK_JOB: WorkerFunction[Compiled] = WorkerFunction("cuda_wheel.builder.link:link_job")
 BUNDLE: WorkerFunction[Fatbin] = WorkerFunction("cuda_wheel.builder.images.bundling:bundle")
 
+# The workers of a small build need not import the code that writes manifests. In a larger build, with a hundred short
+# jobs per second, the build's own process would be the bottleneck.
 PACKED_IN_WORKERS = 50
-"""Smallest number of modules to build for which the worker processes write the manifests.
-
-In a build of fewer modules, the build's own process writes the manifests while the workers compile. The workers then
-need not import the code that writes manifests. In a larger build, with a hundred short jobs per second, the build's own
-process would be the bottleneck.
-"""
+"""Smallest number of modules to build for which the worker processes write the manifests. In a build of fewer modules,
+the build's own process writes the manifests."""
 
 TIME_LEFT_INTERVAL = 0.1
 """Minimum number of seconds between two estimates of the time left. Each estimate examines every pending call."""
@@ -110,7 +108,7 @@ class PlanRunner:
         self._compiling: dict[Job, Future[Timed[Any]]] = {}
         self._results = JobResults()
         self._built: deque[BuiltModule] = deque()
-        """Built modules that `run` has not yielded yet."""
+        """Queue of modules that are built, and that `run` has not yielded yet."""
         self._kernels: set[Names] = set()
         """(C++ name, symbol) of each kernel in the modules that are linked or reused so far."""
         self._failures: dict[str, Failure] = {}
@@ -172,7 +170,7 @@ class PlanRunner:
             self._next_report = now() + max(TIME_LEFT_INTERVAL, 50 * (now() - began))
 
     def _raise_failures(self) -> None:
-        """Raise CompileError with the errors of all failed modules, if any."""
+        """Raise CompileError with the error messages of all modules that failed. Do nothing if none failed."""
         if not self._failures:
             return
         texts = merged(self._failures)
@@ -184,8 +182,8 @@ class PlanRunner:
     # --- stage 1: reuse -----------------------------------------------------------------------------
 
     def _reuse_modules(self) -> Iterator[BuiltModule]:
-        """Yield each module that is in the cache, and call `_set_missing` with the modules that are not in the cache.
-        Then report each job of a cached module as done, unless a module that is not in the cache needs the job too."""
+        """Yield each module that is in the cache, and report its jobs and links as done. A job that an uncached module
+        needs too is not reported. At the end, call `_set_missing` with the uncached modules."""
         steps: dict[Job, Step] = {}
         missing = []
         for module in self._plan.modules:
@@ -233,10 +231,8 @@ class PlanRunner:
 
     def _check_headers(self, jobs: Sequence[Job]) -> None:
         """Mark each module that includes a missing header as failed, before anything is compiled. `jobs` are the jobs
-        to compile.
-
-        A compiler would report the missing header only when it reaches the `#include`, which may take long.
-        """
+        to compile."""
+        # A compiler reports a missing header only when it reaches the `#include`, which may take long.
         errors: dict[tuple[object, ...], str] = {}
         for job in jobs:
             same = job.source, job.options, job.include_dirs, job.missing_headers
@@ -250,8 +246,7 @@ class PlanRunner:
 
     def _longest_first(self, jobs: Sequence[Job]) -> list[tuple[Job, float, float]]:
         """Return (job, expected seconds of the job, expected seconds of the longest link that needs the job) for each
-        job. The job with the largest sum of both durations comes first. The caller submits the jobs in this order. An
-        idle worker takes the first job that is submitted, so this job must be the longest.
+        job. The job with the largest sum of both durations comes first.
 
         Also set the expected link time of each module, and find the jobs that can share precompiled headers.
         """
@@ -261,6 +256,7 @@ class PlanRunner:
             self._states[name].link_seconds = sum(seconds)
         expected = {job: self._expected(job) for job in jobs}
         self._groups = find_header_groups(expected) if may_precompile() else {}
+        # An idle worker takes the first job that was submitted: this must be the longest.
         return [(job, *seconds) for job, seconds in sorted(expected.items(), key=lambda item: -sum(item[1]))]
 
     def _expected(self, job: Job) -> tuple[float, float]:
@@ -382,9 +378,9 @@ class PlanRunner:
     # --- stage 4: bundle ----------------------------------------------------------------------------
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
-        """If all links of a module are done, merge the results of its jobs and links. Check the merged result here, or
-        in the worker process if the workers write the manifests. If no module of the build has failed so far, also
-        submit the call that bundles the module's images."""
+        """If all links of a module are done, merge the results of its jobs and links, and submit the call that bundles
+        its images. The merged result is checked first, unless the call checks it. No call is submitted after a module
+        of the build has failed."""
         build = self._states[module.module.full_name]
         if len(build.linked) < len(module.links):
             return

@@ -34,8 +34,8 @@ __all__ = [
 
 
 _ENOUGH = 3
-"""If this many sources fail with the same error in a header, the build ends early. It does not end early if a job has
-compiled."""
+"""Number of sources that must fail with the same error in a header for the build to end early. The build does not end
+early if a job has compiled."""
 
 _SHOWN = 4
 """Maximum number of module names in the line above a diagnostic that several modules have. "..." stands for further
@@ -78,9 +78,9 @@ def merged(failures: Mapping[str, Failure]) -> list[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Split the error message of a failure into parts, in order. Empty lines separate the diagnostics in the message.
-    Each diagnostic is one part, up to its first line that starts with "note: " or "help: ". This line is a part, and
-    each line of the diagnostic after it is another part."""
+    """Return the parts of a failure's error message, in order: diagnostics, notes and hints. An empty line ends a
+    diagnostic. A line that starts with "note: " or "help: " is a part of its own, and so is each line after it up to
+    the next empty line."""
     parts: list[str] = []
     for block in filter(None, text.split("\n\n")):
         lines = block.split("\n")
@@ -159,7 +159,7 @@ them."""
 
 
 def _with_suspects(job: Job, text: str) -> str:
-    """Return `text`, the error message of a job. If it says that the compiler crashed, replace its hint by one that
+    """Return `text`, the error message of a job, with a better hint if it says that the compiler crashed. The new hint
     lists the names in the setting `instantiate` that may have caused the crash."""
     if "the compiler process died" not in text or not job.instantiate:
         return text

@@ -81,11 +81,11 @@ class Task:
     sources: tuple[str, ...]
     target: str
     form: str
-    """Output of the job or link. "whole": a job makes images that can be loaded without a link. "ptx" or "lto": a job
-    makes relocatable PTX or LTO-IR for a link, or a link joins code of this kind."""
+    """For a job, its output: "whole" (images that can be loaded without a link), "ptx" (relocatable PTX) or "lto"
+    (LTO-IR). For a link, the kind of code that it joins: "ptx" or "lto"."""
     cached: bool | None
-    """True if the cache has the result, False if not. None for a link whose cache entry cannot be looked up yet: the
-    cache lacks the result of a job, and that result is an input of the link."""
+    """Whether the cache has the result. None for a link if this is unknown, because the cache lacks the result of a job
+    that the link needs."""
     seconds: float
     """Expected duration in seconds if the result is not cached."""
     known: bool
@@ -109,7 +109,7 @@ class Preview:
     tasks: tuple[Task, ...]
     """All tasks of the build. A job that several modules need is listed once."""
     cores: int
-    """Number of tasks that run at once."""
+    """Number of tasks that the build would run at once."""
     seconds: float
     """Expected duration of the build in seconds, without the search for the toolchain."""
 
@@ -262,9 +262,8 @@ class _Assembly:
         """Module name -> the variants of the module that are built so far. A module is removed when its last variant is
         built."""
         self._manifests: dict[str, list[Manifest]] = {}
-        """Module name -> manifest of each variant. Only modules whose variants are all built are included. The
-        manifests are without kernels, variables and other data that do not affect which GPUs and drivers a variant
-        supports."""
+        """Module name -> manifest of each variant, for modules whose variants are all built. The manifests contain only
+        what decides which GPUs and drivers a variant supports."""
         self._outside: dict[str, str] = {}
         """Module name -> absolute path of the first undeclared header outside the project that the module reads. An
         sdist of the project would lack this header. A module without such a header has no entry."""
@@ -338,11 +337,9 @@ class _Assembly:
 
 
 def _possible_headers(root: Path, module: SourceModule) -> list[str]:
-    """Return the absolute paths of all project files that a compiler may have read for a module. This is used if the
-    compiler does not list the headers that it read.
-
-    The files are those in the folders of the module's sources, in its include folders, and in all their subfolders.
-    """
+    """Return the absolute paths of all project files that a compiler may have read for a module. These are the files in
+    the folders of the module's sources, in its include folders, and in all their subfolders."""
+    # Needed if the compiler does not list the headers that it read.
     folders = [*(str(PurePosixPath(path).parent) for path in module.paths), *module.settings.include_dirs]
     return [str(root / path) for path in files_below(root, folders)]
 
@@ -371,11 +368,11 @@ def _plan(root: Path, config: Config, modules: Sequence[SourceModule], workers: 
 def _chosen_executor(
     config: Config, local: Executor, plan: Plan, warn: Callable[[str], None]
 ) -> AbstractContextManager[Executor]:
-    """Return the executor for a build's jobs: `local`, unless an environment variable chooses a Dask cluster.
+    """Return the executor for a build's jobs: `local`, unless an environment variable chooses a Dask cluster. Raises
+    ConfigError if the variable is invalid or the package `distributed` is missing.
 
-    The cluster gets the time and memory limits from `config` and the compilers from `plan`. It calls `warn` with each
-    warning, from any thread. Raises ConfigError if an environment variable is invalid or the package `distributed` is
-    missing.
+    `config` gives the cluster its time and memory limits. `plan` gives the cluster its compilers. `warn` is called with
+    each warning, from any thread.
     """
     requested, fallback = os.environ.get(EXECUTOR), os.environ.get(FALLBACK)
     if not requested:
@@ -399,11 +396,11 @@ def _chosen_executor(
 def _outside_header_finder(
     root: Path, toolchains: tuple[str, ...]
 ) -> Callable[[Iterable[str], Iterable[str]], str | None]:
-    """Return a function that finds a header from an undeclared place outside the project.
+    """Return a function that finds the first of a module's headers in an undeclared place outside the project.
 
-    The function takes the absolute paths of a module's headers and of its `system-include-dirs`. It returns the first
-    header that is in none of these: the project's folder `root`, a CUDA toolkit, the folders `toolchains`, the module's
-    `system-include-dirs`. It returns None if there is no such header.
+    The function takes the absolute paths of the headers and of the module's `system-include-dirs`. It returns the path
+    of the header. It returns None if each header is in `root` (the project's folder), a CUDA toolkit, or a folder in
+    `toolchains` or the `system-include-dirs`.
     """
 
     @cache

@@ -31,8 +31,8 @@ Content = tuple[Kind, str, bytes]
 """Kind, architecture and bytes of an image: `("cubin", "90a", b"...")`."""
 
 ImageContent = tuple[Target, str | None, Content]
-"""(target, source, content) of an image. The source is None for a loadable image. For relocatable code, to be linked at
-run time, it is the project-relative path of the source that was compiled. The content is a `Content`."""
+"""(target, source, content) of an image. The source is None for a loadable image. For relocatable code, which is linked
+at run time, the source is the project-relative path of the file that was compiled."""
 
 Form = Literal["whole", "ptx", "lto"]
 """Output of a job: "whole" for loadable images, "ptx" for relocatable PTX, "lto" for LTO-IR."""
@@ -69,7 +69,7 @@ class Job:
     """Value of the setting `host-code`: "whole" compiles host code too, "leave-out" leaves out the bodies of host
     functions that do not compile, "reject" makes host code an error."""
     kind: str = "cuda"
-    """Language of the source: "cuda", "nvvm" or "ptx"."""
+    """Language of the source: "cuda" (CUDA C++), "nvvm" (NVVM IR) or "ptx"."""
     form: Form = "whole"
     instances: tuple[str, ...] = ()
     """Globs for the names of the template instances to keep; () to keep all instances."""
@@ -91,9 +91,9 @@ class Job:
     absent_headers: tuple[str, ...] = ()
     """Names of headers that are known to be missing. The compiler reads an empty file in place of each."""
     describes: bool = True
-    """Whether the architecture of the job is the first of the module. Such a job always reports the fields of its
-    kernels' struct parameters, if they are needed. The module's other jobs report the fields only if they may depend on
-    the architecture. See `compile.struct_layouts`."""
+    """Whether the job's architecture is the first of its module. Such a job reports the fields of its kernels' struct
+    parameters whenever they are needed. A job for another architecture reports the fields only if they may depend on
+    the architecture."""
 
     arch_list: str = ""
     """Value of the macro `__CUDA_ARCH_LIST__`: "750,800" for a module with the architectures 7.5 and 8.0. If it is "",
@@ -121,7 +121,7 @@ class LeftOutCode(NamedTuple):
     """A host function whose body was left out of a source because the body does not compile."""
 
     file: str
-    """Project-relative path of the file that contains the function."""
+    """Project-relative path of the file with the function whose body was left out."""
     line: int
     last_line: int
     name: str
@@ -181,18 +181,17 @@ class Compiled:
     absent_headers: tuple[AbsentHeader, ...] = ()
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
-    """Names, such as "cub::v", that the project's own files declare although they look like names of a library or of
-    the compiler. A variable with such a name counts as the project's. Every other variable whose name looks like that
-    is left out of `variables`. `images.variables.identity` makes these names from C++ names."""
+    """Names of variables that the project's own files declare although the names look like a library's or the
+    compiler's, such as "cub::v". Such a variable is kept in `variables`; without a name here, it would be left out. The
+    names are in the form of `images.variables.identity`."""
     uses_build_time: bool = False
     """Whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`, so that every compilation may differ."""
     names_arch_list: bool = False
     """Whether the source, an option, or a header that the compiler read contains `__CUDA_ARCH_LIST__`. If so, the other
     targets of the module affect the result."""
     parameters: dict[str, tuple[Declared, ...]] = field(default_factory=dict)
-    """Kernel symbol -> the kernel's parameters as the source declares them; () for a kernel whose parameters the
-    compiler did not report. The mapping is empty if the compiler was not asked for them; see
-    `compile.struct_layouts`."""
+    """Kernel symbol -> the kernel's parameters as the source declares them; () if the compiler did not report them. The
+    mapping is empty if the compiler was not asked (see `compile.struct_layouts`)."""
 
 
 EMPTY = Compiled(None, None, None, {}, {}, {}, (), {}, (), "")
@@ -204,7 +203,8 @@ class LinkInput:
     """One input of a link: the code that a source was compiled to, or a file that is linked without compiling it."""
 
     source: str
-    """Project-relative path of the source."""
+    """Project-relative path of the source or of the file that is linked. For CUDA's device runtime library, its file
+    name."""
     kind: str
     """Kind of the content: "ltoir", "ptx", "cubin", "fatbin", "object" or "library", as nvJitLink names them."""
     content: bytes
@@ -222,8 +222,8 @@ class LinkJob:
     lto: bool
     inputs: tuple[LinkInput, ...]
     options: tuple[str, ...]
-    """NVRTC options with which the sources are compiled. Those options that are about floating-point arithmetic, and
-    those for the assembler ptxas, apply to the link too."""
+    """NVRTC options with which the sources are compiled. The link uses only those about floating-point arithmetic, and
+    those for the assembler ptxas."""
     lineinfo: bool
     ptx_version: str
     include_dirs: tuple[str, ...]
@@ -250,7 +250,7 @@ class Fatbin(NamedTuple):
     """Byte offset of each image in `content`, in the order of the images in the `BundleRequest`; None for a compressed
     image."""
     compression: Compression = "none"
-    """Compression that the fatbin uses."""
+    """Compression that nvFatbin used for the images: "none", "lz4" or "zstd"."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class BuiltModule:
     manifests: tuple[Manifest, ...]
     """Manifest of each variant, in the order of the settings; a single one for a module without variants."""
     text: bytes
-    """Content of the manifest file."""
+    """Content of the module's manifest file."""
     fatbin: bytes
     """Content of the fatbin file: the fatbins of all variants."""
     headers: tuple[str, ...] | None

@@ -131,18 +131,16 @@ def _linked(job: LinkJob) -> Compiled:
 
 
 def _check_inputs(job: LinkJob) -> None:
-    """Raise CompileError for errors in a link's inputs that nvJitLink does not report clearly: machine code of another
-    GPU (nvJitLink says only "bad input"), a symbol that two inputs define (nvJitLink may crash), and a call that does
-    not fit the parameters of the called function (nvJitLink says nothing).
-
-    The error message is worded like those of nvJitLink.
-    """
+    """Raise CompileError for errors in a link's inputs that nvJitLink does not report clearly. They are: machine code
+    of another GPU, a symbol that two inputs define, and a call that does not fit the parameters of the called function.
+    The message is worded like those of nvJitLink."""
     capability = Target.parse(f"sm_{job.arch}").capability
     texts: dict[str, str] = {}
     shared: dict[str, Symbols] = {}
     for input_ in job.inputs:
         if input_.kind == "cubin":
             cubin = read_cubin(input_.content)
+            # nvJitLink says only "bad input".
             if unsupported(cubin.target, capability) or doubt(cubin.target, capability):
                 raise CompileError(f"error   : {input_.source} is machine code for {cubin.target}")
             shared[input_.source] = cubin.symbols
@@ -154,10 +152,10 @@ def _check_inputs(job: LinkJob) -> None:
         for symbol, (first, *others) in duplicate_definitions(shared).items()
         for other in others
     ]
-    if duplicates:
+    if duplicates:  # with which nvJitLink may crash
         raise CompileError("\n".join(duplicates))
     try:
-        check_prototypes(texts, {})
+        check_prototypes(texts, {})  # nvJitLink says nothing
     except LinkError as error:
         raise CompileError(str(error)) from None
 
@@ -171,16 +169,13 @@ def _check_variables(text: str) -> None:
 
 
 _RENAMED = re.compile(r"(.+)\$\d+")
-"""Matches a name such as "table$1"; group 1 is "table". nvJitLink gives this name to a `static` function or variable
-`table` of LTO-IR if another source has a `static` function or variable with the same name."""
+"""Matches the name of a `static` symbol that nvJitLink renamed, because another source has a `static` symbol with the
+same name: "table$1". Group 1 is the name in the source, "table"."""
 
 
 def _shared_name(symbol: str) -> str | None:
-    """Return the name in the source of a `static` symbol that nvJitLink renamed: "table$1" -> "table"; None for any
-    other symbol.
-
-    nvJitLink renames a `static` symbol if another source has a `static` symbol with the same name.
-    """
+    """Return the name in the source of a `static` symbol that nvJitLink renamed: "table$1" -> "table". Return None for
+    any other symbol."""
     match = _RENAMED.fullmatch(symbol)
     return None if match is None else match[1]
 
@@ -197,12 +192,9 @@ def _check_kernels(job: LinkJob, known: Compiled) -> None:
 
 
 def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
-    """Return `known` without the `static` variables that have the same name in several sources. If there are such
-    variables, `log` of the result is a note that names them.
-
-    A program looks variables up by name, and such a name would stand for several variables. `known` contains the
-    kernels and variables of the inputs in LTO-IR and PTX.
-    """
+    """Return `known` without the `static` variables whose name several sources use. If there are any, `log` of the
+    result is a note that names them. `known` contains the kernels and variables of the inputs in LTO-IR and PTX."""
+    # A program looks variables up by name, and such a name would stand for several variables.
     ambiguous = set(filter(None, (_shared_name(variable.symbol) for variable in known.variables)))
     texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
     shared = (ptx_format.symbols(text) for text in texts)
@@ -223,11 +215,8 @@ def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
-    """Link inputs that are all LTO-IR, remove unused code, and return the result: `known` with the cubin.
-
-    nvJitLink removes the unused code. If it also removes a kernel or variable that `known` contains, the inputs are
-    linked again, and nothing is removed.
-    """
+    """Link the job's inputs, which are all LTO-IR, and return `known` with the cubin. Unused code is removed, unless
+    this would also remove a kernel or variable that `known` contains."""
     symbols = [variable.symbol for variable in known.variables]
     content, log = _cubin(job, "", keeping(symbols))
     cubin = read_cubin(content)
@@ -237,11 +226,10 @@ def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
 
 
 def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[bytes, str]:
-    """Return (linked cubin, nvJitLink's log). `extra_options` are added to nvJitLink's options.
+    """Link a job with nvJitLink and return (cubin, nvJitLink's log). `extra_options` are added to nvJitLink's options.
 
-    `text` is the PTX that the LTO-IR inputs were linked to, or "". It is used only for a job with line information: the
-    PTX is linked in place of the LTO-IR, because its paths do not depend on this machine. If that link fails and the
-    job has other inputs than LTO-IR, the LTO-IR itself is linked.
+    `text` is the PTX that the job's LTO-IR inputs were linked to, or "". A job with line information links this PTX in
+    place of the LTO-IR, if possible.
     """
     options = ["-Xptxas=-v", *ptxas_options(job.options), *extra_options]
     if job.lineinfo and text:
@@ -259,10 +247,8 @@ def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[
 
 
 def _lto_text(job: LinkJob) -> str:
-    """Link only the LTO-IR inputs of a job, and return the result as PTX; "" if the job has no LTO-IR inputs.
-
-    A symbol that only an input of another kind defines is undefined in the PTX.
-    """
+    """Link only the LTO-IR inputs of a job, and return the result as PTX. Return "" if the job has no LTO-IR inputs. A
+    symbol that only an input of another kind defines is undefined in the PTX."""
     inputs = tuple(input_ for input_ in job.inputs if input_.kind == "ltoir")
     if not inputs:
         return ""
@@ -314,15 +300,13 @@ def _lto_options(job: LinkJob) -> list[str]:
 
 def _merged(parts: Mapping[str, Compiled]) -> Compiled:
     """Return a result with the kernels, launch bounds and variables of several PTX texts. `parts` is source -> what its
-    PTX text contains.
-
-    Raises CompileError if two texts have a kernel with the same symbol. nvJitLink accepts two such kernels if neither
-    is visible outside its text, but the driver could not distinguish them.
-    """
+    PTX text contains. Raises CompileError if two texts have a kernel with the same symbol."""
     first: dict[str, str] = {}
     for source, part in parts.items():
         for symbol in part.kernels:
             if symbol in first:
+                # nvJitLink accepts two such kernels if neither is visible outside its text.
+                # The driver could not distinguish them.
                 raise CompileError(duplicate_message(symbol, source, first[symbol]))
             first[symbol] = source
     return replace(
@@ -334,12 +318,11 @@ def _merged(parts: Mapping[str, Compiled]) -> Compiled:
 
 
 def _with_cubin(known: Compiled, content: bytes, log: str, cubin: Cubin | None = None) -> Compiled:
-    """Return `known` with three changes: with the linked cubin, with the kernels that the cubin contains, and with the
-    resources of each kernel. Kernels of CUDA's device runtime library are left out.
+    """Return `known` with the linked cubin, the kernels that it contains, and the resources of these kernels. Kernels
+    of CUDA's device runtime library are left out.
 
-    `content` is the linked cubin, and `cubin` the same cubin parsed, or None to parse it here. `log` is nvJitLink's
-    log, which lists resources. A kernel's parameters come from `known` if it has the kernel, else from the cubin. A
-    kernel's registers include those of all functions that the kernel calls.
+    `content` is the linked cubin. `cubin` is the same cubin parsed, or None to parse it here. `log` is nvJitLink's log,
+    which lists resources.
     """
     cubin = cubin or read_cubin(content)
     reported = kernel_resources(log, cubin)
@@ -347,6 +330,7 @@ def _with_cubin(known: Compiled, content: bytes, log: str, cubin: Cubin | None =
     resources = {}
     own = {symbol: entry for symbol, entry in cubin.kernels.items() if not is_of_device_runtime(symbol)}
     for symbol, entry in sorted(own.items()):
+        # These registers include those of all functions that the kernel calls.
         resources[symbol] = {**reported.get(symbol, {}), "registers": entry.registers}
     for symbol, entry in own.items():
         kernels[symbol] = known.kernels.get(symbol, entry.parameters)

@@ -70,11 +70,8 @@ def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:
 
 
 def _check_file(file: ManifestFile, content: bytes) -> None:
-    """Raise ValueError or ImageError if a manifest file is malformed. After its head, the file must contain exactly the
-    blocks (parts of the kernel table) that the head lists.
-
-    `content` is the content of the whole file.
-    """
+    """Raise ValueError or ImageError if a manifest file is malformed. `content` is the content of the whole file. After
+    its head, it must contain exactly the blocks (parts of the kernel table) that the head lists."""
     _name(file.name)
     if not file.variants or len(file.variants) < len(file.head["variants"]):
         raise ValueError("a variant appears twice, or there is none")
@@ -168,7 +165,7 @@ def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
 
 def _check_structs(structs: Mapping[str, Any]) -> None:
     """Raise ValueError, LookupError or TypeError if a struct is impossible, such as one that contains itself. `structs`
-    is key of a struct -> its JSON object. A field whose type is a struct has the key of that struct."""
+    is key of a struct -> its JSON object. In the object, a field that is a struct has the key of that struct."""
     waiting, sizes, totals = dict(structs), dict[str, int](), dict[str, int]()
 
     def check(key: str) -> int:
@@ -195,8 +192,8 @@ def _check_structs(structs: Mapping[str, Any]) -> None:
 def _check_field(field: Mapping[str, Any], struct: int | None, size: int) -> None:
     """Raise ValueError if a field cannot be in a struct of `size` bytes. `field` is the field's JSON object.
 
-    `struct` is None for a field that is a number or an array of numbers. For a field that is a struct or an array of
-    structs, it is the size in bytes of one such struct.
+    `struct` is None for a number or an array of numbers. For a struct or an array of structs, it is the size of one of
+    these structs in bytes.
     """
     if struct is None:
         if field["type"] not in ("?", "f2", "f4", "f8", *(f"{sign}{size}" for sign in "iu" for size in "1248")):

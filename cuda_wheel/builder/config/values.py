@@ -50,9 +50,8 @@ _TOKEN = re.compile(
     """,
     re.ASCII | re.DOTALL | re.VERBOSE,
 )
-"""Matches one C++ token. The name of the group that matched is the token's kind: "raw", the start of a raw string,
-which may end on another line; "literal", a number, string or character literal; "other", a word or any other single
-character."""
+"""Matches one C++ token. The name of the group that matched is the token's kind. "raw": the start of a raw string.
+"literal": a number, a string or a character literal. "other": a word or any other single character."""
 
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
@@ -85,14 +84,14 @@ def check_macro_value(text: str, where: str) -> None:
 
 
 def _reason_against(text: str) -> str | None:
-    """Return why a C++ text could change the meaning of lines after it, as an unclosed comment does; None if it could
-    not. The reason completes an error message: "TEXT has a comment"."""
+    """Return what in a C++ text could change the meaning of later lines: "a comment" if a comment begins in the text.
+    Return None if there is nothing. The result completes an error message: "TEXT has a comment"."""
     if not text.isprintable():
         return "a line break or another character that is not printable"
     if "??" in text:
         return "??, which begins a trigraph"
     if any(token.lastgroup == "raw" for token in _TOKEN.finditer(text)):
-        return "a raw string"
+        return "a raw string"  # which may end on another line
     rest = _without_literals(text)
     if "//" in rest or "/*" in rest:
         return "a comment"

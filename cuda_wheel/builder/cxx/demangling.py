@@ -81,11 +81,11 @@ class Writer:
     # --- types and names --------------------------------------------------------------------------------
 
     def _halves(self, node: Node, element: int | None) -> tuple[str, str]:
-        """Return the text of a node in two parts, to be written before and after a declared name: ("int (*", ")[4]")
-        for a pointer to an array. Most nodes have "" as the second part: ("int", "").
+        """Return the text of a node in two parts, which stand before and after a declared name. A pointer to an array
+        gives ("int (*", ")[4]"). Most nodes give ("int", "").
 
-        `element` is the index of the element to write of each parameter pack in the node; None outside of pack
-        expansions.
+        Of each parameter pack in the node, only the element at the index `element` is written; all elements if
+        `element` is None.
         """
         self._count_work()
         self._depth += 1
@@ -109,8 +109,11 @@ class Writer:
 
     def _pointer(self, sign: str, target: Node, element: int | None) -> tuple[str, str]:
         """Return the text of a pointer or reference type in two parts, before and after the declared name: ("int (*",
-        ")[4]"). `sign` is "*", "&" or "&&"; `target` is the type that is pointed or referred to. `element` is the index
-        of the element to write of each parameter pack in `target`; None outside of pack expansions."""
+        ")[4]").
+
+        `sign` is "*", "&" or "&&". `target` is the type that is pointed or referred to. Of each parameter pack in
+        `target`, only the element at the index `element` is written; all elements if `element` is None.
+        """
         target = self._resolved(target, element)
         unqualified = self._resolved(target.parts[0], element) if target.kind == "qualified" else target
         if unqualified.kind == "pointer" and "&" in unqualified.text and "&" in sign:  # reference collapsing
@@ -125,8 +128,10 @@ class Writer:
 
     def _qualified(self, qualifiers: str, type_: Node, element: int | None) -> tuple[str, str]:
         """Return the text of a qualified type in two parts, before and after the declared name: ("const int", "").
-        `qualifiers` are C++ keywords such as " const volatile"; `type_` is the type without them. `element` is the
-        index of the element to write of each parameter pack in `type_`; None outside of pack expansions."""
+
+        `qualifiers` are C++ keywords such as " const volatile". `type_` is the type without them. Of each parameter
+        pack in `type_`, only the element at the index `element` is written; all elements if `element` is None.
+        """
         type_ = self._resolved(type_, element)
         while type_.kind == "qualified":  # const twice, once from a template argument
             qualifiers = "".join(f" {word}" for word in dict.fromkeys((qualifiers + type_.text).split()))
@@ -179,11 +184,10 @@ class Writer:
         raise DemanglingError
 
     def _pack(self, node: Node, element: int | None) -> str:
-        """Return the text of `node`: a parameter pack, a pack expansion, or `sizeof...(pack)`.
+        """Return the text of a parameter pack, a pack expansion, or `sizeof...(pack)`.
 
-        For a pack expansion, the text has all its elements, separated by commas. For `sizeof...(pack)`, it is the
-        number of elements. For a parameter pack, it is the element at the index `element`, or all elements if `element`
-        is None.
+        A parameter pack gives its element at the index `element`; all its elements if `element` is None. A pack
+        expansion gives all its elements, separated by commas. `sizeof...(pack)` gives the number of elements.
         """
         if node.kind == "expansion":
             return ", ".join(self.list((node,), element))

@@ -45,9 +45,9 @@ _NOT_PARAMETER_LISTS = frozenset(
 """Words that may be followed by parentheses in a kernel's heading without being the kernel's name, such as
 `__launch_bounds__`. These parentheses do not contain the kernel's parameters."""
 
-_MAX_HEAD_TOKENS = 400
-"""Maximum number of tokens to search before `__global__` for `template`, and after it for the body. A kernel with more
-tokens between `__global__` and the body is not found. The limit keeps the time of a scan linear."""
+_MAX_HEAD_TOKENS = 400  # keeps the time of a scan linear
+"""Maximum number of tokens to search before `__global__` for `template`, and after `__global__` for the kernel's body.
+A kernel with more tokens between `__global__` and its body is not found."""
 
 
 def kernels_in(text: str) -> list[ScannedKernel]:
@@ -76,8 +76,8 @@ def _cached_kernels_in(text: str) -> tuple[ScannedKernel, ...]:
 
 
 def _definitions(tokens: Sequence[Token], directives: Sequence[Directive]) -> Iterator[tuple[int, ScannedKernel]]:
-    """Yield (byte offset of `__global__`, kernel) for each definition of a kernel. The kernel's `line` is 0: the caller
-    replaces it."""
+    """Yield (byte offset of `__global__`, kernel) for each definition of a kernel. The kernel's `line` is 0; the caller
+    must set it."""
     macros = {_macro_name(directive) for directive in directives if directive.word == "define"}
     directive_offsets = [directive.start for directive in directives]
     for index, token in enumerate(tokens):
@@ -139,8 +139,9 @@ def _head(tokens: Sequence[Token], index: int) -> _Head | None:
 
 
 def _after_angles(tokens: Sequence[Token], index: int, end: int) -> int:
-    """Return the index of the token after the ">" that closes the "<" at `index`. If a ";" or "{" comes before such a
-    ">", return the index after the first ";" or "{". If neither comes before the index `end`, return `end`."""
+    """Return the index of the token after the template arguments whose "<" is at `index`. The arguments end with the
+    closing ">". They also end with a ";" or "{" that comes earlier. Return `end` if they do not end before the index
+    `end`."""
     depth = 0
     while index < end:
         text = tokens[index].text
@@ -197,7 +198,7 @@ _OTHERS = frozenset(
     | {"requires", "defined", "do", "else", "throw", "new", "__launch_bounds__", "__cluster_dims__", "__block_size__"}
     | {"__maxnreg__", "__attribute__", "__declspec", "__align__"}
 )
-"""Words that may precede parentheses and are not function names."""
+"""Words that C++ has before parentheses and that are not function names, such as "if" and "sizeof"."""
 
 _NAMESPACE = re.compile(r"\bnamespace\s*([\w:]*)\s*$")
 
@@ -211,7 +212,8 @@ class FunctionDefinition(NamedTuple):
     line: int
     """1-based number of the line that contains the function's name."""
     body: int
-    """Offset of the first character after the body's opening brace, in the text as `masked` returns it."""
+    """Offset of the first character after the body's opening brace, in the text without comments, strings and
+    directives (see `masked`)."""
 
 
 def masked(text: str) -> str:
@@ -232,8 +234,11 @@ def function_definitions(plain: str) -> Iterator[FunctionDefinition]:
 
 
 def _declarator(part: str) -> tuple[str, str, int] | None:
-    """Return (text before the name, name, offset of the name) of the function whose heading is in `part`; None if
-    `part` has no such heading. `part` is the text between the end of a statement and the next "{"."""
+    """Return the parts of a function's heading: "static int f(int n)" -> ("static int ", "f", 11). The parts are the
+    text before the name, the name, and the offset of the name. Return None if `part` has no heading.
+
+    `part` is the text between the end of a statement and the next "{".
+    """
     at = 0
     while match := _NAME.search(part, at):
         if match[1] not in _OTHERS and _closes(part, match.end()):
@@ -243,8 +248,8 @@ def _declarator(part: str) -> tuple[str, str, int] | None:
 
 
 def _closes(text: str, start: int) -> bool:
-    """Return whether a parenthesis that opens just before `start` is closed in `text`, the text before a "{". It is
-    closed in the heading `void f(int n)`. It is not closed in `f(Pair`, a call with the argument `Pair{1, 2}`."""
+    """Return whether `text`, the text before a "{", closes the parenthesis that opens just before `start`. True in
+    `void f(int n)`, a heading. False in `f(Pair`, a call with the argument `Pair{1, 2}`."""
     return text[start:].count(")") > text[start:].count("(")
 
 

@@ -427,7 +427,7 @@ class NameReader(Cursor):
         return tuple(arguments)
 
     def _template_arg(self) -> Node:
-        """Read <template-arg>: a type, a value, or a pack of arguments."""
+        """Read <template-arg> from the symbol: a type, a value, or a pack of arguments. Return its node."""
         self.enter()
         if self.peek() == "L":
             node = self.expr_primary()
@@ -509,20 +509,21 @@ class TypeReader(NameReader):
         return self.remember(Node("expansion", "", (self.type(),)))
 
     def _vector_type(self) -> Node:
-        """Read <vector-type>, such as `float __vector(4)`."""
+        """Read <vector-type> from the symbol, such as `float __vector(4)`. Return its node."""
         self.skip(2)
         size = self.expression() if self.take("_") else name_node(str(self.number()))
         self.expect("_")
         return self.remember(join(self.type(), " __vector(", size, ")"))
 
     def _noexcept_function(self) -> Node:
-        """Read the type of a `noexcept` function: <exception-spec> and <function-type>."""
+        """Read the type of a `noexcept` function from the symbol: <exception-spec> and <function-type>. Return its
+        node."""
         self.skip(2)
         function = self._function_type()
         return self.remember(function._replace(text=function.text + " noexcept"))
 
     def _qualified_type(self) -> Node:
-        """Read <qualified-type> with <CV-qualifiers>, such as `const int`."""
+        """Read <qualified-type> with <CV-qualifiers> from the symbol, such as `const int`. Return its node."""
         qualifiers = self.cv_qualifiers()
         if self.peek() == "F":
             function = self._function_type()
@@ -555,7 +556,7 @@ class TypeReader(NameReader):
         return Node("function", qualifiers, (result, *types))
 
     def _array_type(self) -> Node:
-        """Read <array-type>, such as `float [3]`."""
+        """Read <array-type> from the symbol, such as `float [3]`. Return its node."""
         self.expect("A")
         if self.peek().isdigit():
             size = name_node(self.match(r"[0-9]+"))
@@ -565,7 +566,7 @@ class TypeReader(NameReader):
         return Node("array", "", (self.type(), size))
 
     def _pointer_to_member_type(self) -> Node:
-        """Read <pointer-to-member-type>, such as `int Class::*`."""
+        """Read <pointer-to-member-type> from the symbol, such as `int Class::*`. Return its node."""
         self.expect("M")
         return Node("member pointer", "", (self.type(), self.type()))
 

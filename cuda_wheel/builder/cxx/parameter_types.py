@@ -104,8 +104,7 @@ KNOWN_TYPES = {
 
 
 _HALF_HEADER = re.compile(r"""[<"](?:cuda_fp16|cuda_bf16|mma)\.h[>"]""")
-"""Matches the name of a header that defines CUDA's `half` and `half2`, with its brackets or quotes: "<cuda_fp16.h>". In
-a text that does not include such a header, `half` may be a type from the project's headers, which are not read."""
+"""Matches the name of a header that defines CUDA's `half` and `half2`, with its brackets or quotes: "<cuda_fp16.h>"."""
 
 _RESTRICT = ("__restrict__", "__restrict", "restrict")
 
@@ -124,6 +123,7 @@ def parameter_types(text: str, macros: Collection[str] = ()) -> dict[str, tuple[
     """
     tokens, directives = scan(text.encode(errors="surrogateescape"))
     ambiguous = redeclared(tokens)
+    # Without such a header, `half` may be a type from the project's headers, which are not read.
     if not any(each.word == "include" and _HALF_HEADER.match(each.rest) for each in directives):
         ambiguous |= {"half", "half2"}
     found: dict[str, set[tuple[str, ...] | None]] = {}
@@ -149,8 +149,8 @@ def parameter_names(text: str, macros: Collection[str] = ()) -> dict[str, tuple[
 
 
 def _parameter_name(words: Sequence[str]) -> str:
-    """Return the name of a parameter from `words`, the tokens of its declaration. Return "" if the parameter has no
-    name, or if the declaration is not simple, such as one of a pointer to a function."""
+    """Return the name of a parameter from `words`, the tokens of its declaration: "float", "*", "x" -> "x". Return ""
+    if the parameter has no name, or if the declaration is not simple, such as that of a pointer to a function."""
     words = words[: words.index("=")] if "=" in words else words
     while list(words[:2]) == ["[", "["] and "]" in words:  # an attribute
         words = words[words.index("]") + 2 :]
@@ -187,10 +187,10 @@ def _agrees(type_: str, parameter: Parameter) -> bool:
 
 
 def _types(words: Sequence[str], ambiguous: Collection[str]) -> tuple[str, ...] | None:
-    """Return the type of each parameter in a parameter list, "" for an uncertain type. Return None if the number of
-    parameters is uncertain.
+    """Return the type of each parameter from `words`, the tokens between the parentheses of a parameter list. The type
+    is "" if it is uncertain. Return None if the number of parameters is uncertain.
 
-    `words` are the tokens between the parentheses. `ambiguous` are names of known types that the text may redefine.
+    `ambiguous` are names of known types that the text may redefine.
     """
     parameters = _split(words)
     return None if parameters is None else tuple(parameter_type(parameter, ambiguous) for parameter in parameters)
@@ -244,7 +244,8 @@ class _Declaration(NamedTuple):
 
 def _declaration(words: Sequence[str]) -> _Declaration | None:
     """Return the parts of a parameter's type from `words`, the tokens of its declaration without default argument. An
-    array becomes a pointer, as in C++. Return None if the declaration is not simple."""
+    array becomes a pointer, as in C++. Return None if the declaration is not simple, such as that of a pointer to a
+    function."""
     is_array = "[" in words
     if is_array:
         if words.count("[") > 1 or words[-1] != "]":
@@ -261,10 +262,10 @@ def _declaration(words: Sequence[str]) -> _Declaration | None:
 
 
 def _type_name(words: list[str]) -> tuple[str, list[str]]:
-    """Return (name of the type at the start of `words`, tokens after it). The name is "" if `words` do not start with a
-    type that is understood.
+    """Return (name of the type at the start of `words`, tokens after the type). The name is "" if `words` do not start
+    with a type that is understood.
 
-    A fundamental type has one name, whatever the order of its words: "long", "unsigned" -> "unsigned long".
+    The words of a fundamental type may be in any order: "long", "unsigned", "n" -> ("unsigned long", ["n"]).
     """
     if words and words[0] in FUNDAMENTAL_WORDS:
         count = next((index for index, word in enumerate(words) if word not in FUNDAMENTAL_WORDS), len(words))
@@ -288,8 +289,8 @@ def _type_name(words: list[str]) -> tuple[str, list[str]]:
 
 
 def _pointers(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return (each "*" at the start of `words` with its qualifiers, tokens after them): "*", "const", "*", "p" -> (["*
-    const", "*"], ["p"])."""
+    """Split `words` after the "*" tokens at their start: ["*", "const", "*", "p"] -> (["* const", "*"], ["p"]). Each
+    qualifier is joined to the "*" before it."""
     pointers: list[str] = []
     index = 0
     while index < len(words) and words[index] == "*":
@@ -309,8 +310,8 @@ def _is_name(word: str) -> bool:
 # --- known names with another meaning ---------------------------------------------------------------
 
 _MAX_ALIAS_TOKENS = 8
-"""Maximum distance in tokens from `typedef` or `using` to the defined name: 3 in `typedef unsigned int uint32_t;`. A
-longer definition counts as one that gives the name another meaning."""
+"""Maximum distance in tokens from `typedef` or `using` to the name that it defines: 3 in `typedef unsigned int
+uint32_t;`. A definition with a greater distance is assumed to give the name an unusual meaning."""
 
 
 def redeclared(tokens: Sequence[Token]) -> frozenset[str]:
@@ -334,10 +335,10 @@ def redeclared(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def _is_redeclared(texts: Sequence[str], index: int, alias: int | None) -> bool:
-    """Return whether `texts` (tokens) may give the known type name at `index` another meaning there. True in `struct
-    half {` and `typedef float half;`; False in `half x;`, and in `typedef __half half;`, which is the usual meaning.
+    """Return whether `texts`, tokens, may give the known type name at `index` another meaning. True in `struct half {`
+    and `typedef float half;`. False in `half x;`, and in `typedef __half half;`, the usual meaning.
 
-    `alias` is the index of the last `typedef` or `using` if its statement has not ended before `index`; else None.
+    `alias` is the index of the `typedef` or `using` whose new name may be at `index`; None if there is none.
     """
     before, after = texts[index - 1], texts[index + 1]
     if before in _CLASS_KEYS or (before in (")", "]") and after in ("{", ":", ";")):  # struct __align__(4) half {

@@ -33,7 +33,7 @@ __all__ = [
 MARKERS = frozenset(
     {"__global__", "__device__", "__host__", "__constant__", "__managed__", "__shared__", "__grid_constant__"}
 )
-"""Words with which CUDA marks a definition, such as `__global__`."""
+"""Words with which CUDA C++ marks a function, variable or parameter, such as `__global__` and `__shared__`."""
 
 DECORATION = MARKERS | {
     *("__forceinline__", "__noinline__", "__inline__", "__inline", "__restrict__", "__restrict", "restrict"),

@@ -14,14 +14,15 @@ from cuda_wheel.runtime.parts.formats.fatbin import compression_of
 
 __all__ = ["bundle", "make_fatbin"]
 
+# Without -compress-all, the modes "speed" and "balance" compress only PTX. nvFatbin's mode "default" is not used: it
+# means "speed" in nvFatbin 12.9, and "balance" in 13.5.
 _OPTIONS = {
     "none": ["-compress=false"],
     "speed": ["-compress-mode=speed", "-compress-all"],
     "balance": ["-compress-mode=balance", "-compress-all"],
     "size": ["-compress-mode=size"],
 }
-"""Value of the setting `compress` -> options for nvFatbin. Without -compress-all, the modes "speed" and "balance"
-compress only PTX. nvFatbin's mode "default" is not used: it means "speed" in nvFatbin 12.9, and "balance" in 13.5."""
+"""Value of the setting `compress` -> options of nvFatbin for this compression."""
 
 
 @phase("bundling")
@@ -36,6 +37,7 @@ def bundle(request: BundleRequest) -> Fatbin:
         fatbin = make_fatbin(images, _OPTIONS[compress])
     except ToolchainError as error:
         raise ToolchainError(f"{name} cannot be bundled: {error}") from error
+    # It decides which drivers can read the fatbin.
     compression = _compression(request, fatbin)
     if compress != "none":
         return Fatbin(fatbin, (None,) * len(images), compression)
@@ -86,10 +88,10 @@ def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -
 
 
 def _compression(request: BundleRequest, fatbin: bytes) -> Compression:
-    """Return the compression that nvFatbin used in `fatbin`. The compression decides which drivers can read the fatbin.
+    """Return the compression that nvFatbin used in `fatbin`.
 
-    Raises ToolchainError if the fatbin cannot be read; if it is compressed although `request` asks for "none"; or if it
-    has images and is not compressed although `request` asks for compression.
+    Raises ToolchainError if the fatbin cannot be read. Also raises ToolchainError if a fatbin with images is compressed
+    although `request` asks for "none", or the reverse.
     """
     name, images, compress = request
     try:

@@ -33,25 +33,23 @@ __all__ = ["FIRST_PTX_ISA", "in_short", "lower", "proof_text"]
 _REGISTER = re.compile(r"%(?:r|rd|rs|rq|f|fd|h|hh|b)\d+")
 """Matches a numbered register in the compiler's PTX, such as "%rd7", except a predicate register ("%p1")."""
 
-_ANY_REGISTER = "%r0"
-"""Text that replaces each register in a line, except predicates, before `_form` generalises the line. Many lines become
-equal by this, and the result of `_form` for an earlier equal line is cached."""
+_ANY_REGISTER = "%r0"  # many lines become equal by this, and `_form` caches its results
+"""Text that replaces each register in a line, except predicates, before `_form` generalises the line."""
 
 _VALUE = re.compile(
     _REGISTER.pattern + r"|(?<![\w$%.])-?(?:0[fFdDxX][0-9a-fA-F]+U?|\d+)(?![\w.])"
     r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|(?<=(?<![\w$])_Z)(?!_param_)[\w$]+|\$str(?:\$\d+)?"
 )
-"""Matches each part of a token that `_form` replaces by "0": a register that is not a predicate; a number; a label or
-string literal of the compiler; the part of a mangled name after "_Z"; the number in the name of a predicate, of local
-memory, of a parameter or of an unnamed variable."""
+"""Matches what `_form` replaces by "0" in a token of a PTX line: a register, a number, a label, the symbol of a string
+literal, or the part of a mangled name after "_Z". In some names, only the number matches: "1" in the predicate
+"%p1"."""
 
 _TOKEN = re.compile(r"-?[\w$%.]+|[^\w$%.-]+|-")
 """Matches a token of a PTX line: a word with its minus sign ("-1", "%r5", ".reg"), or the text between two words."""
 
 _PARAMETER = re.compile(r"^\.param [^\n]*", re.MULTILINE)
-"""Matches a line that declares a parameter, such as ".param .u64 k_param_0,". The numbers in such a line matter to a
-proof: the total size of a kernel's parameters may need a newer PTX ISA version. So the whole line counts as a form
-too."""
+"""Matches a line that declares a parameter, such as ".param .u64 k_param_0,". Such a line counts as a form of its own:
+its numbers are not replaced by "0"."""
 
 
 def proof_text(ptx: str, proven: Collection[str] = ()) -> tuple[str, frozenset[str]]:
@@ -93,8 +91,8 @@ _JUMP = re.compile(r"(?:@\S+ )?(?:br[ax]|ret|exit|trap)\b")
 _FIRST_OPERAND = re.compile(r"(?:@\S+ )?\S+ ((?:\{[^{}]*\}|[^,{}])*)")
 
 _ANY = "__cuda_wheel_any"
-"""Name of a variable in global memory. `in_short` declares the variable in the shortened PTX; the shortened kernels
-load registers from the variable, and store results to it."""
+"""Name of a global variable that `in_short` declares in the shortened PTX. The shortened kernels load registers from
+this variable, and store results to it."""
 
 
 def in_short(ptx: str, proven: Collection[str] = ()) -> str:
@@ -119,10 +117,10 @@ def in_short(ptx: str, proven: Collection[str] = ()) -> str:
 
 
 def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
-    """Return a kernel's text, shortened to its declarations and to the statements that have a new form of line.
+    """Return a kernel's text without the statements whose forms are all in `known`, and add the kernel's forms to
+    `known`. Declarations are kept. Each statement that is kept gets loads and stores of its registers.
 
-    A form is a line with "0" in place of registers, numbers, labels and mangled names. A form is new if `known` does
-    not contain it. Add the new forms to `known`.
+    A form is a PTX line with "0" in place of registers, numbers, labels and mangled names.
     """
     head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
     kept: list[str] = []
@@ -158,17 +156,17 @@ _STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_A
 
 
 def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
-    """Yield PTX: loads of all registers in `statement`, then `statement`, then stores of its results. The results are
-    the registers in the first operand of an instruction, or all registers in a block.
+    """Yield `statement`, after loads of all its registers and before stores of its results. The results are the
+    registers in the first operand of an instruction, or all registers in a block.
 
-    `sizes` is prefix of register names -> type to load and store: "%r" -> "b32". `label` is a label that the kernel
-    does not use yet. It is for a jump only: a conditional branch to `label` is put before the jump, and `label` after
-    the jump. Otherwise the assembler would drop the statements after the jump, because they could not be reached.
+    `sizes` is prefix of register names -> type to load and store: "%r" -> "b32". `label` is an unused label. A jump
+    gets a conditional branch to `label` before it, and `label` after it.
     """
     first = _FIRST_OPERAND.match(statement)
     results = _registers(statement if first is None or statement.startswith("{") else first[1], sizes)
     for name, size in _registers(statement, sizes).items():
         yield f"ld.volatile.global.{size} {name}, [{_ANY}];" if size else _LOADED.format(name)
+    # Without the branch, the assembler would drop the statements after the jump, which could not be reached.
     if _JUMP.match(statement):
         yield _LOADED.format("%cuda_wheel_condition")
         yield f"@%cuda_wheel_condition bra {label};\n{statement}\n{label}:"
@@ -186,14 +184,15 @@ def _registers(text: str, sizes: Mapping[str, str]) -> dict[str, str]:
 
 
 def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
-    """Yield (text, forms of its lines) for each statement, label or block in braces of a kernel's body.
+    """Yield (text, forms of its lines) for each statement, label or block in braces of a kernel's body. The forms are
+    without the kernel's name.
 
-    A form is a line with "0" in place of registers, numbers, labels and mangled names. The kernel's name is removed
-    before the forms are computed, so that two kernels can have equal forms.
+    A form is a PTX line with "0" in place of registers, numbers, labels and mangled names.
     """
     lines: list[str] = []
     forms: set[str] = set()
     depth = 0
+    # Without the kernel's name, two kernels can have equal forms.
     general = _REGISTER.sub(_ANY_REGISTER, _without_name(body, kernel))
     for line, general_line in zip(body.split("\n"), general.split("\n"), strict=True):
         lines.append(line)
@@ -207,30 +206,28 @@ def _statements(body: str, kernel: Item) -> Iterator[tuple[str, set[str]]]:
 
 
 def _without_name(text: str, kernel: Item) -> str:
-    """Return a text without the kernel's name. Only the part after "_Z" of a mangled name is removed: "3foov" of
-    "_Z3foov". The names of things inside the kernel contain that part without its "_Z": "_ZZ3foovE5table"."""
+    """Return a text without the name of `kernel`. Of a mangled name, only the part after "_Z" is removed: "_Z3foov" ->
+    "_Z"."""
+    # Names of things inside the kernel contain its name without "_Z": "_ZZ3foovE5table".
     return text.replace(kernel.name.removeprefix("_Z"), "")
 
 
 def _forms_of(text: str) -> frozenset[str]:
     lines = dict.fromkeys(_REGISTER.sub(_ANY_REGISTER, text).split("\n"))
+    # With the numbers of parameters: their total size may need a newer PTX ISA version.
     return frozenset([*_PARAMETER.findall(text), *map(_form, lines)]) - {""}
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 18)  # most lines are equal to an earlier line, with "%r0" for all registers
 def _form(line: str) -> str:
-    """Return the form of a line: the line with "0" in place of each register, number, label and mangled name. For
-    example, "mov.u32 %r0, 7;" -> "mov.u32 0, 0;".
-
-    Results are cached. The caller first replaces all registers by "%r0", so most lines are equal to an earlier line.
-    """
+    """Return the form of a PTX line: the line with "0" in place of each register, number, label and mangled name. For
+    example, "mov.u32 %r0, 7;" -> "mov.u32 0, 0;"."""
     return "".join(map(_general, _TOKEN.findall(line)))
 
 
-@lru_cache(maxsize=1 << 18)
+@lru_cache(maxsize=1 << 18)  # the lines of a text consist of few different tokens
 def _general(token: str) -> str:
-    """Return a token of a PTX line with "0" in place of each register, number, label and mangled name: "%r5" -> "0".
-    Results are cached, because the lines of a text consist of few different tokens."""
+    """Return a token of a PTX line with "0" in place of each register, number, label and mangled name: "%r5" -> "0"."""
     return _VALUE.sub("0", token)
 
 
@@ -239,14 +236,14 @@ def _forms(ptx: str, kernel: Item) -> frozenset[str]:
 
 
 def _cover(forms: Mapping[Item, Collection[str]]) -> set[Item]:
-    """Return kernels that together contain all forms. `forms` is kernel -> forms of its lines.
+    """Return a small set of kernels that together contain all forms. `forms` is kernel -> forms of its lines.
 
-    A form is a line with "0" in place of registers, numbers, labels and mangled names. The kernels are chosen one by
-    one: the next is the one with the most forms, per character of its text, that no chosen kernel contains.
+    A form is a PTX line with "0" in place of registers, numbers, labels and mangled names.
     """
     chosen: set[Item] = set()
     missing = {item: set(each) for item, each in forms.items() if each}
     while missing:
+        # The kernel with the most missing forms, per character of its text.
         best = max(missing, key=lambda item: (len(missing[item]) / (item.end - item.start), -item.start))
         chosen.add(best)
         added = missing.pop(best)
@@ -272,10 +269,12 @@ FIRST_PTX_ISA: dict[str, Version] = {
 earlier versions. Source: PTX ISA, "Release Notes"."""
 
 
-_PROVEN: dict[tuple[Assemble, str, Version, Version], set[str]] = {}
-"""(assembler, architecture, PTX ISA version of the compiler, lower PTX ISA version) -> forms that this process has
-proven: lines of these forms give the same machine code with both versions. A form is a line with "0" in place of
-registers, numbers, labels and mangled names. Most forms in a file also occur in other files of the project."""
+_PROVEN: dict[tuple[Assemble, str, Version, Version], set[str]] = {}  # most forms of a file recur in other files
+"""(assembler, architecture, PTX ISA version of the compiler, lower PTX ISA version) -> forms that are proven. Lines of
+a proven form give the same machine code with both versions.
+
+A form is a PTX line with "0" in place of registers, numbers, labels and mangled names.
+"""
 
 
 class _Proof:
@@ -299,8 +298,9 @@ class _Proof:
         return True
 
     def _in_short(self, text: str, proven: Collection[str]) -> str:
-        """Return `text` shortened by `in_short`, i.e. with each form of line about once; or `text` itself if the
-        assembler rejects the shortened text. Statements whose forms are all in `proven` are removed too."""
+        """Return `text` without the statements whose forms are all in `proven` or in earlier statements (see
+        `in_short`). Return `text` unchanged if the assembler rejects the shorter text. A form is a line with "0" in
+        place of registers, numbers, labels and mangled names."""
         short = in_short(text, proven)
         try:
             self._reference(short)
@@ -359,8 +359,8 @@ def _with_version(text: str, version: Version, proof: _Proof, arch: str, source:
 
 
 def _too_low(version: Version, arch: str, needed: PtxNeeds) -> str:
-    """Return why a PTX text cannot declare the PTX ISA version `version`; "" if it can. `version` is lower than the
-    version that the compiler declares. `arch` is the text's target ("90a"); `needed` is what the words of the text
+    """Return the reason why a PTX text cannot declare the PTX ISA version `version`, which is lower than the
+    compiler's. Return "" if it can. `arch` is the text's target ("90a"). `needed` is what the words of the text
     need."""
     first = FIRST_PTX_ISA.get(arch)
     if first is None:

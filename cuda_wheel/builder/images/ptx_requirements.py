@@ -76,29 +76,28 @@ _UNTERMINATED = re.compile(
     r"|file\s+\d+(?:\s*,\s*\d+\s*,\s*\d+)?|version\s+\d+\.\d+|address_size\s+\d+"
     r"|target\s+sm_\w+(?:\s*,\s*(?:debug|texmode_\w+|map_f64_to_f32))*|section\s+\.debug_\w+\s*\{(?P<section>[^{}]*)\})"
 )
-"""Matches a directive that ends without a semicolon, such as ".loc 1 2 3". Strings in the searched text must have been
-replaced by spaces. Group "inlined" is the part of `.loc` about inlined code; group "section" is the content of a
-debugging section."""
+"""Matches a directive that ends without a semicolon, such as ".loc 1 2 3". The searched text must have no strings.
+Group "inlined" is the part of `.loc` about inlined code. Group "section" is the content of a debugging section."""
 
 _BRACES = re.compile(r"\{([^;{}]*)\}")
-"""Matches a pair of braces whose content (group 1) has no braces and no semicolon: the elements of a vector or of an
-initialiser, or nothing. A block of statements does not match, because it contains a semicolon."""
+"""Matches a pair of braces that contains no braces and no semicolon. Group 1 is the content: the elements of a vector
+or of an initialiser, or nothing."""
 
 _MASK = re.compile(r"[\s{,=]0[xX][fF0]+U?\s*\(\s*(\d)?")
 """Matches a use of the operator mask() in an initialiser. Group 1 is the first digit of the operand; None if the
 operand is not a number. Source: PTX ISA, "Initializers"."""
 
+# Rules about operands in the table distinguish "%r" and "%rd" from other prefixes.
 _NUMBERED = tuple((re.compile(rf"%(?:{kind})\d+"), f"%{kind}") for kind in ("r", "rd", "p", "rs|f|fd|h|hh|b|rq"))
-"""(regular expression, replacement) for each kind of numbered register. The replacement makes all registers of a kind
-equal: "%rd7" and "%rd8" become "%rd". Rules about operands in the table distinguish "%r" and "%rd" from other prefixes,
-so each of them is a kind. Predicates, "%p", are a kind too. All other numbered registers are one kind."""
+"""(regular expression, replacement) for each kind of numbered register. The replacement makes the registers of a kind
+equal: "%rd7" and "%rd8" become "%rd". The kinds are "%r", "%rd", "%p" (predicates), and all other registers
+together."""
 
 _STATEMENT = re.compile(
     r"\s*(?:[\w$%]+\s*:(?!:)\s*)*(?:@\s*!?\s*[\w$%]+\s*)?(?P<opcode>[A-Za-z_]\w*)?(?P<modifiers>(?:\s*\.\w+(?:::\w+)*)*)"
 )
-"""Matches the start of a statement: its labels, its predicate ("@%p1"), its opcode (group "opcode") and its modifiers
-(group "modifiers"). In a directive such as ".reg .b32 %r<9>", the opcode is None, and ".reg .b32" matches as
-modifiers."""
+"""Matches the start of a statement: labels, predicate ("@%p1"), opcode (group "opcode") and modifiers (group
+"modifiers"). In the directive ".reg .b32 %r<9>", the opcode is None and the modifiers are ".reg .b32"."""
 
 _WORD = re.compile(r"\.[A-Za-z_][\w:]*")
 
@@ -141,8 +140,8 @@ def requirement(text: str, arch: str) -> PtxNeeds:
 
 
 def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield (feature, PTX ISA version that it needs) for each feature that a PTX text uses; the version is None if it
-    is unknown. `arch` is the text's target ("90a")."""
+    """Yield (feature, PTX ISA version that the feature needs) for each feature that a PTX text uses. The version is
+    None if it is unknown. `arch` is the text's target ("90a")."""
     if "//" in text or "/*" in text:  # normalised text has no comments, and the search takes long
         text = _COMMENT.sub(lambda match: match[1] or " ", text)
     pragmas = _PRAGMA.findall(text)
@@ -150,6 +149,7 @@ def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
     text = _STRING.sub(" ", text)
     if text.count(".pragma") != len(pragmas):
         yield ".pragma", None
+    # In a large text, most statements repeat another.
     text = _distinct(text)
     for symbol, parameters in ptx.kernels(text).items():
         if parameters and parameters[-1].offset + parameters[-1].size > _SMALL_PARAMETERS:
@@ -162,11 +162,8 @@ def _words(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
 
 
 def _distinct(text: str) -> str:
-    """Return a text without repeated statements: of statements that differ only in their register numbers, one is kept.
-    In a large text, most statements repeat another.
-
-    What is between two semicolons is kept or left out as a whole. Declarations of registers are all kept.
-    """
+    """Return a text with each statement once. Statements that differ only in their register numbers count as equal. A
+    statement is what stands between two semicolons. Declarations of registers are all kept."""
     general = text
     for register, kind in _NUMBERED:
         general = register.sub(kind, general)
@@ -186,8 +183,8 @@ def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
 
 
 def _statements(text: str, arch: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield (feature, PTX ISA version that it needs) for the statements of a text; the version is None if it is
-    unknown.
+    """Yield (feature, PTX ISA version that the feature needs) for each feature that the statements of a text use. The
+    version is None if it is unknown.
 
     The text must have no strings, and no directives that end without a semicolon. `arch` is its target ("90a").
     """
@@ -235,10 +232,11 @@ def _operand_needs(opcode: str, modifiers: str, operands: str) -> Iterator[tuple
 
 
 def _registers(text: str, directives: str) -> Iterator[tuple[str, Version | None]]:
-    """Yield (register, PTX ISA version that it needs) for each special register in a text; the version is None if the
-    table lacks the register. A special register is one that the text uses and does not declare, such as "%tid".
+    """Yield (register, PTX ISA version that it needs) for each special register that a text uses, such as "%tid". The
+    version is None if the table lacks the register.
 
-    `directives` are all directives of the text, joined: they declare its registers, such as ".reg .b32 %r<9>".
+    `directives` are all directives of the text, joined. Registers that they declare, such as ".reg .b32 %r<9>", are not
+    special.
     """
     declared = set(_REGISTER.findall(directives))
     numbered = {name.rstrip("0123456789") for name in set(_REGISTER.findall(text)) - declared}
@@ -302,9 +300,10 @@ def _table_forms() -> dict[str, list[str]]:
 
 @cache
 def _forms(opcode: str) -> list[_Form]:
-    """Return the forms of the instructions with one opcode, from the table `ptx_forms`. The regular expressions of
-    other opcodes are not compiled, because compiling all of them takes half a second."""
+    """Return the forms of the instructions with one opcode, from the table `ptx_forms`. A form is the opcode, its
+    possible modifiers, and the PTX ISA version that they need."""
     forms = []
+    # Of this opcode only: compiling the regular expressions of all opcodes takes half a second.
     for text in _table_forms().get(opcode, ()):
         version, _, *slots = text.split()
         pattern = re.escape(opcode) + "".join(_slot_pattern(slot) for slot in slots)
