@@ -84,9 +84,8 @@ def _parse(entry: bytes) -> dict[str, float]:
 
 
 def _keys(work: Job | Link) -> tuple[str, str]:
-    """Return (exact key, loose key) of a job or link in its module's record of durations. The exact key also names the
-    target and the settings. The loose key names only the sources and the form (such as "lto"), so it is the same for
-    all targets and settings."""
+    """Return (exact key, loose key) of a job or link, for its module's record of durations. Both keys name the sources
+    and the form (such as "lto"). Only the exact key also names the target and the settings."""
     if isinstance(work, Job):
         sources, target, form = [work.source], work.arch, str(work.form)
         settings = repr(

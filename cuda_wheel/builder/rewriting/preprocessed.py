@@ -41,16 +41,14 @@ _DEVICE = frozenset({"device", "global", "constant", "managed", "shared"})
 """Each word X for which `__attribute__((X))` marks device code or a device variable in preprocessed text."""
 
 NOT_HOST = frozenset({"template", "auto", "constexpr", "consteval", "try"})
-"""Words in a function's heading (its text before the body) because of which the body must not be left out. Other code
-may depend on the body, as for `auto f() {...}`, or the function is no plain function, as with `template`."""
+"""Words in a function's heading (the text before its body) that forbid leaving out the body. With `auto`, for example,
+other code may depend on the body."""
 
 _EVERYTHING = "*"
-"""Takes the place of a declared name, for a declaration that code can use without writing its name, such as an
-operator."""
+"""Stands, in a set of names, for a declaration that code can use without writing its name, such as an operator."""
 
 _IMPLICIT = frozenset({"begin", "end", "get", "tuple_size", "tuple_element", "await_transform"})
-"""Names of functions and classes that the language uses although the source does not write them: a range-based `for`
-calls `begin`."""
+"""Names that code uses without writing them. Example: a range-based `for` calls `begin`."""
 
 _KEYWORDS = (
     "__attribute__ alignas asm __asm__ decltype noexcept throw explicit requires sizeof static_assert if void bool "
@@ -77,7 +75,7 @@ class _ScopeDeclaration:
     """A declaration at namespace scope; a class with all its members is one declaration."""
 
     block: CodeBlock
-    """The declaration's tokens; those of a function's body or of a class's members are included."""
+    """Tokens of the whole declaration, with the body of a function or the members of a class."""
     is_own: bool
     """Whether the declaration is in a file of the project, and not in a header of the compiler or of another
     library."""
@@ -179,8 +177,8 @@ class _ScopeDeclaration:
                 yield from _declared(tokens, index, after)
 
     def _declarators(self) -> Sequence[Token]:
-        """Return the part of the heading that contains the declared names. For a function, the part ends with the
-        parameters, so that a trailing return type is not in it. For a class, the bases and members are not in it."""
+        """Return the tokens of the heading that contain the declared names. For a single function, they end with its
+        parameters: a trailing return type is left out. For a class, its bases and members are left out."""
         heading = self.block.heading
         start = parameters(heading)
         if start is not None:
@@ -220,8 +218,8 @@ def segments(text: bytes) -> list[Segment]:
 
 
 def _with_places(blocks: Iterable[CodeBlock], text: bytes) -> Iterator[_ScopeDeclaration]:
-    """Yield a `_ScopeDeclaration` for each of `blocks`, the declarations and definitions in the preprocessed `text`.
-    The `#line` directives in `text` tell which file a block is from, and so whether it is the project's (`is_own`)."""
+    """Yield a `_ScopeDeclaration` for each of `blocks`, in order. `blocks` are declarations and definitions in the
+    preprocessed `text`, whose `#line` directives tell from which file a block comes."""
     parts = segments(text)
     starts = [part.start for part in parts]
     for block in blocks:
@@ -243,14 +241,13 @@ class TranslationUnit:
         self.variables: set[str] = set()
         """Names in `kernels` that are device variables; the other names there are kernels."""
         self._uses: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
-        """Name -> list of (declaration that mentions the name, whether the mention may be an unqualified call such as
-        `f(x)`)."""
+        """Name -> list of (declaration, is call), one for each mention of the name. Is call: whether the mention may be
+        an unqualified call such as `f(x)`. Bodies of plain functions are not searched."""
         self._first: dict[str, int] = {}
-        """Identifier or keyword -> byte offset of the first declaration in which the word occurs, in any place."""
+        """Identifier or keyword -> byte offset of the first declaration that contains the word."""
         self._first_known: dict[str, int] = {}
-        """Declared name -> byte offset of its first declaration that is not a function definition. After this offset,
-        the name is known, so code that uses it may depend on a later declaration, which defines or specialises the same
-        entity or defines a member of it."""
+        """Declared name -> byte offset of its first declaration that is not a function definition. From this offset on,
+        code can use the name, even if a later declaration defines or specialises what it names."""
         self._calls_of_fixed: Counter[str] = Counter()
         """Name -> number of templates that call the name without a qualifier, as in `f(x)`. Only templates with
         `is_fixed` are counted, i.e. those whose instances are complete at their first use."""
@@ -310,12 +307,12 @@ class TranslationUnit:
     def _dependent(
         self, block: CodeBlock, classes: Set[str], functions: Set[str]
     ) -> dict[str, list[_ScopeDeclaration]]:
-        """Return name -> declarations before the function `block` that depend on the name: an instance of the declared
-        template may differ if the name is declared, or its class defined, before the instance is first used.
+        """Return name -> declarations before the function `block` that may depend on the name. A declaration depends on
+        a name if an instance of it may differ once the name is declared, or once the class of that name is defined.
 
-        `classes` are the names of classes that are defined after `block`. `functions` are the names of functions and of
-        everything else but classes that is declared after `block`. The keys of the result are names from these two
-        sets, and names of friend functions.
+        `classes`: names of classes that are defined after `block`.
+        `functions`: names of functions, and of everything else but classes, that are declared after `block`.
+        The keys of the result are names from these two sets, and names of friend functions.
         """
         found: dict[str, list[_ScopeDeclaration]] = {}
         for each in self._declarations:
@@ -328,9 +325,9 @@ class TranslationUnit:
         return found
 
     def _may_use(self, block: CodeBlock, declarations: Sequence[_ScopeDeclaration]) -> bool:
-        """Return whether the function `block` may instantiate one of `declarations`, directly or indirectly: by a name
-        in `block`, by a name in a declaration that `block` uses and that comes before `block`, or without a name, as by
-        an operator."""
+        """Return whether the function `block` may instantiate one of `declarations`, directly or through other
+        declarations before `block`. True also if one of these can be used without writing its name, as an operator
+        can."""
         names = self._names_that_reach(declarations, block.start)
         return _EVERYTHING in names or any(True for _ in self._uses_of(names, block.tokens))
 
@@ -341,11 +338,11 @@ class TranslationUnit:
         return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
 
     def _names_that_reach(self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize) -> dict[str, int]:
-        """Return name -> byte offset of its first declaration, for each name whose use may instantiate one of
+        """Return name -> byte offset of its first declaration, for names whose use may instantiate one of
         `declarations`.
 
-        The search starts with the names of `declarations`. For each name found, it adds the names of all declarations
-        that use this name and begin before the byte offset `end`, until no name is new.
+        These are the names of `declarations`, and the names of declarations that use such a name, directly or not. Only
+        declarations that begin before the byte offset `end` count as users.
         """
         found: dict[str, int] = {}
         waiting = list(declarations)
@@ -372,19 +369,21 @@ class TranslationUnit:
                 yield index
 
     def _may_mean(self, name: str, declared: int, used: int, is_call: bool) -> bool:
-        """Return whether a use of `name` at the byte offset `used` may refer to its declaration at the byte offset
-        `declared`. `is_call` is whether the use may be an unqualified call such as `f(x)`.
+        """Return whether a use of `name` may refer to its declaration. True if the declaration comes before the use. If
+        not, True only for an unqualified call of a name that is not in `kernels`.
 
-        True if the declaration comes before the use. If it comes after the use, True only for an unqualified call of a
-        name that is not in `kernels`: in a template, C++ finds a later function by the types of the call's arguments.
+        `declared`: byte offset of the declaration.
+        `used`: byte offset of the use.
+        `is_call`: whether the use may be an unqualified call such as `f(x)`.
         """
+        # In a template, C++ finds a later function by the types of the call's arguments.
         return used > declared or (is_call and name not in self.kernels)
 
 
 def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token, str]]:
-    """Yield (index, text of the token before, token, text of the token after) for the tokens outside brackets and
-    template arguments. The opening bracket of each pair is yielded; the tokens inside and the closing bracket are not.
-    A text is "" at the start or end of the tokens."""
+    """Yield (index, text before, token, text after) for each token outside brackets and template arguments. Of a pair
+    of brackets, only the opening one is yielded. The texts are those of the neighbouring tokens, "" if there is
+    none."""
     index = 0
     while index < len(tokens):
         token = tokens[index]
@@ -398,8 +397,8 @@ def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token
 
 
 def _mentions(tokens: Sequence[Token]) -> Iterator[tuple[int, bool]]:
-    """Yield (index, whether it may be the name in an unqualified call) for each word that does not follow `.` or `->`.
-    In `f(x)`, the word `f` may be such a name; in `ns::f(x)`, it is not."""
+    """Yield (index, is call) for each word that does not follow `.` or `->`. Is call: whether the word may be the name
+    in an unqualified call. True for `f` in `f(x)`, False in `ns::f(x)`."""
     before = ""
     for index, token in enumerate(tokens):
         if token.kind == "word" and before not in (".", "->"):
@@ -436,12 +435,11 @@ def _qualifier(tokens: Sequence[Token], index: int) -> str:
 
 
 def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
-    """Yield two names that the token at `index` declares, to be treated alike; nothing if the token declares no name.
-    `after` is the text of the next token.
+    """Yield two names that the token at `index` declares; nothing if the token declares no name.
 
-    The first name is the text of the token, or "*" if the language uses that text implicitly, as `begin` in a `for`.
-    The second is the class or namespace that qualifies the token: "S" for `f` in `S::f`. Without a qualifier, it is the
-    token's text.
+    The first name is the token's text, or "*" if code uses the name without writing it, such as `begin`. The second is
+    the class or namespace before the token ("S" for `f` in `S::f`), or the token's text if there is none. `after` is
+    the text of the next token.
     """
     kind, text, _ = tokens[index]
     if kind == "word" and text not in _NO_NAMES and (after in _AFTER_NAMES or _is_specialised(tokens, index + 1)):
@@ -450,8 +448,8 @@ def _declared(tokens: Sequence[Token], index: int, after: str) -> Iterator[str]:
 
 
 def _is_specialised(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the token at `index` is a `<` that opens template arguments after a declared name: True in
-    `f<int>(...)` and `struct S<int> {`, False in `S<int> x`, where a type is used. Also True if no `>` closes it."""
+    """Return whether the token at `index` is a `<` that opens template arguments after a declared name. True in
+    `f<int>(...)` and `struct S<int> {`. False in `S<int> x`, which only uses a type. True also if no `>` closes it."""
     if index >= len(tokens) or tokens[index].text != "<":
         return False
     end = template_arguments_end(tokens, index)

@@ -84,9 +84,12 @@ def changed_files(
 
 
 def _header(directive: Directive, name: str, find: Callable[[str, bool, str], str | None]) -> str | None:
-    """Return the path of the header that a directive in the file `name` includes, as `find(header's name, whether it is
-    in quotes, including file)` returns it. None if the directive is no `#include`, or if the header is no file of the
-    project."""
+    """Return the path of the header that `directive` in the file `name` includes. None if the directive is no
+    `#include` of a file of the project.
+
+    `find`: function of (header's name, whether the name is in quotes, path of the including file). It returns the
+    header's path, or None.
+    """
     asked = included_name(directive)
     return None if asked is None else find(*asked, name)
 
@@ -149,7 +152,7 @@ class LocatedError(NamedTuple):
 
     places: tuple[tuple[str, int, int | None], ...]
     """(file, 1-based line, 1-based column or None) of each place of the error, the innermost first. For an error in a
-    template, the places where the template is instantiated follow. Empty if the compiler names no place."""
+    template, places that instantiate the template follow. Empty if the compiler names no place."""
     message: str
     """Error message of the compiler, without the place of the error."""
     key: tuple[object, ...] = ()
@@ -180,23 +183,22 @@ class Project(NamedTuple):
     """How to read a job's files. Paths are project-relative; those of libraries outside the project are absolute."""
 
     source: str
-    """Path of the job's source."""
+    """Project-relative path of the source that the job compiles."""
     text: bytes
-    """Content of the job's source."""
+    """Content of the source that the job compiles."""
     read: Callable[[str], bytes]
     """Function of a path that returns the content of a file of the project."""
     find: Callable[[str, bool, str], str | None]
-    """Function of (header's name, whether the name is in quotes, path of the including file) that returns the header's
-    path. It returns None if the header is neither in the project nor in a library that `with_library` added."""
+    """Function of (header's name, whether the name is in quotes, path of the including file). It returns the header's
+    path. None if the header is neither in the project nor in a library that `with_library` added."""
     is_own: Callable[[str], bool]
     """Function of a path that returns whether the file is the project's own. False for a file of a library, even if the
     library is in the project's folder."""
     with_library: Callable[[str], Project | None]
-    """Function of a header's path that returns this project extended by all headers of the library that contains the
+    """Function of a header's path. It returns this project extended by all headers of the library that contains the
     header.
 
-    None if the project already has them, if no library contains the path, or if the library's headers are not
-    rewritten.
+    None if no library contains the header, if the project already has the library, or if the library is not rewritten.
     """
     instantiate: tuple[str, ...]
     """C++ expressions that name template instances, such as "scale<float>", from the module's setting `instantiate`."""
@@ -256,10 +258,13 @@ def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[st
 
 
 def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: int) -> tuple[list[bytes], bool]:
-    """Return (texts, is complete): the texts of a source and of the headers that it includes, and whether these are
-    all. They are incomplete if they have more than `limit` bytes together, or if a macro gives a header's name. `text`
-    is the content of the source, `source` its path relative to `root`, and `folders` are the include folders in search
-    order."""
+    """Return (texts, is complete) of a source and of the headers that it includes, directly or not. They are not
+    complete if they have more than `limit` bytes together, or if a macro gives a header's name.
+
+    `text`: content of the source.
+    `source`: path of the source, relative to `root`.
+    `folders`: include folders in search order.
+    """
     texts: list[bytes] = []
     is_known = True
     own = [folder for folder in folders if not holds_toolkit(os.path.join(root, folder))]

@@ -25,16 +25,13 @@ _TABLE = read_table(
 
 _C_FUNCTIONS = "|".join(_TABLE["c functions"])
 
+# If an expression matches a name too many, only time is lost. If a name is missing, a source that uses the name is
+# compiled twice, or calls the wrong overload if NVRTC or the project has a function of that name. Therefore the
+# expressions also match names that a project may define itself, and functions that it may overload, such as <math.h>'s.
 PARTS = {name: "|".join(row["names"]) for name, row in _TABLE["parts"].items()}
 PARTS["MATH"] = f"{_C_FUNCTIONS}|{PARTS['MATH']}"
-"""Part of the preamble (text put before every source) or of PyTorch's stand-in headers -> regular expression for the
-names that the part declares. The macro `CUDA_WHEEL_WITHOUT_` + part leaves the part out.
-
-If an expression matches a name too many, only time is lost. If a name is missing, a source that uses the name is
-compiled twice; or it calls the wrong overload, if NVRTC or the project has a function of that name. Therefore the
-expressions also match names that a project may define itself, and functions that it may overload, such as those of
-<math.h>.
-"""
+"""Name of a part -> regular expression for the names that the part declares. A part belongs to the preamble (text put
+before every source) or to PyTorch's stand-in headers. The macro `CUDA_WHEEL_WITHOUT_` + name leaves the part out."""
 
 _PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}
 
@@ -54,8 +51,8 @@ _REAL = re.compile(rf"^(?:{_C_FUNCTIONS})[fl]$".encode(), re.MULTILINE)
 declares these in namespace std; NVRTC itself declares only `::sinf`."""
 
 _RUNTIME_CALL = re.compile(rb"\b((?:make_)?cuda[A-Z]\w*)\s*[(<]")
-"""Matches a name with "(" or "<" after it that may be a function of the CUDA runtime API, such as "cudaMalloc". Group 1
-is the name. A function of the project may have such a name too."""
+"""Matches what may be a call of the CUDA runtime API: a name such as "cudaMalloc", and a "(" or "<" after it. Group 1
+is the name. It may also be the name of a function of the project."""
 
 COMMON_RUNTIME_API = frozenset(map(str.encode, _TABLE["common runtime api"]))
 """Names of the CUDA runtime API that a source may use although the part RUNTIME_API is left out. They are in
@@ -63,12 +60,10 @@ COMMON_RUNTIME_API = frozenset(map(str.encode, _TABLE["common runtime api"]))
 
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 
+# No part has a name that continues after `_t_`.
 _PASTED = re.compile(rb"(?<!#)(?<!\w_t_)##(?!#|\s*__VA_ARGS__)")
-"""Matches a `##` by which a macro joins words to a name, so that the whole name is in no text.
-
-It does not match `, ##__VA_ARGS__`, nor a `##` after `_t_` as in `scalar_t_##LEVEL`: no part has a name that continues
-after `_t_`.
-"""
+"""Matches a `##` by which a macro joins words to a name, so that no text contains the whole name. Not matched: a `##`
+after `_t_`, as in `scalar_t_##LEVEL`, and `##__VA_ARGS__`."""
 
 _STRING_OR_COMMENT = re.compile(
     rb"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)""", re.DOTALL
@@ -83,8 +78,8 @@ class Names(NamedTuple):
     in_std: frozenset[bytes]
     """Names after `std::`; all names if the texts also contain `std` by itself, as in `using namespace std`."""
     calls: frozenset[bytes]
-    """Names of the form of "cudaMalloc" that are followed by "(" or "<": calls of the CUDA runtime API, or of a
-    function of the project with such a name."""
+    """Names such as "cudaMalloc" before a "(" or "<". Each names a function of the CUDA runtime API, or of the
+    project."""
 
 
 def names_in(texts: Iterable[bytes]) -> Names | None:

@@ -160,10 +160,11 @@ class _Expansion:
         return results
 
     def _call(self, name: str, text: str, position: int, active: frozenset[str]) -> tuple[set[str], int]:
-        """Return (possible expansions, end) of the use of the macro `name` in `text`. `position` is the index in `text`
-        after the name. `end` is the index after the parentheses of the arguments; without arguments, it is `position`.
+        """Return (possible expansions, end) of one use of the macro `name` in `text`.
 
-        `active` are the names of the macros that are being expanded, with `name`; C++ does not expand them again.
+        `position`: index in `text` after the name.
+        `end`: index after the closing parenthesis of the arguments; without arguments, `position`.
+        `active`: names of the macros that are being expanded, with `name`; they are not expanded again.
         """
         arguments, end = _arguments(text, position)
         written = text[position:end]
@@ -329,9 +330,8 @@ class _HeaderSearch:
                 yield from self._new(current, include, self._find(name, current, quoted))
 
     def _new(self, current: IncludedFile, include: Include, paths: Iterable[str]) -> Iterator[IncludedFile]:
-        """Add the new files in `paths` to `found`, and yield them. `paths` are the files that `include`, in the file
-        `current`, may read. A file is new if it is not in `found`, or if it was found only in conditional includes and
-        this include is unconditional."""
+        """Add the new files of `paths` to `found`, and yield them. `paths` are files that `include`, in the file
+        `current`, may read. A file is new if it is not in `found`, or if this is its first unconditional include."""
         conditional = current.conditional or include.conditional
         for path in paths:
             known = self.found.get(path)
@@ -341,8 +341,8 @@ class _HeaderSearch:
                 yield self.found[path]
 
     def _find(self, name: str, current: IncludedFile, quoted: bool) -> list[str]:
-        """Return the paths of all existing files that an include of the header `name` in the file `current` may find,
-        in search order. If the name is in quotes (`quoted`), the folder of `current` comes first."""
+        """Return the paths of all existing files that an include of the header `name` may find, in search order.
+        `current` is the including file. Its folder comes first if the name is in quotes (`quoted`)."""
         own = os.path.dirname(current.path) if quoted else ""
         if (name, own) not in self._paths:
             places = [own, *self._folders] if own else self._folders

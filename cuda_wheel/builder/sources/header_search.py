@@ -57,8 +57,8 @@ _Sought = tuple[str, bool, bool]
 `#include`)."""
 
 Lookup = tuple[str | None, str, bool]
-"""(folder, name, is a test): one search of the compiler for a header. The folder is that of the including file if the
-name is in quotes, else None. The search is a test if it is for a `__has_include` and not for an `#include`."""
+"""(folder, name, is test): one search of the compiler for a header. Folder: that of the including file if the name is
+in quotes, else None. Is test: True for a `__has_include`, False for an `#include`."""
 
 
 def own_texts(job: Job, headers: Iterable[str]) -> list[tuple[str, bytes]]:
@@ -151,8 +151,9 @@ C++14 and earlier have trigraphs."""
 
 
 def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
-    """Return a `Lookup` for each header that a job's source or one of `headers` includes or tests for. `headers` are
-    the absolute paths of the headers that the job read. None if not all such names can be determined."""
+    """Return the compiler's searches for headers in a job; None if they cannot be determined. There is a `Lookup` for
+    each header that the source or one of `headers` includes or tests for. `headers`: absolute paths of the headers that
+    the job read."""
     if opaque_options(job.options):
         return None
     texts = own_texts(job, headers)
@@ -176,10 +177,7 @@ def _lookups(job: Job, headers: Sequence[str]) -> list[Lookup] | None:
 
 def _first_folders(job: Job) -> list[str]:
     """Return the absolute folders that the compiler searches before those in `include_dirs`: the folder of the source,
-    and the folders that the job's options name.
-
-    The compiler's order among these folders depends on how a header is included.
-    """
+    and the folders that the job's options name. The compiler may search these folders in another order."""
     return _absolute(job, [os.path.dirname(job.source), *option_folders(job.options)])
 
 
@@ -193,11 +191,12 @@ def _absolute(job: Job, folders: Iterable[str]) -> list[str]:
 
 
 def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-    """Yield the paths at which the compiler would have found one of `headers` first, if a file were there: in the
-    folders that are searched before the folder with the header. `folders` are all folders in search order; `first` are
-    its first ones, whose order among themselves is not fixed.
+    """Yield the paths at which a new file would be found in place of one of `headers`. They are in the folders that the
+    compiler searches before the folder with the header. If several folders contain the header, each of them counts.
 
-    If a header is below two of the folders, the paths before each of them are yielded.
+    `headers`: absolute paths of headers.
+    `first`: folders that are searched first, in an order that is not fixed.
+    `folders`: all folders in search order, beginning with those in `first`.
     """
     prefixes = [(folder, folder + os.sep) for folder in folders]
     for header in headers:
@@ -213,11 +212,12 @@ def _pre_include(name: str) -> Include:
 
 
 def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]) -> Sequence[_Sought] | None:
-    """Return the headers that a text includes or tests for with `__has_include`; None if a macro gives a name and its
+    """Return the headers that a text includes or tests for with `__has_include`. None if a macro gives a name and its
     expansion is unknown.
 
-    `scan` is the scan of the text. `definitions` are the macros of the project's texts and of the options. `libraries`
-    are the absolute paths of the toolchain's headers that the job read, which may define macros too.
+    `scan`: scan of the text.
+    `definitions`: macros of the project's texts and of the options.
+    `libraries`: absolute paths of the toolchain's headers that the job read.
     """
     found: list[_Sought] = []
     for include in scan.includes:
@@ -240,11 +240,9 @@ def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]
 
 
 def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[Name] | None:
-    """Return the headers that macros in the condition of an `#if` test for; None if they are unknown. Example: the
-    condition is `HAS_FOO`, which is defined as `__has_include(<foo.h>)`.
-
-    `testers` are the names of the macros in `definitions` that may expand to a `__has_include`.
-    """
+    """Return the headers that an `#if` tests for by macros in its condition, such as `HAS_FOO`, defined as
+    `__has_include(<foo.h>)`. None if they are unknown. `testers`: names of the macros in `definitions` that may expand
+    to a `__has_include`."""
     words = re.findall(r"[A-Za-z_]\w*", condition)
     found = tested_headers(condition, definitions) if testers.intersection(words) else set()
     for call in re.finditer(r"\b([A-Za-z_]\w*HAS_INCLUDE\w*)[ \t]*\(", condition):  # as libraries name such macros
@@ -256,11 +254,9 @@ def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[N
 
 
 def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[str]) -> bool:
-    """Return whether `spelling`, the text after an `#include`, begins with a name that is defined as a macro nowhere:
-    it is not in `definitions`, nor in the text of a header in `libraries`.
-
-    False for a name with a leading underscore, because the compiler may predefine it.
-    """
+    """Return whether `spelling`, the text after an `#include`, begins with a name that is certainly no macro: it is not
+    in `definitions`, and no header in `libraries` (absolute paths) contains it. False for a name with a leading
+    underscore."""
     word = re.match(r"[A-Za-z]\w*", spelling)
     if word is None or word[0] in definitions:
         return False
@@ -280,7 +276,7 @@ def _testers(definitions: Definitions) -> set[str]:
 
 
 _scanned = lru_cache(maxsize=4096)(scan_includes)
-"""`scan_includes` with a cache of its results: most jobs read the same texts."""
+"""Function of a text that returns its `IncludeScan`. It keeps results, because most jobs read the same texts."""
 
 
 def _stamp(path: str) -> tuple[int, int]:
@@ -291,11 +287,8 @@ def _stamp(path: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=16384)
 def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | None:
-    """Return the headers that the library's header at `path` tests for with `__has_include`; None if a macro gives a
-    name.
-
-    `changed` and `size`, the file's time of change and size, are only keys for the cache: a changed file is read again.
-    """
+    """Return the headers that the library's header at `path` tests for with `__has_include`. None if a macro gives a
+    name. `changed` (time of change) and `size` of the file are only keys for the cache."""
     text = Path(path).read_bytes()
     if b"has_include" not in text and b"HAS_INCLUDE" not in text:
         return ()
@@ -315,11 +308,11 @@ class MissingHeader(NamedTuple):
     file: str
     """Path of the including file: project-relative with "/", or absolute if it is outside the project."""
     line: int
-    """1-based line of the `#include`."""
+    """1-based line of the `#include` in `file`."""
     name: str
-    """Name of the header as written."""
+    """Name of the missing header, as the `#include` writes it."""
     quoted: bool
-    """Whether the name is written "name" and not <name>."""
+    """Whether the `#include` has the name in quotes ("a.h") and not in angle brackets (<a.h>)."""
 
 
 def is_listed(name: str, patterns: Iterable[str]) -> str | None:
@@ -381,8 +374,9 @@ def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, in
 
 
 def _includes(job: Job, headers: Iterable[str]) -> Iterator[tuple[str, bool, Include]]:
-    """Yield (file, whether the file is the project's, include) for each `#include` in a job's source and in the files
-    with the absolute paths `headers`. The file is a path relative to the library's folder, or else to the project's."""
+    """Yield (file, is own, include) for each `#include` in a job's source and in the files `headers` (absolute paths).
+    File: path relative to the folder of its library or project, else absolute. Is own: whether the file is the
+    project's."""
     libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
     for path, scan in [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]:
         folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
@@ -485,11 +479,8 @@ class _Search:
         return self._found(name, os.path.dirname(path) if include.quoted else None)
 
     def _first_file(self, name: str, beside: str | None) -> str | None:
-        """Return the path of the first existing file that an include of the header `name` finds; None if no folder has
-        one.
-
-        `beside` is the folder of the including file if the name is in quotes, else None.
-        """
+        """Return the path of the first existing file that an include of the header `name` finds. None if no folder has
+        one. `beside` is the folder of the including file if the name is in quotes, else None."""
         places = self.folders if beside is None else [beside, *self.folders, *self._further]
         paths = (os.path.normpath(os.path.join(place, name)) for place in places)
         return next(filter(os.path.isfile, paths), None)

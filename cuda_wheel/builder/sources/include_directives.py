@@ -30,9 +30,9 @@ class Include(NamedTuple):
     name: str | None
     """Name of the header as written; None if a macro gives the name."""
     quoted: bool
-    """Whether the name is written "name" and not <name>."""
+    """Whether the name is in quotes ("a.h") and not in angle brackets (<a.h>). False if `name` is None."""
     line: int
-    """1-based line of the directive."""
+    """1-based line of the directive in the text."""
     conditional: bool
     """Whether the directive is inside an `#if`, so that the compiler may skip it. The `#if` of an include guard does
     not count. Always True for a `__has_include`."""
@@ -47,7 +47,7 @@ class Definition(NamedTuple):
     """One `#define`, without the macro's name."""
 
     parameters: tuple[str, ...] | None
-    """Names of the parameters; None for an object-like macro (without parentheses)."""
+    """Names of the macro's parameters. None for a macro without parentheses, as in `#define N 1`."""
     body: str
     """Replacement text of the macro."""
 
@@ -65,9 +65,10 @@ class IncludeScan(NamedTuple):
     """Name of the include guard's macro; None if the text as a whole is not in an include guard."""
 
 
+# NVRTC requires the backslash to be the last character of its line; other compilers allow spaces after it.
 _SPLICE = re.compile(rb"\\\r?\n")
-"""Matches a line splice: a backslash at the end of a line and the line break after it. It joins the line to the next
-line. NVRTC requires the backslash to be the last character of its line; other compilers allow spaces after it."""
+"""Matches a line splice: a backslash at the end of a line, and the line break after it. The compiler joins such a line
+to the next one."""
 
 # Strings are matched so that nothing in them is taken for a comment, includes so that `<a//b>` is not either, and
 # numbers so that the digit separators in them begin no character literal. An unclosed token ends with its line or the
@@ -146,14 +147,13 @@ def _include(rest: str, line: int, conditional: bool) -> Include:
 
 
 def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield an include for each header that a directive may test with `__has_include`: first one for each header name
-    ("a.h" or <a.h>) anywhere in the directive, because a macro may pass the name on; then one for each
-    `__has_include(operand)` whose operand is not such a name.
+    """Yield an include for each header that a directive may test for with `__has_include`. First come the header names
+    ("a.h" or <a.h>) anywhere in the directive, then the operands of `__has_include` that are no such name.
 
-    `rest` is the text after the directive's name. `parameters` are the names of the macro's parameters if the directive
-    is a `#define`, else (). An operand that contains one of these names is skipped, because its header is known only
-    where the macro is used.
+    `rest`: text after the directive's name.
+    `parameters`: for a `#define`, the names of the macro's parameters, else (). An operand with such a name is skipped.
     """
+    # A macro may pass a header name on to `__has_include`, so each name in the directive counts.
     for match in _LITERAL.finditer(rest):
         yield Include(header_name(match), match[1] is not None, line, True, "", True)
     test = TEST.search(rest)
@@ -166,13 +166,13 @@ def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]
 def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
     """Yield the include for the test `__has_include(operand)`, or nothing.
 
-    Nothing is yielded if `operand` is a header name of the usual form (`_LITERAL`), because `_tests` has already
-    yielded an include for it. Nothing is yielded either if `operand` is no header name and contains one of
-    `parameters`, the names of a macro's parameters.
+    Nothing for a header name that `_LITERAL` matches: `_tests` has yielded its include. Nothing for an operand that is
+    no header name and contains one of `parameters`, the names of a macro's parameters.
     """
     if literal := HEADER_NAME.fullmatch(operand):
         if not _LITERAL.fullmatch(operand):  # `<` is also an operator, so not every name is a literal
             yield Include(header_name(literal), literal[1] is not None, line, True, "", True)
+    # The header of an operand with a parameter is known only where the macro is used.
     elif not any(word in parameters for word in re.findall(r"\w+", operand)):
         yield Include(None, False, line, True, operand, True)
 
@@ -193,9 +193,9 @@ def header_name(match: re.Match[str]) -> str | None:
 
 
 def _unspliced(text: bytes) -> bytes:
-    """Return a text without line splices (backslashes at the ends of lines). Spliced lines become one line. As many
-    empty lines are inserted after it as there were splices in it, so that the numbers of later lines stay the same: a
-    line spliced from three lines is followed by two empty lines."""
+    """Return a text without line splices (backslashes at the ends of lines). Spliced lines become one line. Empty lines
+    follow it, so that later lines keep their numbers. Example: two empty lines follow a line that was spliced from
+    three."""
     parts: list[bytes] = []
     position = owed = 0
     for splice in _SPLICE.finditer(text):
@@ -206,11 +206,10 @@ def _unspliced(text: bytes) -> bytes:
 
 
 def _append(parts: list[bytes], part: bytes, owed: int) -> int:
-    """Append `part`, a part of a text, to the list `parts`. `owed` is a number of empty lines; they are inserted after
-    the first line of `part`.
+    """Append `part`, a part of a text, to the list `parts`, with `owed` empty lines after the first line of `part`.
+    Return 0.
 
-    If `part` contains no line break, its first line is not complete. Then nothing is inserted, and the result is
-    `owed`, for the next part. Otherwise the result is 0.
+    If `part` contains no line break, no empty line is inserted. Then return `owed`, for the next part.
     """
     line, newline, rest = part.partition(b"\n")
     parts += [line, newline * (1 + owed), rest]
@@ -218,9 +217,8 @@ def _append(parts: list[bytes], part: bytes, owed: int) -> int:
 
 
 def _blanked(token: re.Match[bytes]) -> bytes:
-    """Return the text that replaces one token, a match of `_TOKENS`. A comment becomes white space with the same line
-    breaks. In any other token, such as a string, line breaks become spaces, and as many line breaks are added after the
-    token. So the number of lines stays the same."""
+    """Return the text that replaces one token, a match of `_TOKENS`. It has as many line breaks as the token. A comment
+    becomes white space. In any other token, such as a string, the line breaks move to the end."""
     if token["comment"]:
         return re.sub(rb"[^\n]", b" ", token[0])
     lines = token[0].count(b"\n")
@@ -228,11 +226,9 @@ def _blanked(token: re.Match[bytes]) -> bytes:
 
 
 def _include_guard(directives: Sequence[re.Match[bytes]]) -> str | None:
-    """Return the name of the macro of a text's include guard (`#ifndef NAME`, `#define NAME`, ..., `#endif`). Return
-    None if the text has no include guard, or has directives outside it.
-
-    `directives` are all matches of `_DIRECTIVE` in the text, in order.
-    """
+    """Return the name of the macro of a text's include guard (`#ifndef NAME`, `#define NAME`, ..., `#endif`). None if
+    the text has no include guard, or has directives outside it. `directives`: all matches of `_DIRECTIVE` in the text,
+    in order."""
     if [directive[1] for directive in directives[:2]] != [b"ifndef", b"define"]:
         return None
     tested, defined = (directive[2].split()[:1] for directive in directives[:2])

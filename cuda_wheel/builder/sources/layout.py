@@ -20,8 +20,8 @@ SBOM = "cuda-wheel.cdx.json"
 `sboms` of the wheel's metadata."""
 
 GROUP = "cuda_wheel.layout"
-"""Group of entry points, one for each supported build back end. Name of the entry point: that of the back end, such as
-"hatchling.build". Value: a function that takes a project's folder and returns the project's Layout."""
+"""Group of entry points that get a project's layout, one for each supported build back end. Name: that of the back end,
+such as "hatchling.build". Value: function of a project's folder that returns the project's `Layout`."""
 
 
 @dataclass(frozen=True)

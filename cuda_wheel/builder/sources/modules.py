@@ -82,13 +82,13 @@ def literal_paths(patterns: Iterable[str], root: Path) -> set[str]:
 
 
 def _check_excluded(found: Iterable[str], pattern: str, where: str, root: Path) -> None:
-    """Raise ConfigError if a file that is to be excluded does not exist: its name may be misspelt, or the file was
-    renamed.
+    """Raise ConfigError if a file that is to be excluded does not exist.
 
-    `pattern` is the exclusion as written in the settings, such as "!a.cu". `found` are the project-relative paths that
-    the pattern stands for: ["a.cu"]. `where` names the setting: "tool.cuda-wheel.sources: '!a.cu' excludes no file:
-    ...".
+    `found`: project-relative paths that `pattern` stands for, such as ["a.cu"].
+    `pattern`: the exclusion as written in the settings, such as "!a.cu".
+    `where`: name of the setting. It begins the error message: "tool.cuda-wheel.sources: '!a.cu' excludes no file: ...".
     """
+    # The name may be misspelt, or the file was renamed.
     missing = next((path for path in found if not (root / path).is_file()), None)
     if missing is not None:
         raise ConfigError(f"{where}: {pattern!r} excludes no file: there is no file {missing}.")
@@ -130,8 +130,8 @@ _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]", re.IGNORECASE)
 "con.cu". Source: Microsoft, "Naming Files, Paths, and Namespaces"."""
 
 _MAX_BYTES = 230
-"""Maximum length in bytes of the last part of a module's dotted name. The names of the module's files begin with this
-part. File systems allow 255 bytes; the rest is for ".fatbin.json" and the suffix of a temporary file."""
+"""Maximum length in bytes of the last part of a module's dotted name, with which the names of the module's files begin.
+File systems allow 255 bytes. The rest is for suffixes such as ".fatbin.json"."""
 
 
 def check_name(name: str, source: str, packages: AbstractSet[str]) -> None:
@@ -369,10 +369,10 @@ def source_module(root: Path, settings: ModuleConfig) -> SourceModule:
 
 
 def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], object]) -> SourceModule:
-    """Return the module with these settings, after reading its sources and checking the settings; raises ConfigError.
+    """Read the sources of a module, check its settings, and return the module. Raises ConfigError.
 
-    The sources in `settings` must be paths of existing files, not patterns. `note` gets each project-relative path at
-    which a header was looked for.
+    `settings`: its sources must be paths of existing files, not patterns.
+    `note`: gets each project-relative path at which a header was looked for.
     """
     where = f"{TABLE}.include-dirs"
     unneeded = tuple(folder for folder in settings.include_dirs if is_installed_toolkit(root, folder))
@@ -396,9 +396,9 @@ def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], obj
 
 
 def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if the settings of a module contradict each other, such as `extern-default` without `extern`,
-    or do not fit its sources. For example, `relocatable` needs sources that can be compiled, so it does not fit an
-    object file."""
+    """Raise ConfigError if a module's settings contradict each other or do not fit its sources. Example of the first:
+    `extern-default` without `extern`. Example of the second: `relocatable` with an object file, which cannot be
+    compiled."""
     name, link = settings.name, settings.link
     if settings.instances and (link == "lto" or settings.relocatable or settings.extern):
         raise ConfigError(
@@ -436,8 +436,9 @@ def _check_specialize(sources: Sequence[Source], settings: ModuleConfig) -> None
 
 
 def _check_unlinked(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Check a module that is linked neither by the build (`link = "none"`) nor at load. Raise ConfigError if the module
-    has several sources, has `extern-default`, or has a source that must be linked, such as an object file."""
+    """Raise ConfigError if a module needs linking: it has several sources, has `extern-default`, or has a source that
+    must be linked, such as an object file. Call this for a module that is linked neither by the build (`link = "none"`)
+    nor at load."""
     name = settings.name
     if len(sources) > 1:
         raise ConfigError(
@@ -484,12 +485,13 @@ def _with_sources(
     note: Callable[[str], object],
 ) -> ModuleConfig:
     """Return the settings of a module table, with file paths in place of the patterns in `sources` and
-    `extern-default`; raises ConfigError. `where` names the table in error messages: "tool.cuda-wheel.module[0]".
+    `extern-default`. Sources that are headers are removed (see `_without_included`). Raises ConfigError.
 
-    `named` is project-relative path -> module name, for each `.cu` file of the wheel. If the table has no `sources`,
-    its source is the file in `named` with the table's module name. A source that another source includes is a header,
-    and is removed unless the table names it without a wildcard; `tell` gets a message about it. `note` gets each path
-    at which a header was looked for.
+    `where`: name of the table in error messages, such as "tool.cuda-wheel.module[0]".
+    `named`: project-relative path -> module name, for each `.cu` file of the wheel. A table without `sources` gets the
+    file with its module name.
+    `tell`: gets a message about each removed header.
+    `note`: gets each path at which a header was looked for.
     """
     sources = expanded(table.sources, f"{where}.sources", root)
     literal, whole = literal_paths(table.sources, root), replace(table, sources=sources)
@@ -522,12 +524,13 @@ def _own_modules(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> list[str]:
-    """Return the project-relative paths of the sources that become modules although no module table names them, sorted.
-    A source that another source includes is a header, and is left out unless the settings name it without a wildcard.
+    """Return the project-relative paths, sorted, of the sources that become modules although no module table names
+    them. Sources that are headers are left out (see `_without_included`).
 
-    `named` is project-relative path -> module name, for each `.cu` file of the wheel. `tables` are the settings of the
-    modules that have a table. `tell` gets a message about each header that is left out; `note` gets each path at which
-    a header was looked for.
+    `named`: project-relative path -> module name, for each `.cu` file of the wheel.
+    `tables`: settings of the modules that have a table.
+    `tell`: gets a message about each header that is left out.
+    `note`: gets each path at which a header was looked for.
     """
     tables = list(tables)
     claimed = {path for table in tables for path in (*table.sources, *table.extern_default)}
@@ -537,11 +540,11 @@ def _own_modules(
 
 
 def _selected(config: Config, root: Path, named: Mapping[str, str], claimed: AbstractSet[str]) -> list[str]:
-    """Return the project-relative paths of the files that the setting `sources` of `[tool.cuda-wheel]` selects, sorted.
+    """Return the project-relative paths, sorted, of the files that the setting `sources` of `[tool.cuda-wheel]`
+    selects. Raises ConfigError for a selected file that is neither in `named` nor in `claimed`.
 
-    `named` is project-relative path -> module name, for each `.cu` file of the wheel. `claimed` are the paths of the
-    sources in module tables. Raises ConfigError for a selected file that is neither in `named` nor in `claimed`,
-    because no module name is known for it.
+    `named`: project-relative path -> module name, for each `.cu` file of the wheel.
+    `claimed`: project-relative paths of the sources in module tables.
     """
     key = f"{TABLE}.sources"
     excludes_only = all(pattern.startswith(EXCLUDED) for pattern in config.sources)
@@ -566,11 +569,12 @@ def _without_included(
     note: Callable[[str], object],
 ) -> list[str]:
     """Return `sources` without those that are headers. A source is a header if another source includes it, unless it is
-    in `explicit`: the files that the settings name without a wildcard.
+    in `explicit`.
 
-    `compiled` are the settings of modules. They say which sources may include the headers, and in which include folders
-    the compiler searches. `tell` gets a message about each header; `note` gets each path at which a header was looked
-    for.
+    `explicit`: project-relative paths that the settings name without a wildcard.
+    `compiled`: settings of modules, with the sources that may include the headers, and the include folders.
+    `tell`: gets a message about each header.
+    `note`: gets each path at which a header was looked for.
     """
     folders = {
         path: (*module.include_dirs, *option_folders(module.options))

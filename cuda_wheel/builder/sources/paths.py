@@ -109,11 +109,9 @@ def system_folders(root: Path, written: Iterable[str], environ: Mapping[str, str
 
 
 def _expanded(text: str, where: str, environ: Mapping[str, str]) -> str:
-    """Return `text` with each `$NAME` and `${NAME}` replaced by the value of that environment variable.
-
-    Raises ConfigError if a variable is empty or not set. `where` names the setting in the error message:
-    "tool.cuda-wheel.system-include-dirs: $LIB/include: the environment variable LIB is not set. ...".
-    """
+    """Return `text` with each `$NAME` and `${NAME}` replaced by the value of that environment variable in `environ`.
+    Raises ConfigError if a variable is empty or not set. `where`, the name of the setting, begins the error message:
+    "tool.cuda-wheel.system-include-dirs: $LIB/include: the environment variable LIB is not set. ..."."""
 
     def value(match: re.Match[str]) -> str:
         variable = match[1] or match[2]

@@ -99,8 +99,8 @@ def _members(archive: bytes) -> Iterator[bytes]:
 
 
 def _missing_device_code(sections: list[str]) -> str | None:
-    """Return what is wrong with an object file whose sections have these names, to follow the file's name in an error
-    message. None if the file contains device code that can be linked."""
+    """Return what is wrong with an object file, such as "holds no device code", to follow the file's name in an error
+    message. None if the file contains device code that can be linked. `sections`: names of the file's sections."""
     if _RELOCATABLE_SECTION in sections:
         return None
     if _COMPLETE_SECTION in sections:
@@ -112,19 +112,19 @@ CHECKS: dict[str, Callable[[bytes], str | None]] = {
     "ptx": _check_ptx, "ltoir": _check_ltoir, "cubin": _check_cubin, "fatbin": _check_fatbin,
     "object": _check_object, "library": _check_library,
 }  # fmt: skip
-"""Type of file -> function that checks a file's content. It returns what is wrong, to follow the file's name in an
-error message, or None. For a damaged file, it may raise ValueError or struct.error instead."""
+"""Type of file -> function that checks a file's content. The function returns what is wrong, such as "holds no device
+code", or None. For a damaged file, it may raise ValueError or struct.error instead."""
 
 
 SourceKind = Literal["cuda", "nvvm", "ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""Kind of a source. "cuda" (CUDA C++) and "nvvm" (NVVM IR) are compiled. "ptx" is compiled, or linked by nvJitLink.
-Files of the other kinds are linked by nvJitLink as they are. All words but "cuda" and "nvvm" are nvJitLink's own."""
+"""Kind of a source. "cuda" (CUDA C++) and "nvvm" (NVVM IR) are compiled. "ptx" is compiled or linked. Sources of the
+other kinds are linked as they are. All words but "cuda" and "nvvm" are nvJitLink's own."""
 
 KINDS: dict[str, SourceKind] = {
     ".cu": "cuda", ".ll": "nvvm", ".bc": "nvvm", ".ptx": "ptx", ".ltoir": "ltoir", ".cubin": "cubin",
     ".fatbin": "fatbin", ".o": "object", ".obj": "object", ".a": "library", ".lib": "library",
 }  # fmt: skip
-"""File suffix -> kind of source."""
+"""Suffix of a source's file name, such as ".cu" -> kind of the source."""
 
 COMPILED = ("cuda", "nvvm")
 """Kinds of sources that can be compiled to LTO-IR and relocatable PTX."""
@@ -139,7 +139,7 @@ class Source:
     path: str
     """Project-relative path of the file, with "/"."""
     kind: SourceKind
-    """Type of the file, which its suffix decides."""
+    """Kind of the source, which the suffix of the file decides."""
     content: bytes
     """Content of the file. A text file's byte-order mark is removed, and so is the NUL at the end of PTX."""
 
@@ -166,11 +166,10 @@ def read_source_file(root: Path, path: str, module: str) -> Source:
 
 
 def _read(root: Path, source: str) -> bytes:
-    """Return the content of the project-relative file `source`. A byte-order mark at its start, which NVRTC refuses, is
-    removed.
+    """Return the content of the project-relative file `source`. Of a text file (.cu, .ll, .ptx), a byte-order mark at
+    the start and, for PTX, a NUL at the end are removed.
 
-    Raises ConfigError if the file cannot be read, is outside the project, or should be text (.cu, .ll, .ptx) but is not
-    valid.
+    Raises ConfigError if the file cannot be read or is outside the project, and if a text file is not valid.
     """
     if leads_out(root / source, root):
         raise ConfigError(
@@ -187,10 +186,9 @@ def _read(root: Path, source: str) -> bytes:
 
 
 def _checked_text(source: str, content: bytes) -> bytes:
-    """Return the content of a text file without the byte-order mark at its start and, for PTX, the NUL at its end.
-
-    Raises ConfigError, which names the file `source`, if the content is not UTF-8 or contains another NUL.
-    """
+    """Return the content of a text file without a byte-order mark at its start and, for PTX, without a NUL at its end.
+    Raises ConfigError if the content is not UTF-8 or contains another NUL. `source` is the file's path, for the
+    message."""
     content = content.removeprefix(b"\xef\xbb\xbf")
     try:
         content.decode()

@@ -20,10 +20,11 @@ _CMAKE_MODULE = ".cuda-wheel.json"
 """Suffix of the JSON file in which cuda-wheel's CMake function records the settings of one module:
 "saxpy.cuda-wheel.json"."""
 
+# If pyproject.toml has a target with "a" or "f" that fits the GPU, compiling on load uses it; otherwise, it compiles
+# for the GPU's own architecture.
 _NO_VARIABLES: dict[str, str] = {}
-"""Environment variables to use when a project's settings are read for compiling on load: none, so that CUDAARCHS does
-not replace the architectures in pyproject.toml. If these contain a target with "a" or "f" that fits the GPU, compiling
-on load uses it; otherwise, it compiles for the GPU's own architecture."""
+"""Environment variables with which a project's settings are read for compiling on load: none. So CUDAARCHS does not
+replace the architectures in pyproject.toml."""
 
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:
@@ -37,11 +38,9 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
 
 
 def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
-    """Yield (project's folder, project's settings, module) for each dotted module name in `names`, or None for a name
-    without a source. Each project's settings are read only once.
-
-    `folders` are the folders of the package that contains all these modules.
-    """
+    """Yield (project's folder, project's settings, module) for each dotted module name in `names`, in order. None for a
+    name without a source. `folders` are the folders of the package that contains all these modules."""
+    # The settings of each project are read only once.
     project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, _NO_VARIABLES))
     for name in names:
         yield _source(name, folders, project_of, config_of)
@@ -53,11 +52,12 @@ def _source(
     project_of: Callable[[Path], Path | None],
     config_of: Callable[[Path], Config],
 ) -> tuple[Path, Config, SourceModule] | None:
-    """Return (project's folder, project's settings, module) for the module with the dotted name `name`; None if it has
+    """Return (project's folder, project's settings, module) for the module with the dotted name `name`. None if it has
     no source.
 
-    `folders` are the folders of the module's package. `project_of(folder)` returns the folder of the project that
-    contains such a folder, or None. `config_of(project)` returns the settings of the project in a folder.
+    `folders`: folders of the module's package.
+    `project_of`: function of a package's folder that returns the folder of its project, or None.
+    `config_of`: function of a project's folder that returns the project's settings.
     """
     package, _, stem = name.rpartition(".")
     record = stem + _CMAKE_MODULE
@@ -137,11 +137,8 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModu
 
 
 def _project_of(folder: Path) -> Path | None:
-    """Return the folder of the project whose source tree contains `folder`; None if there is no project, or if it is
-    not built with cuda-wheel.
-
-    A folder in site-packages belongs to no source tree, even if site-packages is in a project's folder.
-    """
+    """Return the folder of the project whose source tree contains `folder`. None if there is no project, or if the
+    project is not built with cuda-wheel. None also for a folder in site-packages, even inside a project's folder."""
     place = Path(os.path.realpath(folder))
     if {"site-packages", "dist-packages"} & set(place.parts):
         return None

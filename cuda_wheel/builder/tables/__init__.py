@@ -20,8 +20,8 @@ VERSION = "MAJOR.MINOR"
 """Shape of a version: in the table, it is a string such as "12.9"; once read, it is a tuple such as (12, 9)."""
 
 Shape = Any
-"""Required form of a table's value: a type (`str`, `int`, `bool`), VERSION, `[SHAPE]` for a list, `{str: SHAPE}` for a
-map with any keys, or `{"key": SHAPE, "key?": SHAPE}` for a record, where "?" marks an optional key."""
+"""Required form of a value in a table: a type (`str`, `int`, `bool`), VERSION, a list `[SHAPE]`, a map with any keys
+`{str: SHAPE}`, or a record `{"key": SHAPE, "key?": SHAPE}`. In a record, "?" marks an optional key."""
 
 
 def read_table(name: str, shape: dict[str, Shape]) -> dict[str, Any]:

@@ -193,16 +193,16 @@ def _outside_of_packages(name: str) -> Library | None:
 
 
 def _in_first_folder(compilers: Sequence[Compilers]) -> list[Compilers]:
-    """Return those of `compilers` that come first on `sys.path`. A toolchain's place there is that of the package
-    folder that contains its NVRTC; several toolchains may share the first folder. Return all of `compilers` if none of
-    them has its NVRTC in a package folder."""
+    """Return those of `compilers` whose NVRTC is in the package folder that comes first on `sys.path`. Several
+    toolchains may share that folder. Return all of `compilers` if none of them has its NVRTC in a package folder."""
     numbers = [_folder_number(each) for each in compilers]
     return [each for each, number in zip(compilers, numbers, strict=True) if number == min(numbers)]
 
 
 def _folder_number(compilers: Compilers) -> int:
-    """Return the index of the toolchain's package folder in this list: the package folders that contain an NVRTC, in
-    the order of `sys.path`. Return the length of the list if the toolchain's NVRTC is in none of these folders."""
+    """Return the index of the package folder that contains the toolchain's NVRTC. The index counts only package folders
+    with an NVRTC, in the order of `sys.path`. Return the number of these folders if none of them contains this
+    NVRTC."""
     folders = list(dict.fromkeys(folder for _, folder, _ in packaged_libraries("nvrtc")))
     path = compilers.libraries["nvrtc"].path
     return next((number for number, each in enumerate(folders) if path.startswith(each + os.sep)), len(folders))
@@ -238,15 +238,13 @@ def install_hint(extra: str, release: Version | None = None) -> str:
     )
 
 
+# No extra of cuda-wheel installs the package for CUDA 13. It is 75 MB to download and 177 MB installed, too much for
+# the many projects without NVVM IR.
 NVVM_HINTS = {
     12: 'Add "nvidia-cuda-nvcc-cu12>=12.9,<13" (cuda-wheel[cu12] has it) to build-system.requires, or pip install it.',
     13: 'Add "cuda-toolkit[nvvm]>=13" to build-system.requires, or pip install it.',
 }
-"""Major version of CUDA -> sentence that says which package to install for libNVVM and libdevice.
-
-No extra of cuda-wheel installs the package for CUDA 13. It is 75 MB to download and 177 MB installed, too much for the
-many projects without NVVM IR.
-"""
+"""Major version of CUDA -> sentence that says which package to install for libNVVM and libdevice."""
 
 
 # --- every part, installed or not ------------------------------------------------------------------
@@ -329,8 +327,8 @@ def _check_headers() -> None:
 
 
 def _loaded_release(compilers: Compilers, name: str) -> Version:
-    """Return the release (major, minor) of the compiler `name`, one of `LIBRARIES`. The library is loaded and asked for
-    its release; if it gives no release, return (major, 0). Raises ToolchainError if the library cannot be loaded."""
+    """Load the compiler `name`, one of `LIBRARIES`, and return its release (major, minor). Return (major, 0) if the
+    library gives no release. Raises ToolchainError if the library cannot be loaded."""
     path = compilers.libraries[name].path
     try:
         release = library_release(load_library(path), name)

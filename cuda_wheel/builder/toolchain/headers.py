@@ -49,8 +49,8 @@ class HeaderRelease(NamedTuple):
     """The release of a group of headers, and the file that it was read from."""
 
     version: tuple[int, ...]
-    """Release of the headers, as numbers: CUDA's (major, minor) for CUDA's own headers, but only CUDA's (major,) for a
-    package of cuRAND. For CCCL, and for groups with their own releases, it is the group's (major, minor, patch)."""
+    """Release of the headers, as numbers. CUDA's own headers: CUDA's (major, minor), but (major,) for a package of
+    cuRAND. CCCL, and groups with their own releases: the group's (major, minor, patch)."""
     source: str
     """Absolute path of the file from which the release was read."""
 
@@ -78,9 +78,8 @@ def needed(group: str, nvrtc: Version) -> str:
 
 
 def _included_cccl(nvrtc: Version) -> Version:
-    """Return the version (major, minor) of CCCL that is in the CUDA toolkit of NVRTC's release `nvrtc`, such as (2, 8)
-    for (12, 9). This NVRTC cannot use an older CCCL. If the version is not known, return a version that is not
-    newer."""
+    """Return the version (major, minor) of CCCL in the CUDA toolkit of the release `nvrtc`: (2, 8) for (12, 9). NVRTC
+    of this release cannot use an older CCCL. If the version is not known, return one that is not newer."""
     major, minor = nvrtc
     if major == 13:
         return 3, minor
@@ -99,9 +98,8 @@ def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | Non
 
 
 def _cudart(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of CUDA's headers in `folder`, from the macros CUDART_VERSION in cuda_runtime_api.h and
-    CUDA_VERSION in cuda.h. One of the macros is enough. Return None if both are missing, or if they name different
-    releases. `root` is unused; every reader of a release takes it."""
+    """Return the release of CUDA's headers in `folder`, from the macro in cuda_runtime_api.h or the one in cuda.h. None
+    if both macros are missing, or if they name different releases. `root` is unused."""
     found = [
         HeaderRelease((number // 1000, number % 1000 // 10), path)
         for name, macro in (("cuda_runtime_api.h", "CUDART_VERSION"), ("cuda.h", "CUDA_VERSION"))
@@ -124,12 +122,13 @@ def _cccl(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _crt(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the compiler's own headers in `folder`, such as crt/host_defines.h; None if it is not
-    found. `root` is the folder of packages, or the toolkit, that contains `folder`.
+    """Return the release of the compiler's own headers in `folder`, such as crt/host_defines.h. None if it is not
+    found.
 
-    These headers have no version macro. Their release is read from the metadata of the Python package or toolkit or,
-    without that, from CUDA's headers in `folder`.
+    It is the release of the Python package or toolkit that contains the headers, or else of CUDA's headers in `folder`.
+    `root` is the folder of packages, or the toolkit, that contains `folder`.
     """
+    # These headers have no version macro.
     found = _package("nvidia_cuda_nvcc", "nvidia_cuda_crt", file="crt/host_defines.h", folder=folder, root=root)
     if found is not None:
         name, path = found
@@ -155,9 +154,9 @@ def _cutlass(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 
 def _mathdx(folder: str, root: SearchRoot) -> HeaderRelease | None:
-    """Return the release of the MathDx headers in `folder`, read from the metadata of their Python package. The headers
-    themselves contain only the releases of MathDx's parts. Return None if no package contains the headers. `root` is
-    the folder of packages that contains `folder`."""
+    """Return the release of the MathDx headers in `folder`, read from the metadata of their Python package. None if no
+    package contains the headers. `root` is the folder of packages that contains `folder`."""
+    # The headers themselves contain only the releases of MathDx's parts.
     found = _package("nvidia_mathdx", file="commondx/commondx_version.hpp", folder=folder, root=root)
     version = re.match(r"[a-z_]+-(\d+)\.(\d+)\.(\d+)", found[0]) if found else None
     return HeaderRelease(tuple(map(int, version.groups())), found[1]) if found and version else None
@@ -182,11 +181,11 @@ def _three_macros(path: str, name: str, parts: tuple[str, str, str]) -> HeaderRe
 
 
 def _package(*names: str, file: str, folder: str, root: SearchRoot) -> tuple[str, str] | None:
-    """Return the installed Python package that contains `file` in `folder`, as (name of its metadata folder, path of
-    its RECORD); None if there is none.
+    """Return (name of the metadata folder, path of RECORD) of the installed Python package that contains `file` in
+    `folder`. None if there is no such package.
 
-    The package's name must begin with one of `names`, such as "nvidia_cuda_nvcc". `root` is the folder of Python
-    packages, or the toolkit, that contains `folder`; None is returned for a toolkit.
+    `names`: possible beginnings of the package's name, such as "nvidia_cuda_nvcc".
+    `root`: the folder of packages, or the toolkit, that contains `folder`. For a toolkit, the result is None.
     """
     if not root.has_packages:
         return None
@@ -218,8 +217,8 @@ def _numbers(version: str, path: str) -> HeaderRelease | None:
 
 
 def _macro(path: str, name: str) -> int | None:
-    """Return the number as which the header at `path` defines the macro `name`; None if the header is missing, or does
-    not define the macro as a number."""
+    """Return the value of the macro `name` in the header at `path`, if it is a number. None if the header is missing,
+    or does not define the macro as a number."""
     match = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}[ \t]+(\d+)", _text(path), re.MULTILINE)
     return None if match is None else int(match[1])
 

@@ -52,7 +52,7 @@ FORM_OPTIONS: dict[Form, list[str]] = {
     "ptx": ["--relocatable-device-code=true"],
     "lto": ["--relocatable-device-code=true", "--dlink-time-opt"],
 }
-"""Form of a job's output (`jobs.Form`) -> NVRTC options for that form."""
+"""Form of a job's output, such as "ptx" -> NVRTC options for that form."""
 
 _PTXAS = {"--maxrregcount": "-maxrregcount", "--ptxas-options": "-Xptxas"}
 """NVRTC option that affects ptxas (the PTX assembler) -> nvJitLink option with the same effect."""
@@ -134,8 +134,8 @@ INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Identifiers of two parameters of glibc's function `mallopt` (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD). The first parameter
-is how many free bytes the process keeps before it returns memory to the system. The second is the size in bytes from
+"""Identifiers of M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, parameters of glibc's function `mallopt`. The first parameter
+is how many free bytes a process keeps before it returns memory to the system. The second is the size in bytes from
 which a block is allocated with mmap."""
 
 
@@ -154,11 +154,9 @@ def _library(path: str) -> Any:
 
 
 def _keep_freed_memory() -> None:
-    """Make glibc keep the memory that a compilation frees for the next compilation.
-
-    Otherwise NVRTC's front end spends up to a fifth of its time on page faults, for memory that was returned to the
-    system.
-    """
+    """Make glibc keep the memory that a compilation frees for the next compilation."""
+    # Otherwise NVRTC's front end spends up to a fifth of its time on page faults, for memory that was returned to the
+    # system.
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(_MMAP_THRESHOLD, 32 << 20)
@@ -253,11 +251,8 @@ def _program(library: Any, request: NvrtcRequest) -> Any:
 
 @contextmanager
 def _listed_headers() -> Iterator[set[str]]:
-    """Yield an empty set. At the end of the `with` block, the headers that NVRTC printed inside the block are added to
-    the set: paths of files, and names of headers in memory.
-
-    Standard error is redirected inside the block.
-    """
+    """Yield an empty set. At the end of the `with` block, add to the set the headers that NVRTC printed inside the
+    block: paths of files, and names of headers in memory. Standard error is redirected inside the block."""
     listed: set[str] = set()
     file = scratch_file()
     standard_error = os.dup(2)

@@ -63,9 +63,8 @@ _VISIBLE = re.compile(
     r" (?P<symbol>[\w$.]+)",
     re.MULTILINE,
 )
-"""Matches a PTX definition that the driver can look up by name: a kernel, or a variable in global or constant
-memory. The group "symbol" is its name. The group "space" is a variable's state space ("global" or "const"), None for
-a kernel."""
+"""Matches a PTX definition that the driver can look up by name. The group "symbol" is the name. The group "space" is
+"global" or "const", the state space of a variable; None for a kernel."""
 
 _SPACES = {"global": 1, "const": 4}
 """PTX state space of a variable -> identifier of this address space in NVVM IR: `addrspace(1)` is global memory.
@@ -122,8 +121,9 @@ def compile_ir(request: NvvmRequest) -> NvvmResult:
 
 
 def _invalid_reason(text: bytes) -> str:
-    """Return an error message if the NVVM IR `text` must not be given to libNVVM, such as "the file is empty". On such
-    a text, libNVVM would crash or, in some releases, fail without a message. Return "" for any other text."""
+    """Return an error message, such as "the file is empty", if the NVVM IR `text` must not be given to libNVVM. Return
+    "" for any other text."""
+    # On these texts, libNVVM would crash or, in some releases, fail without a message.
     if not text.strip():
         return "the file is empty"
     if not is_bitcode(text) and not _HAS_LAYOUT.search(text):
@@ -132,12 +132,10 @@ def _invalid_reason(text: bytes) -> str:
 
 
 def _used_module(ptx: str) -> list[tuple[str, bytes]]:
-    """Return an NVVM IR module to compile together with the one that `ptx` was compiled from, as [(name, text)]. Its
-    list @llvm.used names the visible symbols of `ptx`. Return [] if `ptx` has no visible symbol.
-
-    Without this list, nvJitLink drops the kernels, and treats the variables as constant. The module declares the
-    symbols with arbitrary types; the linker replaces these declarations by the definitions.
-    """
+    """Return [(name, text)], an NVVM IR module whose list @llvm.used names the visible symbols of `ptx`. Return [] if
+    `ptx` has no visible symbol. The module is to be compiled together with the one that `ptx` was compiled from."""
+    # Without this list, nvJitLink drops the kernels, and treats the variables as constant. The module declares the
+    # symbols with arbitrary types; the linker replaces these declarations by the definitions.
     declared, used = [], []
     for match in _VISIBLE.finditer(ptx):
         symbol = f'@"{match["symbol"]}"'
@@ -162,7 +160,7 @@ def _used_module(ptx: str) -> list[tuple[str, bytes]]:
 
 
 def _compile(request: NvvmRequest, options: list[str], more: list[tuple[str, bytes]]) -> tuple[str, str, bytes]:
-    """Compile the request's NVVM IR together with the modules `more`, each (name, text), and return (error name, log,
+    """Compile the request's NVVM IR together with the modules `more`, each (name, text). Return (error name, log,
     code).
 
     The error name is "" on success. The code is PTX, or LTO-IR if `options` contains "-gen-lto".

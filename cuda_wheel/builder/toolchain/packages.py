@@ -89,9 +89,9 @@ def _named_toolkits() -> Iterator[tuple[str, str]]:
 
 
 def _roots(library: str) -> Iterator[str]:
-    """Yield possible roots of the CUDA toolkit that the library at the path `library` belongs to, nearest first. They
-    are folders above the library's own folder, up to three levels, that have a subfolder "include". If the path
-    contains a symbolic link, the same follows for the path with links resolved."""
+    """Yield possible roots of the CUDA toolkit that contains the library at the path `library`, nearest first. A root
+    has a subfolder "include". It is at most three levels above the library's own folder. For a path with symbolic
+    links, the roots of the resolved path follow."""
     for path in dict.fromkeys((library, os.path.realpath(library))):
         # ROOT/lib64/x.so, ROOT/bin/x64/x.dll, ROOT/targets/x86_64-linux/lib/x.so, /usr/lib/x86_64-linux-gnu/x.so
         above = os.path.dirname(os.path.dirname(path))

@@ -30,17 +30,16 @@ INCLUDE = Path(__file__).parents[1] / "headers" / "std"
 """Folder of cuda-wheel's own C and C++ standard headers. They take the place of the C library's headers, because NVRTC
 has no C library."""
 
+# PyTorch's headers with device algorithms have no stand-in: they are read from the PyTorch of the build environment, so
+# that kernels compute what that release computes.
 STAND_INS = tuple(str(INCLUDE.parent / name) for name in ("cuda", "pytorch", "libraries"))
-"""Folders of stand-in headers. They declare what host code uses of CUDA's libraries, of PyTorch, and of other
-libraries, in this order.
+"""Folders of stand-in headers, in this order: for CUDA's libraries, for PyTorch, and for other libraries that host code
+uses. They are searched before the toolchain's folders."""
 
-They are searched before the toolchain's folders. PyTorch's headers with device algorithms have no stand-in: they are
-read from the PyTorch of the build environment, so that kernels compute what that release computes.
-"""
-
+# NVRTC takes seconds to read a copy of such a library.
 HOST_LIBRARIES = STAND_INS[-1]
-"""Folder of stand-in headers for {fmt}, spdlog and nanobind. It is searched before the project's folders, because
-projects often contain copies of these libraries. NVRTC takes seconds to read such a copy, and cannot compile it."""
+"""Folder of stand-in headers for {fmt}, spdlog and nanobind. It is searched before the project's folders, which often
+contain copies of these libraries. NVRTC cannot compile such a copy."""
 
 LIBRARIES = ("nvrtc", "nvJitLink", "nvfatbin")
 """Names of NVRTC, nvJitLink and nvFatbin in cuda.pathfinder, which finds these libraries."""
@@ -59,13 +58,11 @@ class HeaderGroup(NamedTuple):
     has_own_releases: bool
     """Whether the group has releases of its own, independent of CUDA's, as PyTorch has. Several of them work with one
     release of CUDA, and the project chooses one."""
+    # cuda.pathfinder raises RuntimeError for unknown names. It has "cutlass" only from 1.6 on; its "mathdx" is another
+    # package, libmathdx.
     pathfinder: str | None
-    """Name of the group in cuda.pathfinder, such as "cccl". None if cuda-wheel's extras allow a release of
-    cuda.pathfinder that does not know the group.
-
-    cuda.pathfinder raises RuntimeError for unknown names. It has "cutlass" only from 1.6 on; its "mathdx" is another
-    package, libmathdx.
-    """
+    """Name of the group in cuda.pathfinder, such as "cccl". None if a release of cuda.pathfinder that cuda-wheel's
+    extras allow does not know the group."""
     cuda_12: tuple[str, ...]
     """Folders in which Python packages for CUDA 12 have the group's headers, relative to site-packages, in search
     order: "nvidia/cuda_runtime/include"."""
@@ -104,8 +101,8 @@ HEADER_GROUPS = {
     )
     for name, row in _TABLE["groups"].items()
 }
-"""Name of a header group, such as "cccl" -> the group; in search order. A folder may contain several groups. For
-example, CUDA 13 has "cudart" and "crt" in one folder, so the compiler finds both in the folder of "cudart"."""
+"""Name of a header group, such as "cccl" -> the group; in search order. One folder may contain several groups, as that
+of CUDA 13 contains "cudart" and "crt"."""
 
 HEADERS = {name: group.header for name, group in HEADER_GROUPS.items() if group.is_needed}
 """Name of a header group that every build needs -> path of the header by which the group is recognised, relative to the
@@ -145,7 +142,7 @@ class Toolchain:
     supported: tuple[int, ...]
     """Architectures that NVRTC can compile for, as numbers: 75 stands for sm_75 and compute_75."""
     include_dirs: tuple[str, ...]
-    """Absolute folders of the header groups, in search order."""
+    """Absolute include folders of the toolchain's header groups, in search order."""
     libraries: tuple[str, ...]
     """Absolute paths of NVRTC, nvJitLink and nvFatbin, in this order."""
     headers: tuple[Headers, ...] = ()
