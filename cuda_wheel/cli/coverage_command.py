@@ -86,9 +86,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_gaps(coverages: Iterable[Coverage], requirement: Requirement) -> None:
-    """Print what does not meet the requirement. For each coverage (modules that load alike), print the required GPUs
-    and drivers on which the modules do not load as required, and how the project can change this. Print nothing for a
-    coverage that meets the requirement."""
+    """Print the required GPUs and drivers on which modules do not load as `requirement` states, and how the project can
+    change this. Print nothing for a coverage (of modules that load alike) that meets the requirement."""
     for coverage in coverages:
         for number, line in enumerate(gap_lines(coverage, requirement)):
             _print_wrapped(line, "  " if number else "")
@@ -107,8 +106,11 @@ def _print_wrapped(line: str, indent: str = "") -> None:
 
 
 def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
-    """Return a list: the tables of all coverages (a coverage is of modules that load alike), then a line for each kind
-    of cell in the tables, with its label and what the label means, then an empty line."""
+    """Return the tables of all coverages, then a legend, then an empty line. A coverage says how modules that load
+    alike load on each GPU and driver.
+
+    The legend has a line for each kind of cell in the tables: the cell's label, and what the label means.
+    """
     found = {cell for coverage in coverages for cell in coverage.cells.values()}
     meanings = [
         (*(_label(cell) or (StyledText("blank"),)), StyledText(f" {meaning}"))
@@ -142,8 +144,11 @@ def _coverage_tables(coverage: Coverage) -> Iterator[Table]:
 
 
 def _narrow_heading(group: Sequence[Version]) -> str:
-    """Return a column heading of four lines for a group of drivers: the first and last CUDA version, then the first and
-    last driver branch: "12.0", "-12.4", "R525", "-R550". The second line of a pair is empty if both are the same."""
+    """Return a column heading of four lines for a group of drivers: "12.0", "-12.4", "R525", "-R550".
+
+    These are the first and last CUDA version, then the first and last driver branch. If first and last are the same,
+    the line of the last is empty.
+    """
     ranges = (text.removeprefix("CUDA ").split(" to ") for text in group_heading(group))
     return "\n".join(f"{first}\n{f'-{last[0]}' if last else ''}" for first, *last in ranges)
 

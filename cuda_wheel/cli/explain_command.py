@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _why_unknown(capability: Version, driver: Version) -> str | None:
-    """Return a message that the driver does not support the GPU. Return None if the driver supports the GPU, or if the
-    GPU is not in the table of GPUs. `capability` is the GPU's, `driver` the driver's CUDA version."""
+    """Return a message if the driver does not support the GPU, else None. Return None also for a GPU that is not in the
+    table of GPUs. `capability`: compute capability of the GPU. `driver`: CUDA version of the driver."""
     gpu = GPU_OF.get(capability)
     if gpu is None or gpu.is_supported_by(driver):
         return None
@@ -93,11 +93,10 @@ def _why_unknown(capability: Version, driver: Version) -> str | None:
 
 
 def _machine(options: argparse.Namespace) -> tuple[Version, Version, Version | None]:
-    """Return three versions: the GPU's compute capability, the driver's CUDA version, and nvJitLink's version (None
-    without nvJitLink).
+    """Return the GPU's compute capability, the driver's CUDA version, and nvJitLink's version (None without nvJitLink).
 
-    A version that the command line does not give is that of this machine. There is one exception: if `--device` and
-    `--driver` are both given, they describe another machine. Then the third version is None without `--nvjitlink`.
+    A version that the command line does not give is that of this machine. There is one exception: with both `--device`
+    and `--driver`, nvJitLink's version is None unless `--nvjitlink` gives it.
     """
     if options.device is not None and options.driver is not None:
         return options.device, options.driver, options.nvjitlink  # this machine's nvJitLink is not the other machine's
@@ -122,11 +121,10 @@ def _resolution_to_json(manifest: Manifest, resolution: Resolution) -> dict[str,
 
 
 def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
-    """Return names of modules or variants -> the text that all of them have. Each text occurs once. `texts` has
-    (manifest of a module or variant, its text) for each.
+    """Return names of modules or variants -> the text that all of these have. Each text occurs once.
 
-    A module whose variants all have the same text is listed by its own name, "demo.scale". Otherwise each variant is
-    listed: "demo.scale[N=2]".
+    `texts`: (manifest, text on its module or variant). If all variants of a module have the same text, the module is
+    named: "demo.scale". Otherwise each variant is named: "demo.scale[N=2]".
     """
     by_name: dict[str, set[str]] = {}
     by_text: dict[str, list[Manifest]] = {}

@@ -93,9 +93,8 @@ of any other template are listed."""
 
 
 def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
-    """Yield a line for each kernel: "scale(float*, int)". If a template has many instances (more than `_SHOWN` + 1),
-    yield lines for its first `_SHOWN` instances, and then one line that counts the remaining ones: "scale<...>: 97 more
-    instances"."""
+    """Yield a line for each kernel: "scale(float*, int)". A template with more than `_SHOWN` + 1 instances gives lines
+    for its first `_SHOWN` instances, and a line with the number of the others: "scale<...>: 97 more instances"."""
     for template, instances in groupby(trial.kernels, lambda kernel: kernel.name.partition("<")[0]):
         kernels = list(instances)
         shown = kernels if len(kernels) <= _SHOWN + 1 else kernels[:_SHOWN]

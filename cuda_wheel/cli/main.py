@@ -59,11 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _chosen_command(arguments: Sequence[str]) -> str | None:
-    """Return the name of the command in a command line, such as "inspect".
-
-    This is the first of the `arguments` that does not begin with "-". Return None if all arguments begin with "-", or
-    if the first other argument is not in COMMANDS.
-    """
+    """Return the name of the command in a command line, such as "inspect". This is the first argument that does not
+    begin with "-". Return None if there is no such argument, or if this argument is not in COMMANDS."""
     first = next((argument for argument in arguments if not argument.startswith("-")), None)
     return first if first in COMMANDS else None
 

@@ -172,10 +172,10 @@ def _module_table(module: ModuleSize) -> Table:
 
 
 def _sizes_text(images: Sequence[ImageSize]) -> tuple[str, str, str]:
-    """Return three sizes of the images, each a total as text: the size of the images, their size when installed (their
-    byte ranges in fatbins), and their size in a wheel (the byte ranges, deflated).
+    """Return three total sizes of images as text: (size, size when installed, size in a wheel).
 
-    If one of the images is in a compressed fatbin, the second and third item are "unknown".
+    The first is the size before compression. The second is that of the images' byte ranges in fatbins; the third, that
+    of these ranges when deflated. If an image is in a compressed fatbin, the second and third are "unknown".
     """
     known = [size for _, size in images if size is not None]
     size = size_text(sum(each.image.size for each in images))
@@ -197,10 +197,10 @@ def _target_table(targets: Sequence[TargetSize]) -> Table:
 
 
 def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
-    """Yield a line for each group of GPUs and drivers that would get a worse image, or none, if the images for a target
-    were dropped. If there is no such group, yield one line that says that nothing is lost.
+    """Yield lines that say what would be lost if the images for a target were dropped.
 
-    `target` is the target to drop, and `modules` is the number of all modules.
+    Each line is on GPUs and drivers that would get a worse image, or none. If nothing would be lost, one line says so.
+    `target`: target to drop. `modules`: number of all modules.
     """
     for loss in target.lost:
         yield (

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _tunables(named: str) -> list[Tunable]:
     """Return the tunable functions that a command-line argument names: "MODULE:FUNCTION" names one function, "MODULE"
-    all functions of a module. Raises CudaWheelError if there is no such function."""
+    all functions of a module. Raises CudaWheelError if the module cannot be imported or has no such function."""
     module, _, function = named.partition(":")
     sys.path.insert(0, os.getcwd())  # as for python -m
     try:
@@ -116,11 +116,11 @@ def _caption(measured: Measured) -> str | None:
 
 
 def _lines(measured: Measured) -> Iterator[tuple[Line, ...]]:
-    """Yield a table row for each candidate (a choice that was tried for one problem): (label, time in µs, time divided
-    by the time of the first candidate in `measured.trials`, note).
+    """Yield a table row for each candidate (a choice that was tried for one problem): (label, time in µs, relative
+    time, note).
 
-    The timed candidates come first, the fastest at the top. Then come the candidates that were left out (not timed);
-    their note says why.
+    The relative time is the time divided by that of the first candidate in `measured.trials`. The fastest candidate
+    comes first. Candidates that were not timed come last; their note says why.
     """
     first = measured.trials[0].seconds
     for trial in sorted(measured.trials, key=lambda each: (each.reason is not None, each.seconds)):

@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
 def _wheel_path(options: argparse.Namespace) -> Path | None:
     """Return the path of the wheel that `options.path` names; None if `options.path` is no wheel.
 
-    Exit with a usage error if `--rebuild` is given without a wheel, or if `--allow` or `--no-build-isolation` is given
-    without `--rebuild`.
+    Exit with a usage error if an option lacks another one: `--rebuild` needs a wheel; `--allow` and
+    `--no-build-isolation` need `--rebuild`.
     """
     wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
     if options.rebuild and wheel is None:
@@ -85,12 +85,11 @@ def _wheel_path(options: argparse.Namespace) -> Path | None:
 
 
 def _list_differences(modules: Sequence[FoundModule], wheel: Path | None) -> dict[str, list[str]]:
-    """Compare files with the lists of hashes that name them. Return name of a list, "RECORD" or "SBOM" -> differences,
-    one line each.
+    """Compare files with the lists of their hashes. Return name of a list, "RECORD" or "SBOM" -> differences, one line
+    each.
 
-    For a wheel, the result always has "RECORD", and has "SBOM" if the wheel contains an SBOM; an empty list means that
-    no file differs. For installed modules (`wheel` is None), the result is empty if no file differs; else it has
-    "RECORD" only.
+    For a wheel, a list without differences has an empty value. "SBOM" is missing if the wheel has no SBOM. For
+    installed modules (`wheel` is None), only RECORD is compared, and the result is empty if nothing differs.
     """
     if wheel is None:
         lines = installed_differences(modules)

@@ -92,10 +92,10 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def _gpus_in(match: re.Match[str]) -> set[Version]:
-    """Return the compute capabilities of all known GPUs in a range, ends included. `match` is a match of `_GPU_RANGE`,
-    for a text such as "sm_75..sm_121", or "sm_75" for one GPU.
+    """Return the compute capabilities of all known GPUs in a range, ends included. `match`: match of `_GPU_RANGE`, such
+    as "sm_75..sm_121", or "sm_75" for one GPU.
 
-    Raises ValueError if an end of the range is not a known GPU, or if the first end is newer than the last.
+    Raises ValueError if an end is not a known GPU, or if the first end is newer than the last.
     """
     ends = [Target.parse(end).capability for end in (match["first"], match["last"] or match["first"])]
     for end in ends:
@@ -110,11 +110,10 @@ def _gpus_in(match: re.Match[str]) -> set[Version]:
 def _gpus(
     included: Collection[Version], excluded: Collection[Version], drivers: Sequence[Version], text: str
 ) -> tuple[Version, ...]:
-    """Return the GPUs that a requirement is about, sorted: those in `included` that are not in `excluded`. An empty
-    `included` stands for all GPUs that one of the `drivers` supports.
+    """Return the GPUs of a requirement, sorted: those in `included`, without those in `excluded`.
 
-    Raises ValueError if no GPU is left, or if a GPU in `included` but not in `excluded` is supported by none of the
-    `drivers`. `text` is the whole requirement, as the error message quotes it.
+    An empty `included` stands for all GPUs that at least one of the `drivers` supports. Raises ValueError if no GPU is
+    left, or if none of the `drivers` supports one of the GPUs. `text`: the whole requirement, for the error message.
     """
     supported = {gpu for gpu in GPU_OF if any(GPU_OF[gpu].is_supported_by(driver) for driver in drivers)}
     unanswerable = sorted(set(included) - set(excluded) - supported)
@@ -139,11 +138,11 @@ def _known_driver(match: re.Match[str]) -> Version:
 
 
 def _drivers_within(bounds: Iterable[tuple[str, Version]], text: str) -> tuple[Version, ...]:
-    """Return the CUDA versions of the known drivers that satisfy all `bounds`, such as (">=", (12, 2)).
+    """Return the CUDA versions of the known drivers that satisfy all `bounds`: (operator, version), such as (">=", (12,
+    2)).
 
-    If no bound has the operator ">=" or "==", the drivers that are too old to load modules (older than OLDEST_DRIVER)
-    are left out. Raises ValueError if no driver satisfies the bounds; the error message quotes `text`, the whole
-    requirement.
+    Drivers older than OLDEST_DRIVER cannot load modules. They are included only if a bound has the operator ">=" or
+    "==". Raises ValueError if no driver satisfies the bounds. `text`: the whole requirement, for the error message.
     """
     has_lower_bound = any(operator != "<=" for operator, _ in bounds)
     drivers = [release.cuda for release in RELEASES if has_lower_bound or release.cuda >= OLDEST_DRIVER]
@@ -278,7 +277,7 @@ def coverage_to_html(coverages: Sequence[Coverage], heading: str, requirement: R
 
 def _add_grid(elements: list[str], coverage: Coverage, y: int) -> int:
     """Append to `elements` the SVG elements that draw a coverage: a line with the module names, and a table of GPUs and
-    drivers. `y` is the upper edge of the drawing, in pixels. Return the y coordinate below the drawing."""
+    drivers. `y`: upper edge of the drawing, in pixels. Return the upper edge for whatever is drawn below."""
     elements.append(_text(MARGIN, y + 14, several_names(coverage.names), 'font-weight="600"'))
     y += ROW
     groups = driver_groups(coverage)

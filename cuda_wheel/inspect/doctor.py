@@ -49,9 +49,11 @@ def _read_only_contents(cache: Cache) -> dict[str, Any]:
 
 
 def _folder_contents(cache: Cache) -> dict[str, Any]:
-    """Return a summary of a cache folder as a JSON object: its path, number of entries, total size in bytes, and the
-    times at which the least and most recently used entries were used. The times are in ISO 8601; None if the cache has
-    no entries."""
+    """Return a summary of a cache folder as a JSON object: "folder" (its path), "entries" (their number), "bytes"
+    (their total size), "oldest_use" and "newest_use".
+
+    The last two say when the least and the most recently used entry was used, in ISO 8601; None without entries.
+    """
     entries = cache.entries()
     return {
         "folder": cache.folder,
@@ -94,12 +96,12 @@ def _driver_and_gpus() -> dict[str, Any]:
 
 
 def _toolchain() -> dict[str, Any]:
-    """Return a JSON object about the toolchain (the CUDA compilers): its parts, the versions of the compilers, and the
-    targets, such as "sm_90", for which they can compile. If the toolchain cannot be used, "error" has the error
-    message, and versions and targets are left out.
+    """Return a JSON object about the toolchain (the CUDA compilers): its "parts", the versions of the compilers, and
+    the "targets" for which they can compile, such as "sm_90".
 
-    The search runs in a worker process, because NVRTC loads the CUDA driver into the process that uses it.
+    If the toolchain cannot be used, there are only "parts" and "error", the error message.
     """
+    # The search runs in a worker process, because NVRTC loads the CUDA driver into the process that uses it.
     with Workers(timeout=60, memory=None, count=1) as workers:
         listed = [part._asdict() for part in workers.submit(toolchain_parts, None).result()]
         try:
@@ -119,11 +121,10 @@ def _cache() -> dict[str, Any]:
 
 
 def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a JSON object for each module of each installed distribution. Its "loads" says which image each GPU model
-    would load, and how. If the module's manifest cannot be read, "error" says why, and "loads" is empty.
+    """Return a JSON object for each module of each installed distribution. "loads" says which image each GPU model
+    would load, and how. If the manifest cannot be read, "loads" is empty, and "error" says why.
 
-    `gpus` are compute capabilities. `driver` is the JSON object of the installed driver; its "cuda" is the CUDA
-    version.
+    `gpus`: compute capabilities of the GPUs. `driver`: JSON object with the driver's CUDA version as "cuda".
     """
     found = []
     for distribution in distributions():

@@ -56,8 +56,8 @@ def _described_size(found: FoundModule) -> int:
 def _fatbin_differences(manifest: Manifest, fatbin: bytes, differs: bool) -> list[str]:
     """Return the differences between one fatbin and its manifest, one line each.
 
-    `differs` says whether another difference of the module's files is known already. The hash of the whole fatbin is
-    checked only if `differs` is False and the images do not differ.
+    `differs`: whether another difference of the module's files is known already. The hash of the whole fatbin is
+    compared only if no other difference is known.
     """
     lines: list[str] = []
     for image in manifest.images:
@@ -83,8 +83,10 @@ def _compression_differences(manifest: Manifest, fatbin: bytes) -> Iterator[str]
 
 
 def _image_differences(image: Image, content: bytes, manifest: Manifest) -> Iterator[str]:
-    """Yield a message for each way in which an image differs from the manifest. `content` is the image's bytes in the
-    fatbin: their hash is compared, and if the hash is right, also what the content declares (except for LTO-IR)."""
+    """Yield a message for each way in which an image differs from the manifest. `content`: the bytes of the image.
+
+    The hash of the bytes is compared. If it is right, what the bytes declare is compared too (except for LTO-IR).
+    """
     if sha256(content).hexdigest() != image.sha256:
         yield f"{image} differs from the manifest"
     elif image.kind != "ltoir":
@@ -99,8 +101,8 @@ class _Contents:
     """Target for which the content says that it was compiled: "sm_90", "compute_90a"."""
     matches_target: bool
     """Whether `target` fits the target that the manifest states for the image. For machine code, the compute
-    capabilities must be equal. PTX can be for a lower target, because a project can bring such PTX; a target with a
-    suffix, such as "compute_90a", must be equal."""
+    capabilities must be equal. For PTX, `target` may be lower. A `target` with a suffix, such as "compute_90a", must be
+    equal."""
     ptx_version: Version | None
     kernels: Mapping[str, tuple[Parameter, ...]]
     """Symbol of a kernel in the image -> the kernel's parameters."""

@@ -182,11 +182,11 @@ def exported_lines(found: FoundModule) -> list[str]:
 
 
 def _defined_symbols(found: FoundModule) -> dict[str, None]:
-    """Return the symbols that a module's relocatable PTX (PTX to be linked with other code) defines: symbol -> None.
-    The dictionary is an ordered set: the symbols of each image are sorted.
+    """Return the symbols that a module's relocatable PTX (PTX to be linked with other code) defines, as an ordered set:
+    symbol -> None.
 
-    Only images for one target are read, the target of the module's first relocatable PTX. If the module has no such PTX
-    whose byte offset in the fatbin is known, the dictionary is empty.
+    Only images for one target are read: the target of the module's first relocatable PTX. The result is empty if there
+    is no such PTX, or if it is in a compressed fatbin.
     """
     images = [
         (manifest.fatbin_offset + (image.offset or 0), image)
@@ -222,9 +222,10 @@ value."""
 
 
 def _launch_bounds(kernel: KernelInfo, manifest: Manifest) -> str:
-    """Return a kernel's launch bounds as text: "at most 256 threads in a block". If images of the manifest have
-    different values of one bound, the text names all values: "at most 256 or 512 threads in a block". Return "" if
-    there is no bound."""
+    """Return a kernel's launch bounds as text: "at most 256 threads in a block". Return "" if there are none.
+
+    If images have different values of one bound, all values are named: "at most 256 or 512 threads in a block".
+    """
     bounds = []
     for key, text in _LAUNCH_BOUNDS.items():
         values = {image.resources.get(kernel.symbol, {}).get(key) for image in manifest.images}

@@ -115,13 +115,13 @@ class Comparison:
     """Dotted name of each module that one or both wheels have -> differences between the two builds, one line each. The
     list is empty if the module is the same in both."""
     files: Sequence[str]
-    """Paths in the wheel of files that cuda-wheel wrote and that differ, other than the fatbins and manifests of
-    `modules`: stubs, the vendored loader, the SBOM."""
+    """Paths in the wheel of files that cuda-wheel wrote and that differ: stubs, the vendored loader, the SBOM. The
+    fatbins and manifests of `modules` are not listed here."""
     others: Sequence[str]
-    """Paths in the wheel of files that the build back end put there and that differ, or that only one of the wheels
-    has."""
+    """Paths in the wheel of files that the build back end wrote and that differ. A file differs also if only one of the
+    wheels has it."""
     allowed: Sequence[str] = ()
-    """Paths in the wheel of files that differ and are allowed to: they match a pattern that was passed to
+    """Paths in the wheel of files that differ and are allowed to differ: these paths match a pattern that was passed to
     `allowing`."""
 
     @property
@@ -201,10 +201,10 @@ environments."""
 
 
 def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set[str]:
-    """Return the names in `directory` that `shutil.copytree` must not copy, from its entries `names`.
+    """Return the names in the folder `directory` that `shutil.copytree` must not copy.
 
-    `top` is the project's folder. In `top` itself (not below it), the names that NOT_SOURCES matches are left out.
-    `folder`, the destination of the copy, is left out everywhere, because the copy must not contain itself.
+    `names`: all names in `directory`. `top`: the project's folder. Names that NOT_SOURCES matches are left out only
+    directly in `top`. `folder`: destination of the copy, which is left out everywhere.
     """
     target = {folder.name} & {*names} if os.path.samefile(directory, folder.parent) else set()
     return target | (NOT_SOURCES(top, names) if directory == top else set())
@@ -212,7 +212,7 @@ def _not_copied(directory: str, names: list[str], top: str, folder: Path) -> set
 
 def _copy_project(project: Path, folder: Path) -> Path:
     """Copy a project's folder into `folder`, or unpack an sdist there. Return the root folder of the copied project.
-    Raises CudaWheelError if `project` is neither."""
+    Raises CudaWheelError if `project` is neither, cannot be unpacked, or has no pyproject.toml."""
     root = folder / "project"
     try:
         if project.is_dir():
@@ -236,12 +236,11 @@ def _copy_project(project: Path, folder: Path) -> Path:
 
 
 def _build_command(root: Path, output: Path, constraints: Path, isolated: bool) -> tuple[list[str], dict[str, str]]:
-    """Return the command line that builds the wheel of the project at `root` into the folder `output`, and the
-    environment variables to set for the command.
+    """Return a command line that builds the wheel of a project, and the environment variables to set for this command.
 
-    `constraints` is a file with the versions of build requirements. If `isolated`, these are installed in a new
-    environment, else the packages of this environment are used. Raises CudaWheelError if neither pip nor uv is
-    installed.
+    `root`: the project's folder. `output`: folder for the wheel. `constraints`: file with the versions of build
+    requirements. `isolated`: True to install these requirements in a new environment, False to use the packages of this
+    environment. Raises CudaWheelError if neither pip nor uv is installed.
     """
     isolation = [] if isolated else ["--no-build-isolation"]
     if importlib.util.find_spec("pip"):
@@ -294,7 +293,7 @@ class _WheelContents:
     manifests: Mapping[str, tuple[Manifest, ...]]
     """Path of a manifest's file in the wheel -> the manifests of its variants."""
     sbom: WheelSbom | None
-    """Content of the wheel's SBOM; None if it has none."""
+    """Content of the wheel's SBOM; None if the wheel has no SBOM."""
 
     def fatbin_of(self, path: str) -> list[str]:
         """Return the path of the fatbin that the manifest at `path` describes, in a list that is empty if the wheel has
@@ -326,11 +325,11 @@ def _module_lines(
     manifests: tuple[tuple[Manifest, ...] | None, tuple[Manifest, ...] | None],
     inputs: tuple[Mapping[str, str], Mapping[str, str]],
 ) -> list[str]:
-    """Return the differences between a module in the wheel and the same module in the rebuild, one line each. The
-    caller knows that they differ, so there is at least one line.
+    """Return the differences between a module in the wheel and in the rebuild, one line each. The result is never
+    empty.
 
-    Each argument is a pair: (of the wheel, of the rebuild). `manifests` has the manifests of the module's variants, or
-    None if that wheel lacks the module. `inputs` has name of an input -> version or "sha256:...".
+    Each argument is a pair: (of the wheel, of the rebuild). `manifests`: manifests of the module's variants, or None if
+    the module is missing there. `inputs`: name of an input -> version or "sha256:...".
     """
     first, second = manifests
     if first is None or second is None:
@@ -341,7 +340,7 @@ def _module_lines(
         if options[0][name] != options[1][name]:
             lines.append(f"options {options[0][name]} in the wheel, {options[1][name]} in the rebuild")
     lines += _table_lines(_image_hashes(first), _image_hashes(second))
-    return lines or ["the manifest or the fatbin differs, but no image"]
+    return lines or ["the manifest or the fatbin differs, but no image"]  # the caller knows that the module differs
 
 
 def _image_hashes(manifests: Iterable[Manifest]) -> dict[str, str]:

@@ -78,7 +78,7 @@ class CoverageLoss(NamedTuple):
     dropped."""
 
     names: tuple[str, ...]
-    """Names of the modules that would get a worse image."""
+    """Names of the modules that would get a worse image if the images for a target were dropped."""
     before: Cell
     after: Cell
     keys: tuple[Key, ...]
@@ -184,8 +184,8 @@ def _covers_future(manifest: Manifest) -> bool:
 def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
     """Return the size of an image; None if the fatbin is compressed.
 
-    `fatbin` is the content of a file that contains a fatbin for each variant of the module. `start` is the byte offset
-    in this file at which the fatbin with the image begins.
+    `fatbin`: content of a file that has a fatbin for each variant of the module. `start`: byte offset in this file of
+    the fatbin that contains the image.
     """
     if image.offset is None:
         return None
@@ -196,8 +196,8 @@ def _image_size(start: int, image: Image, fatbin: bytes) -> Size | None:
 def _without_images(images: Iterable[tuple[int, Image]], fatbin: bytes) -> bytes:
     """Return the content of a fatbin's file without the bytes of some images.
 
-    `images` are the images to remove, each as (byte offset in the file at which the fatbin with the image begins,
-    image). `fatbin` is the content of the file, which contains a fatbin for each variant of the module.
+    `images`: images to remove, each as (byte offset in the file of the fatbin that contains the image, image).
+    `fatbin`: content of the file, which has a fatbin for each variant of the module.
     """
     parts, end_of_last = [], 0
     ranges = ((at + (image.offset or 0), image.size) for at, image in images)

@@ -42,7 +42,7 @@ _ENCRYPTED, _STREAMED, _UTF8 = 1 << 0, 1 << 3, 1 << 11
 """Bits in the flags of a file's header: _ENCRYPTED; _STREAMED (the file's sizes follow its data); _UTF8 (its name is in
 UTF-8)."""
 _STORED, _DEFLATED = 0, 8
-"""Compression methods in a file's header: _STORED (not compressed) and _DEFLATED."""
+"""Compression methods in the header of a file in a zip archive: _STORED (not compressed) and _DEFLATED."""
 
 _ZIP64 = 0x0001
 """Identifier of the zip64 extra field, which has the sizes that do not fit into 32 bits."""
@@ -51,7 +51,7 @@ _HARMLESS_FIELDS = (_ZIP64, 0x000A, 0x5455, 0x5855, 0x7855, 0x7875)
 owners for Windows and Unix."""
 
 _BLOCK = 1 << 20
-"""Maximum number of bytes that one step unpacks."""
+"""Maximum number of bytes of a file that are read or unpacked at a time."""
 
 
 class _Entry(NamedTuple):
@@ -62,9 +62,9 @@ class _Entry(NamedTuple):
     method: int
     crc: int
     compressed: int
-    """Size of the compressed data in the archive, in bytes."""
+    """Size of the file's compressed data in the archive, in bytes."""
     size: int
-    """Size of the unpacked content, in bytes."""
+    """Size of the file's unpacked content, in bytes."""
     offset: int
     """Byte offset in the archive at which the local header of the file (the one before its data) begins."""
 
@@ -97,12 +97,11 @@ def layout_differences(path: Path) -> list[str]:
 
 
 def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
-    """Return a list with one error message if `name` does not begin where `before` ends: the two overlap, or the bytes
-    between them belong to no file. Else return an empty list. `before` and `name` are names, for the message, of two
-    neighbours in the archive: files, the start of the archive, or the central directory.
+    """Return a list with one error message if two neighbours in the archive overlap or have a gap, else an empty list.
 
-    `end` is the byte offset at which `before` ends; None if it is unknown, and then the list is empty. `start` is the
-    byte offset at which `name` begins.
+    `end`: byte offset at which the first neighbour ends; None if it is unknown, and then the list is empty. `start`:
+    byte offset at which the second begins. `before` and `name`: names of the first and the second, such as
+    "demo/scale.py" or "the central directory".
     """
     if end is None:
         return []
@@ -112,11 +111,10 @@ def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
 
 
 def _read(file: BinaryIO, offset: int, layout: struct.Struct, what: str) -> tuple[int, ...]:
-    """Return the fields of the zip record at byte `offset`, without the signature, as `layout` unpacks them. `layout`
-    is one of _END, _END_64, _LOCATOR_64, _CENTRAL and _LOCAL.
+    """Return the fields of the zip record at byte `offset`, without the signature.
 
-    Raises _LayoutError if there is no such record at `offset`: "there is no zip64 locator at byte 90", where `what` is
-    "zip64 locator".
+    `layout`: one of _END, _END_64, _LOCATOR_64, _CENTRAL and _LOCAL. `what`: name of the record, such as "zip64
+    locator". Raises _LayoutError if there is no such record: "there is no zip64 locator at byte 90".
     """
     file.seek(offset)
     content = file.read(layout.size)
@@ -188,11 +186,10 @@ def _central_entry(file: BinaryIO, at: int) -> tuple[_Entry, int]:
 
 
 def _zip64(extra: bytes, label: str) -> bytes:
-    """Return the content of the zip64 field (sizes above 32 bits) among the extra fields of one header; b"" if there is
-    no zip64 field. `extra` are the bytes of all extra fields. `label` names the header in error messages.
+    """Return the content of the zip64 field (sizes above 32 bits) of a header; b"" if there is no zip64 field.
 
-    Raises _LayoutError for a field that is not in _HARMLESS_FIELDS, for a second zip64 field, and for a field that is
-    cut short.
+    `extra`: bytes of all extra fields of the header. `label`: name of the header in error messages. Raises _LayoutError
+    for a second zip64 field, a field that is cut short, and a field that is not in _HARMLESS_FIELDS.
     """
     found, at = b"", 0
     while at < len(extra):
@@ -210,11 +207,11 @@ def _zip64(extra: bytes, label: str) -> bytes:
 
 
 def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]:
-    """Check a file's header and data against `entry`, the file's entry in the central directory. Return the byte offset
-    at which the file ends (with the sizes that may follow the data), and a message for each problem.
+    """Check the header and the data of a file in the archive. Return the byte offset at which the file ends, and a
+    message for each problem.
 
-    `label` is the file's name, with which each message begins. Raises _LayoutError for a problem that makes the end of
-    the file unknown.
+    `entry`: the file's entry in the central directory. `label`: the file's name, with which each message begins. Raises
+    _LayoutError for a problem that makes the end of the file unknown.
     """
     _, flags, method, _, _, crc, compressed, size, name_size, extra_size = _read(
         file, entry.offset, _LOCAL, "header of the file"
@@ -241,11 +238,11 @@ def _checked(file: BinaryIO, entry: _Entry, label: str) -> tuple[int, list[str]]
 
 
 def _local_sizes(compressed: int, size: int, wide: bytes) -> tuple[int, int]:
-    """Return (size in the archive, unpacked size) of a file in bytes, as the header before the file's data states them.
+    """Return (compressed size, unpacked size) of a file in bytes, as the header before its data states them.
 
-    `compressed` and `size` are the 32-bit fields of that header, in the same order. A field of 0xFFFFFFFF means that
-    the size is in the zip64 field, whose content is `wide` (b"" if there is none). Raises _LayoutError if `wide` has a
-    wrong length, lacks a size, or contradicts the 32-bit fields.
+    `compressed` and `size`: 32-bit fields of this header, in which 0xFFFFFFFF refers to the zip64 field. `wide`:
+    content of the zip64 field; b"" if there is none. Raises _LayoutError if `wide` lacks a size, has a wrong length, or
+    contradicts the 32-bit fields.
     """
     if wide and len(wide) not in (8, 16):
         raise _LayoutError("its header has zip64 sizes of a wrong length")
@@ -272,9 +269,11 @@ def _reasons_against_name(entry: _Entry) -> Iterator[str]:
 
 
 def _reasons_against_data(file: BinaryIO, start: int, entry: _Entry) -> Iterator[str]:
-    """Yield a message for each reason why programs may unpack different content from a file's data, which begins at
-    byte `start`. The unpacked size and checksum must be those in `entry`, the file's entry in the central directory.
-    The compressed data must end exactly at `entry.compressed` bytes after `start`."""
+    """Yield a message for each reason why programs may unpack different content from a file's data.
+
+    `start`: byte offset at which the data begins. `entry`: the file's entry in the central directory, with the sizes
+    and the checksum that the data must have.
+    """
     size, crc = 0, 0
     try:
         for content in _unpacked(file, start, entry):
@@ -292,11 +291,10 @@ def _reasons_against_data(file: BinaryIO, start: int, entry: _Entry) -> Iterator
 
 
 def _unpacked(file: BinaryIO, start: int, entry: _Entry) -> Iterator[bytes]:
-    """Yield the content of a file in blocks of at most _BLOCK bytes. The file's data begins at byte `start` of the
-    archive.
+    """Yield the unpacked content of a file in blocks of at most _BLOCK bytes. `start`: byte offset of the file's data.
 
-    Raises _LayoutError if the compressed data does not end exactly where `entry.compressed` says, and zlib.error if it
-    is damaged.
+    Raises _LayoutError if the compressed data does not have exactly `entry.compressed` bytes, and zlib.error if the
+    data is damaged.
     """
     file.seek(start)
     stream = zlib.decompressobj(-zlib.MAX_WBITS) if entry.method == _DEFLATED else None
@@ -324,10 +322,11 @@ def _unpacked(file: BinaryIO, start: int, entry: _Entry) -> Iterator[bytes]:
 
 
 def _after_descriptor(file: BinaryIO, end: int, entry: _Entry, is_wide: bool) -> int:
-    """Return the byte offset at which the data descriptor of a file ends. The descriptor has the checksum and the sizes
-    of the file; it begins at byte `end`, where the data ends. `is_wide` is True if its sizes have 64 bits, not 32.
+    """Return the byte offset at which the data descriptor of a file ends. The descriptor follows the file's data, and
+    contains the checksum and the sizes.
 
-    Raises _LayoutError if the descriptor does not have the values of `entry`.
+    `end`: byte offset at which the data ends. `is_wide`: True for sizes of 64 bits, False for 32 bits. Raises
+    _LayoutError if the descriptor does not have the values of `entry`.
     """
     sizes = struct.pack("<LQQ" if is_wide else "<LLL", entry.crc, entry.compressed, entry.size)
     for expected in (b"PK\7\x08" + sizes, sizes):
@@ -338,7 +337,7 @@ def _after_descriptor(file: BinaryIO, end: int, entry: _Entry, is_wide: bool) ->
 
 
 ALGORITHMS = ("sha256", "sha384", "sha512")
-"""Hash algorithms that RECORD may use."""
+"""Hash algorithms that RECORD (a wheel's list of its files with their hashes) may use."""
 
 UNRECORDED = re.compile(r"[^/]+\.dist-info/(RECORD|RECORD\.jws|RECORD\.p7s)")
 """A match is the path in a wheel of RECORD itself or of a signature of RECORD. RECORD has no hash for these files."""
@@ -413,9 +412,10 @@ def installed_differences(found: Iterable[FoundModule]) -> list[str]:
 
 
 def _installed_hashes(folder: Path) -> dict[str, str]:
-    """Return path of a file relative to `folder` -> its hash, such as "sha256=...". `folder` is a folder of installed
-    packages, such as site-packages. The files are the ones listed by the RECORDs in it; a RECORD that cannot be read is
-    skipped."""
+    """Return path of a file -> hash in RECORD, such as "sha256=...", for all packages that are installed in a folder.
+
+    `folder`: the folder, such as site-packages. The paths are relative to it. A RECORD that cannot be read is skipped.
+    """
     hashes: dict[str, str] = {}
     for record in sorted(folder.glob("*.dist-info/RECORD")):
         with suppress(ValueError, csv.Error, OSError):

@@ -77,10 +77,10 @@ class _StreamGet(ctypes.Structure):
     )
 
 
+# The GIL is held during a call. This is harmless, because these functions do not block.
 _pointer_argument = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
-"""ctypes type of the two functions of XLA that `XlaApi` calls. Such a function takes one argument, the address of a
-structure with its arguments, and returns an address. The GIL is held during a call; this is harmless, because these
-functions do not block."""
+"""ctypes type of the two functions of XLA that `XlaApi` calls. Such a function takes the address of a structure with
+its arguments, and returns an address."""
 
 
 class HandlerError(Exception):
@@ -89,7 +89,7 @@ class HandlerError(Exception):
     def __init__(self, address: int) -> None:
         super().__init__(address)
         self.address = address
-        """Address of XLA's error object (XLA_FFI_Error)."""
+        """Address of XLA's error object (XLA_FFI_Error), which the handler returns to XLA."""
 
 
 class XlaApi:
@@ -213,11 +213,11 @@ def read_frame(address: int) -> CallFrame:
 
 
 def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], list[int]]:
-    """Return the types of `count` arrays, and the addresses of their data; raise ArgumentError if one of the items is
-    not an array.
+    """Return the types of `count` arrays, and the addresses of their data. Raises ArgumentError if one of the `kinds`
+    is not that of an array.
 
-    `kinds` is the address of `count` values of XLA_FFI_ArgType or XLA_FFI_RetType, `buffers` the address of `count`
-    pointers to XLA_FFI_Buffer.
+    `kinds`: address of `count` values of XLA_FFI_ArgType or XLA_FFI_RetType. `buffers`: address of `count` pointers to
+    XLA_FFI_Buffer.
     """
     types: list[BufferType] = []
     addresses: list[int] = []

@@ -81,9 +81,9 @@ def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
     """Yield the entries of a code object's `co_exceptiontable` (CPython 3.11 and later): (start, length, target,
     depth).
 
-    An entry covers the instructions from `start` on, `length` of them; `target` is the handler that an exception in
-    them jumps to. All three are in code units of 2 bytes. `depth` is twice the depth of the stack at the handler, plus
-    1 if CPython also pushes the offset of the instruction that raised.
+    An exception in the `length` instructions from `start` on jumps to the handler at `target`. These three are in code
+    units of 2 bytes. `depth` is twice the stack depth at the handler, plus 1 if CPython also pushes the offset of the
+    raising instruction.
     """
     position = 0
     while position < len(table):
@@ -99,11 +99,9 @@ def _entries(table: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _encoded(entry: tuple[int, int, int, int]) -> bytes:
-    """Return an entry of `co_exceptiontable` as bytes: the reverse of `_entries`.
-
-    A number is written as digits of 6 bits, one digit in each byte, the highest digit first. Each byte of a number but
-    the last has the flag 0x40. The first byte of the entry has the flag 0x80.
-    """
+    """Return an entry of `co_exceptiontable`, (start, length, target, depth), as bytes: the reverse of `_entries`."""
+    # A number is written as digits of 6 bits, one digit in each byte, the highest digit first. Each byte of a number
+    # but the last has the flag 0x40. The first byte of the entry has the flag 0x80.
     encoded = bytearray()
     for number in entry:
         digits = [number & 0x3F]
@@ -129,18 +127,18 @@ class ReadyLaunch(NamedTuple):
     launch: Launch
     kernel: Kernel
     inputs: list[BufferType]
-    """Expected types of the input arrays."""
+    """Types that the input arrays of a call must have, in order."""
     outputs: list[BufferType]
-    """Expected types of the output arrays."""
+    """Types that the output arrays of a call must have, in order."""
     arguments: list[Any]
     """Arguments of the kernel, in order. Each call copies this list, and writes the addresses of its own arrays into
     the copy."""
     input_places: list[tuple[int, int]]
     """For each kernel argument that is an input array: (0-based index in `arguments`, 0-based index of the array among
-    the inputs of the call). Each call writes the array's address into that item of its copy of `arguments`."""
+    the inputs of the call)."""
     output_places: list[tuple[int, int]]
     """For each kernel argument that is an output array: (0-based index in `arguments`, 0-based index of the array among
-    the outputs of the call). Each call writes the array's address into that item of its copy of `arguments`."""
+    the outputs of the call)."""
 
 
 class ProgramLaunches:
@@ -225,13 +223,13 @@ class ProgramLaunches:
         return ReadyLaunch(launch, kernel, inputs, outputs, arguments, places["input"], places["output"])
 
     def _kernels(self, launch: Launch) -> KernelInstances:
-        """Return the kernels of the operator that `launch` was made for. An operator fits if it has the same name, and
-        if its kernel for this launch has the identity (symbol, module, digest of the images) that `launch.kernel`
-        states.
+        """Return the kernels of the operator that `launch` was made for. Raises ArgumentError if no operator fits.
 
-        A "#2" at the end of a name does not count: the process that exported the program may have made operators of the
-        same name in another order. Raises ArgumentError if no operator fits.
+        The operator must have the name `launch.operator`, but a "#2" at the end of either name does not count. Its
+        kernel for this launch must have the identity `launch.kernel`: (symbol, module, digest of the images).
         """
+        # Numbers such as "#2" do not count: the process that exported the program may have made operators of the same
+        # name in another order.
         named = [kernels for name, kernels in self._operators.items() if base_name(name) == base_name(launch.operator)]
         if not named:
             raise ArgumentError(f"the program needs the operator {launch.operator}, which this process has not made")
@@ -324,8 +322,8 @@ def _expected(types: Sequence[ArrayType]) -> list[BufferType]:
 def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Sequence[ArrayType]) -> ArgumentError:
     """Return the error for a call that passes arrays of other types than the program states.
 
-    `what` is "input" or "output" for the message. `passed` are the types of the arrays that XLA passed, `types` those
-    that the program states.
+    `what`: "input" or "output", for the message. `passed`: types of the arrays that XLA passed. `types`: types that the
+    program states.
     """
     names = {number: name for name, number in DATA_TYPES.items()}
     found = [
@@ -339,11 +337,12 @@ def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Se
 
 
 CANCELLED, INVALID_ARGUMENT, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 9, 13, 14
-"""Values of XLA_FFI_Error_Code_CANCELLED, XLA_FFI_Error_Code_INVALID_ARGUMENT, and so on."""
+"""Codes for XLA's error objects: values of XLA_FFI_Error_Code_CANCELLED, XLA_FFI_Error_Code_INVALID_ARGUMENT, and so
+on."""
 
 LONGEST_HOLD = 10.0
-"""Maximum time in seconds for which a thread waits in a handler that it called while the interpreter is ending. If XLA
-waits for the thread to finish, the process ends that much later."""
+"""Maximum time in seconds to hold a thread that calls a handler while the interpreter is ending. If XLA waits for the
+thread to finish, the process ends that much later."""
 
 _kept: list[Any] = []
 """The handlers' ctypes callbacks. They are kept until the process ends, because XLA may call them until then."""
@@ -377,14 +376,11 @@ def close(seconds: float = 0.25) -> None:
 
 
 def _refuse_at_exit(api: XlaApi) -> int:
-    """Return the address of a new XLA error object which says that the interpreter is ending.
-
-    A thread other than the main thread first waits for `LONGEST_HOLD` seconds. Usually, the process ends before the
-    wait is over.
-    """
+    """Return the address of a new XLA error object which says that the interpreter is ending. In a thread other than
+    the main thread, first wait for `LONGEST_HOLD` seconds."""
     if threading.get_ident() != threading.main_thread().ident:
         _held.append(threading.get_ident())
-        _never.acquire(timeout=LONGEST_HOLD)
+        _never.acquire(timeout=LONGEST_HOLD)  # usually, the process ends before the wait is over
     return api.error("the Python interpreter is ending: cuda-wheel launches no kernels any more", UNAVAILABLE)
 
 
@@ -424,14 +420,12 @@ def handler(run: Callable[[XlaApi, CallFrame], None], version: tuple[int, int]) 
 
 
 def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
-    """Return XLA's functions from the table XLA_FFI_Api at `address`, and add them to `apis` with the key `address`.
-
-    If this version of the table is unknown, abort the process: no error object can be made without these functions.
-    """
+    """Return XLA's functions from the table XLA_FFI_Api at `address`, and add them to `apis` (address of the table ->
+    functions). If this version of the table is unknown, abort the process."""
     api = api_at(address)
     if api is None:
         print("cuda_wheel.jax does not know this version of XLA, and cannot return an error to it", file=sys.stderr)
-        os.abort()
+        os.abort()  # no error object can be made without these functions
     apis[address] = api
     return api
 
@@ -439,8 +433,8 @@ def _api(address: int, apis: dict[int, XlaApi]) -> XlaApi:
 def _returned(error: BaseException, frame: int, apis: dict[int, XlaApi]) -> int:
     """Return the address of an XLA error object that reports `error`, an exception that a handler raised.
 
-    `frame` is the address of the call frame that the handler got. The functions of XLA that make the object are read
-    from the frame's table, and added to `apis` (address of the table -> functions).
+    `frame`: address of the call frame that the handler got. `apis`: address of a table XLA_FFI_Api -> XLA's functions.
+    The frame's table is added to `apis`.
     """
     if isinstance(error, HandlerError):
         return error.address
@@ -520,23 +514,20 @@ def _refuse_cpu(api: XlaApi, frame: CallFrame) -> NoReturn:
     raise ArgumentError(f"{operator} takes arrays on a GPU of CUDA, but this program runs on the CPU")
 
 
+# Tests replace the function for the CPU.
 PLATFORMS: dict[str, Callable[[XlaApi, CallFrame], None]] = {
     "CUDA": lambda api, frame: _gpu_launches().run(api, frame),  # finds the driver in the first call
     "cpu": _refuse_cpu,
 }
-"""Name of a JAX platform -> function that launches the kernel of a call frame on that platform. The function for the
-CPU refuses; tests replace it."""
+"""Name of a JAX platform -> function(XLA's functions, call frame) that launches the kernel of a call frame on that
+platform. The function for the CPU raises ArgumentError."""
 
 
 def _finish(jax: Any) -> None:
     """Wait until all running programs have ended, and make handlers launch nothing from now on. Python calls this
-    function at exit.
-
-    Without this function, a thread that calls a handler after the interpreter has ended would end the process with an
-    error. To wait for a GPU, run a small program on it: a GPU runs programs in the order of their calls, so all earlier
-    programs have ended when the small one has.
-    """
+    function at exit."""
     try:
+        # A GPU runs programs in the order of their calls, so all earlier programs have ended when a small one has.
         for device in jax.local_devices(backend="cuda") if launches.are_used else ():
             with suppress(Exception):  # the programs' own errors, which have been reported
                 jax.jit(lambda x: x + 1)(jax.device_put(0, device)).block_until_ready()

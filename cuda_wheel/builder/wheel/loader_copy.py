@@ -23,6 +23,8 @@ __all__ = ["copied_files", "parts_for", "parts_named_in", "passes_other_arrays"]
 RUNTIME = Path(cuda_wheel.__file__).parent / "runtime"
 
 
+# The expressions look for names, not for calls, because code may use a function under another name. A part that is
+# copied without need only makes the wheel larger.
 USES = {
     "bind": r"\bbind\b",
     "compile-log": r"\.spills\b|\bjit\.registers\b",
@@ -32,9 +34,8 @@ USES = {
     "tensor-maps": r"\b(tensor_map|TensorMap)\b",
     "tuned-tables": r"\btuned\b",
 }
-"""Name of a part of the loader -> regular expression for the text of a Python file. A match means that the file may use
-the part. The expressions look for names, not for calls, because code may use a function under another name. A part that
-is copied without need only makes the wheel larger."""
+"""Name of a part (optional file) of the loader -> regular expression. If the expression matches the text of a Python
+file, the file may use the part."""
 
 
 _CORE_ARRAYS = re.compile(r"^\s*(import|from)\s+(torch|cupy)\b", re.MULTILINE)
@@ -112,8 +113,12 @@ def copied_files(parts: Iterable[str]) -> dict[str, bytes]:
 
 
 def _files_of(part: str) -> list[str]:
-    """Return the paths of all files of the part (module or package) `part` of the loader, and of `parts/__init__.py`.
-    `part` has "_" for "-"; paths are relative to `runtime`: "parts/linking.py"."""
+    """Return the paths of the files of one part of the loader, with `parts/__init__.py`: "bind" ->
+    ["parts/__init__.py", "parts/bind.py"].
+
+    `part` is the name of a module or package in `runtime/parts`, with "_" for "-". The returned paths are relative to
+    `runtime`.
+    """
     folder = RUNTIME / "parts" / part
     found = sorted(folder.glob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
     return ["parts/__init__.py", *(path.relative_to(RUNTIME).as_posix() for path in found)]
@@ -121,9 +126,11 @@ def _files_of(part: str) -> list[str]:
 
 @cache
 def _imported(name: str) -> list[str]:
-    """Return the paths of the files in `runtime/parts` that the top-level statements of the file `name` import, each
-    followed by the `__init__.py` of every package that contains the imported file. `name` and the paths are relative to
-    `runtime`."""
+    """Return the paths of the files in `runtime/parts` that the top-level statements of a file import.
+
+    `name` is the path of the importing file. All paths are relative to `runtime`. After each path come the
+    `__init__.py` files of the packages that contain the imported file.
+    """
     path = RUNTIME / name
     found = []
     for node in ast.parse(path.read_bytes()).body:

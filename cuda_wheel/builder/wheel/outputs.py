@@ -217,12 +217,12 @@ def _attaches(source: str) -> bool:
 
 
 def _package_of(name: str) -> str:
-    """Return the package of a dotted module name: "demo.kernels.saxpy" -> "demo.kernels"."""
+    """Return the dotted name of the package that contains a module: "demo.kernels.saxpy" -> "demo.kernels"."""
     return name.rpartition(".")[0]
 
 
 def _stub_path(package: str) -> str:
-    """Return the path in the wheel of a package's stub: "demo.kernels" -> "demo/kernels/__init__.pyi"."""
+    """Return the path of a package's stub in the wheel: "demo.kernels" -> "demo/kernels/__init__.pyi"."""
     return package.replace(".", "/") + "/__init__.pyi"
 
 
@@ -270,10 +270,10 @@ def move(names: Iterable[str], source: Path, folder: Path, aside: Path | None = 
 
 @contextmanager
 def _written_atomically(path: Path, aside: Path | None = None) -> Iterator[Path]:
-    """Yield the path of a temporary file, which the `with` block must write. Then rename the temporary file to `path`.
+    """Yield the path of a temporary file, and rename this file to `path` when the `with` block has written it.
 
-    The temporary file is in the folder `aside` if `aside` and `path` are on the same file system, else in the folder of
-    `path`. If the block raises, the temporary file is removed. Raises ConfigError if the file cannot be written.
+    If the block raises, the temporary file is removed. Raises ConfigError if the file cannot be written. `aside`:
+    folder for the temporary file. The folder of `path` is used if `aside` is None or on another file system.
     """
     try:
         near = path.parent

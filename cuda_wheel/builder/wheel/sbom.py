@@ -87,16 +87,18 @@ class Materials:
         return list(filter(os.path.isfile, paths))
 
     def _cuda_wheel(self, used_in: bool = False) -> Document:
-        """Return cuda-wheel as a component. It has the scope "excluded" (a build tool) if the wheel contains no code of
-        cuda-wheel. The wheel contains such code if it has a vendored loader, or if `used_in` is True: a header of
-        cuda-wheel is compiled into a module."""
+        """Return cuda-wheel as a component of the SBOM. The component has the scope "excluded" (a build tool) if the
+        wheel contains no code of cuda-wheel.
+
+        Such code is a vendored loader, or a header that is compiled into a module. `used_in`: whether there is such a
+        header.
+        """
         scope = {} if used_in or self._is_vendored else {"scope": "excluded"}
         return _component("cuda-wheel", cuda_wheel.__version__, [{"expression": "Apache-2.0"}]) | scope
 
     def _compiler(self, name: str, version: str, library: str) -> Document:
         """Return a compiler as a component with the scope "excluded" (a build tool). The component is the package that
-        contains the file `library`. If no package contains it, the component has the compiler's own `name` and
-        `version`."""
+        contains the file `library`. If no package contains `library`, the component has this `name` and `version`."""
         package = self._package_of(library)
         if package is None:  # part of a CUDA toolkit installation
             package = {"type": "library", "bom-ref": f"toolkit:{name}@{version}", "name": name, "version": version}
@@ -151,10 +153,9 @@ def merged(documents: Sequence[Document]) -> bytes:
 
 
 def _united(components: Iterable[Document]) -> list[Document]:
-    """Return the components sorted by "bom-ref" (the component's identifier), one for each identifier.
+    """Return the components without duplicates, sorted by "bom-ref" (identifier of a component).
 
-    If components with the same identifier differ in whether they have the scope "excluded" (a build tool), one without
-    this scope is kept.
+    Of components with the same identifier, one without the scope "excluded" (a build tool) is kept if there is one.
     """
     united: dict[str, Document] = {}
     for component in components:
@@ -164,9 +165,11 @@ def _united(components: Iterable[Document]) -> list[Document]:
 
 
 def _owners(folder: str) -> dict[str, str]:
-    """Return path of a file -> name of the metadata folder (*.dist-info) of the file's package, for all files of the
-    CUDA packages in `folder`. `folder` is a folder of `sys.path` such as site-packages; paths and names are relative to
-    it."""
+    """Return path of a file -> name of the metadata folder (*.dist-info) of its package, for all CUDA packages in a
+    folder.
+
+    `folder` is a folder of `sys.path`, such as site-packages. The paths of files are relative to it.
+    """
     owners: dict[str, str] = {}
     for name in sorted(filter(is_cuda_package, os.listdir(folder))):
         try:
@@ -178,11 +181,9 @@ def _owners(folder: str) -> dict[str, str]:
 
 
 def _package(folder: str | None, name: str) -> Document:
-    """Return an installed package as a component.
-
-    With a `folder`, `name` is the name of the package's metadata folder (*.dist-info) there. If `folder` is None,
-    `name` is the name of an installed distribution, such as "cuda-wheel".
-    """
+    """Return an installed package as a component. `folder`: folder that contains the package, or None. `name`: with a
+    folder, name of the package's metadata folder (*.dist-info) there; without, name of a distribution, such as
+    "cuda-wheel"."""
     installed = metadata.distribution(name) if folder is None else metadata.PathDistribution(Path(folder, name))
     about = installed.metadata
     name = about["Name"].lower().replace("_", "-")

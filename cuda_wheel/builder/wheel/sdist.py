@@ -36,10 +36,10 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
 
 
 def _own_headers(module: SourceModule, root: Path, warn: Callable[[str], None]) -> Iterator[str]:
-    """Yield the absolute path of each header in the project that the module's CUDA sources include, directly or not.
+    """Yield the absolute path of each header in the project that CUDA sources of the module include, directly or not.
 
-    A header outside the project is not yielded. Call `warn` with a message if it belongs to a CUDA toolkit, or if its
-    `#include` is in a conditional block; else raise ConfigError.
+    For a header outside the project, call `warn` with a message, or raise ConfigError. ConfigError is raised if the
+    header is not part of a CUDA toolkit and its `#include` is in no conditional block.
     """
     cuda = [source.path for source in (*module.sources, *module.defaults) if source.kind == "cuda"]
     for header in (each for path in cuda for each in reachable(root, path, module.settings.include_dirs).headers):

@@ -16,9 +16,9 @@ __all__ = ["MADE_BY", "attaches", "stub", "variant_loader_stub"]
 
 
 MOST_OVERLOADS = 32
-"""Maximum number of overloads in the stub of a module with variants. Up to this number, the overloads allow exactly the
-variants. If more were needed, there is one overload for each set of macro names. It lists the values of each macro
-independently, and so also allows combinations that are no variant."""
+"""Maximum number of overloads in a stub that together allow exactly the variants of a module. If more were needed, the
+stub has one overload for each set of macro names. Such an overload also allows combinations of values that are no
+variant."""
 
 _ANY_VALUE = "str | int | float"
 
@@ -45,10 +45,10 @@ def variant_loader_stub(name: str, variants: Sequence[Variant], any_values: bool
 
 
 def _signatures(variants: Sequence[Variant]) -> list[Signature]:
-    """Return signatures (see `Signature`) that together allow exactly these variants.
+    """Return signatures, one for each overload in a stub, that together allow exactly these variants.
 
-    If there would be more than `MOST_OVERLOADS`, return instead one signature for each set of macro names. It allows
-    every value that any variant gives to a macro, and so also combinations that are no variant.
+    If there would be more than `MOST_OVERLOADS`, return one signature for each set of macro names. Such a signature
+    also allows combinations of values that are no variant.
     """
     by_names: dict[tuple[str, ...], list[Values]] = {}
     for variant in variants:
@@ -65,8 +65,10 @@ def _signatures(variants: Sequence[Variant]) -> list[Signature]:
 
 
 def _products(rows: Sequence[Values]) -> list[tuple[Values, ...]]:
-    """Return Cartesian products whose union is `rows`. A row has one value for each macro; a product has a tuple of
-    values for each macro: [(1, 3), (1, 4), (2, 3), (2, 4)] -> [((1, 2), (3, 4))]."""
+    """Return Cartesian products whose union is `rows`: [(1, 3), (1, 4), (2, 3), (2, 4)] -> [((1, 2), (3, 4))].
+
+    A row has one value for each macro. A product has a tuple of values for each macro.
+    """
     if not rows[0]:
         return [()]
     rests: dict[MacroValue, list[Values]] = {}
@@ -128,12 +130,11 @@ def stub(source: str, modules: Sequence[Sequence[Manifest]], files: Sequence[str
 def _kernels(
     all_: Sequence[str], modules: Sequence[Sequence[Manifest]], files: Sequence[str], loader: str
 ) -> list[str]:
-    """Return the stub's lines that declare the attributes that `attach` gives to a package. `modules`, `files` and
-    `loader` are as in `stub`: the manifests of each module, the names of the files in the package, and the module that
-    defines the loader's classes.
+    """Return the stub's lines that declare the attributes which `attach` gives to a package.
 
-    `all_` contains the name of the variable to which `__init__.py` assigns the list of attribute names: ["__all__"]. It
-    is empty if there is no such variable.
+    `all_`: name of the variable that holds the list of attribute names, ["__all__"]; empty without such a variable.
+    `modules`: manifests of each module. `files`: names of the files in the package. `loader`: dotted name of the module
+    that defines the loader's classes.
     """
     plain = {first.name: {info.name: info for info in first.kernels} for first, *_ in modules if not first.variant}
     with_variants = {first.name: (first, *rest) for first, *rest in modules if first.variant}

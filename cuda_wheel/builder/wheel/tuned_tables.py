@@ -105,6 +105,6 @@ def _check_kernel(manifest: Manifest, name: str) -> None:
 
 
 def _may_specialize(manifests: Iterable[Manifest], row: Row) -> bool:
-    """Return whether the variant that `row` names can be compiled at load: whether one of `manifests` has `specialize`
-    and the macro names of the row. The macro values may differ: for a row with N=3, a manifest with N=2 is enough."""
+    """Return whether the variant that `row` names can be compiled at load. True if one of `manifests` has `specialize`
+    and the same macro names as `row`. The macro values may differ: N=3 in `row`, and N=2 in the manifest."""
     return any(each.specialize is not None and dict(each.variant).keys() == row.variant.keys() for each in manifests)

@@ -35,11 +35,12 @@ __all__ = [
 T = TypeVar("T")
 
 EXECUTOR = "CUDA_WHEEL_EXECUTOR"
-"""Environment variable that names the executor which runs the calls of a build."""
+"""Environment variable that says where the compiler calls of a build run: "dask://HOST:PORT" for a Dask cluster. If it
+is not set, they run on this machine."""
 
 FALLBACK = "CUDA_WHEEL_EXECUTOR_FALLBACK"
-"""Environment variable that names a second executor. A build uses it if the executor that CUDA_WHEEL_EXECUTOR names is
-unavailable."""
+"""Environment variable that says where calls run if the executor of CUDA_WHEEL_EXECUTOR is unavailable: "local" for
+this machine. If it is not set, the build fails."""
 
 
 def shared_options(options: Iterable[str], lineinfo: bool) -> tuple[str, ...]:
@@ -92,8 +93,8 @@ class Call(Generic[T]):
     """Group of jobs (compilations) that can share precompiled headers. Calls of one group run on few workers, so that
     each precompiles once for many calls. None if the call belongs to no group."""
     timed: bool = False
-    """If True, the future of the call gives a `Timed` in place of the function's result, and raises a TimedError in
-    place of the function's exception. An error that prevents the call from starting is never a TimedError."""
+    """If True, the call is timed: its future gives a `Timed` instead of the function's result, or raises a TimedError
+    instead of the function's exception. An error before the call starts is never a TimedError."""
 
 
 class Executor(ABC):
@@ -136,20 +137,21 @@ LaneKey = tuple[Options, str | None]
 """(compiler options of a job, key of the group of jobs with which it can share precompiled headers). The key is None
 for a job without a group."""
 
+# About twice the time until a new worker is as ready as the old one, so little time is lost either way. With 0, jobs of
+# equal length and different options would keep replacing workers. If busy workers were never replaced, the longest job
+# with other options would start only after all others.
 REPLACE_WORKER_SECONDS = 0.5
-"""A worker is replaced by a new one if a waiting job with other compiler options is longer, by more than this many
-seconds, than every waiting job that the worker can do.
+"""Advantage, in expected seconds, that makes the build replace a worker by a new one.
 
-This is about twice the time until a new worker is as ready as the old one, so little time is lost either way. With 0,
-jobs of equal length and different options would keep replacing workers. If busy workers were never replaced, the
-longest job with other options would start only after all others.
+A waiting job with other compiler options must be longer, by more than this, than every waiting job that the worker can
+do.
 """
 
+# About the time that precompiled headers of CCCL save a job.
 KEEP_GROUP_SECONDS = 1.0
-"""A worker leaves its group (jobs that share precompiled headers) for a job outside the group if that job is longer, by
-more than this many seconds, than the longest waiting job of the group.
+"""Advantage, in expected seconds, that makes a worker leave its group (jobs that share precompiled headers).
 
-This is about the time that precompiled headers of CCCL save a job.
+A job outside the group must be longer, by more than this, than the longest waiting job of the group.
 """
 
 
@@ -180,10 +182,10 @@ class Queue(Generic[T]):
         self._number = count()
         self._lanes: dict[LaneKey, _Lane[T]] = {}
         """Lane key -> lane of the waiting jobs with that key. A lane without jobs is removed."""
+        # These lanes are few, but there may be as many lanes without a group as jobs. So a search here is faster than
+        # one in `_lanes`.
         self._group_lanes: dict[LaneKey, None] = {}
-        """Keys of the lanes that belong to a group, as an ordered set (all values are None). These lanes are few, but
-        there may be as many lanes without a group as jobs. So a search among these keys is faster than one in
-        `_lanes`."""
+        """Keys of the lanes that belong to a group, as an ordered set: all values are None."""
         self._all: list[tuple[float, int, LaneKey]] = []
         """Heap of (negated expected seconds, arrival number, lane key), with an item for each waiting job. The item of
         a job that was taken stays until it comes to the top of the heap."""
@@ -222,8 +224,8 @@ class Queue(Generic[T]):
     def _choose(self, options: Options, group: str | None, others: Mapping[str, int]) -> LaneKey:
         """Return the key of the lane whose first job a worker should do next. The queue must not be empty.
 
-        `options` and `group` are those of the worker's earlier jobs, or None. `others` is key of a group -> number of
-        other workers that serve the group.
+        `options`: compiler options of the worker's earlier jobs, or None. `group`: key of the group of these jobs, or
+        None. `others`: key of a group -> number of other workers that serve the group.
         """
         first, own = self._all[0][2], (options, group)
         longest = self._lanes[first].longest
@@ -240,27 +242,28 @@ class Queue(Generic[T]):
         return max(near, key=lambda key: (self._seconds_per_worker(key, others), worths[key]))
 
     def _worth(self, key: LaneKey, options: Options) -> tuple[float, int]:
-        """Return a sort key for the first job of the lane `key`: (expected seconds, negated arrival number). The lane
-        with the greatest sort key is the best for a worker with `options`.
+        """Return a sort key for the first job of a lane: (expected seconds, negated arrival number). The greatest sort
+        key is the best.
 
-        `REPLACE_WORKER_SECONDS` is subtracted from the seconds if the job has other options, so that the worker would
-        have to be replaced. No two sort keys are equal.
+        `key`: key of the lane. `options`: compiler options of the worker. If the job has other options, the seconds are
+        reduced by `REPLACE_WORKER_SECONDS`.
         """
         seconds, number, _ = self._lanes[key].heap[0]
         suits = None in (options, key[0]) or options == key[0]
         return -seconds - (0 if suits else REPLACE_WORKER_SECONDS), -number
 
     def _seconds_per_worker(self, key: LaneKey, others: Mapping[str, int]) -> float:
-        """Return the expected seconds of all waiting jobs of a lane, divided by the number of workers that would serve
-        the lane's group if the asking worker joined them. Return 0 for a lane without a group.
+        """Return the expected seconds of a lane's waiting jobs per worker of the lane's group; 0 for a lane without a
+        group.
 
-        `others` is key of a group -> number of workers that serve the group, without the asking worker.
+        `others`: key of a group -> number of workers that serve the group, without the asking worker. The asking worker
+        is added to this number.
         """
         group = key[1]
         return 0.0 if group is None else self._lanes[key].seconds / (1 + others.get(group, 0))
 
     def _remove_first(self, key: LaneKey) -> T:
-        """Remove and return the first job of a lane."""
+        """Remove the first job of a lane from the queue, and return the job."""
         lane = self._lanes[key]
         negative_seconds, number, job = heapq.heappop(lane.heap)
         self._taken.add(number)

@@ -81,11 +81,11 @@ def container_limit(process: Path = Path("/proc/self")) -> float | None:
 
 
 def _folders(group: str, root: str, point: str) -> Iterator[Path]:
-    """Yield the folder of the control group with the name `group`, such as "/docker/1f0", and then the folder of each
-    control group that contains it, the nearest first.
+    """Yield the folder of a control group, then those of the control groups that contain it, the nearest first.
 
-    `root` and `point` are two fields of a line in /proc/self/mountinfo: in the file system of control groups, the
-    folder `root` is mounted at the path `point`. If `group` is not in `root`, yield only `point`.
+    `group`: name of the control group, such as "/docker/1f0". `root` and `point`: fields of a line in
+    /proc/self/mountinfo, by which the folder `root` of the control groups is mounted at the path `point`. If `group` is
+    not in `root`, yield only `point`.
     """
     try:
         below = PurePosixPath(group).relative_to(root)
@@ -115,8 +115,8 @@ class _Waiting(NamedTuple):
     call: Call[Any]
     future: Future[Any]
     jobs: int = 0
-    """Estimated number of jobs of the call's header group that the thread of this call will run: this job and later
-    ones. 0 for a call without a group, and for a call that is still in the queue."""
+    """Estimated number of jobs of the call's header group that the thread of this call will run, this call included. 0
+    for a call without a group, and for a call that is still in the queue."""
 
     def request(self, folder: str | None) -> tuple[Callable[[Any], Any], Any]:
         """Return the function and the argument to send to a worker.
@@ -250,7 +250,8 @@ class Workers(Executor):
 
     def _serve(self) -> None:
         """Take waiting calls and run them, one at a time, until the pool is closed. Each thread of the pool runs this
-        function. A thread has one worker at a time, and replaces it where a call needs a new one."""
+        function."""
+        # A thread has one worker at a time, and replaces it where a call needs a new one.
         worker: Worker | None = None
         answer: tuple[bool, Any, Times | None] | None
         taken = self._take(worker)
@@ -294,9 +295,10 @@ class Workers(Executor):
             del waiting  # while this thread waits for the next call, it keeps none
 
     def _next(self, worker: Worker | None) -> _Waiting:
-        """Remove the next call for this thread from the queue and return it. If the call belongs to a header group, the
-        field `jobs` of the result is set. `worker` is this thread's worker; None if it has none. The queue must not be
-        empty."""
+        """Remove the next call for this thread from the queue and return it. The queue must not be empty.
+
+        `worker` is this thread's worker, or None. For a call of a header group, the field `jobs` of the result is set.
+        """
         thread = threading.get_ident()
         others = Counter(group for other, group in self._thread_groups.items() if other != thread)
         waiting = self._queue.take(None if worker is None else worker.options, self._thread_groups.get(thread), others)
@@ -314,7 +316,7 @@ class Workers(Executor):
 
     def _suitable(self, worker: Worker | None, call: Call[Any]) -> Worker:
         """Return this thread's `worker` if it can run the call, else a new worker. A worker that cannot run the call is
-        killed first."""
+        killed first. `worker` is None if the thread has none."""
         if worker is not None and (worker.has_ended or not _suits(worker, call)):
             self._drop(worker)
             worker = None
@@ -351,6 +353,6 @@ class Workers(Executor):
 
 
 def _suits(worker: Worker | None, call: Call[Any]) -> bool:
-    """Return whether a worker can run a call. It can if it has served no call with other compiler options, or if the
-    call has no options. `worker` is None for a new worker, which can run every call."""
+    """Return whether a worker can run a call. False only if the worker has served a call with compiler options, and
+    `call` has other options. `worker` is None for a new worker."""
     return worker is None or None in (call.options, worker.options) or worker.options == call.options

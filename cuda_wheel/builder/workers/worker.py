@@ -29,12 +29,10 @@ _CHILD += "serve({memory!r}, {began!r}, {folder!r})"
 
 
 def _without_driver() -> dict[str, str]:
-    """Return environment variables that keep a process from loading the CUDA driver.
-
-    NVRTC loads and initialises the driver if it finds one. This takes longer than compiling a small kernel, sometimes
-    much longer, and a compilation must not depend on the driver. The dynamic loader uses the first library with the
-    driver's name on its search path, which is the one in the folder `no_driver`.
-    """
+    """Return environment variables (name -> value) that keep a process from loading the CUDA driver."""
+    # NVRTC loads and initialises the driver if it finds one. This takes longer than compiling a small kernel, sometimes
+    # much longer, and a compilation must not depend on the driver. The dynamic loader uses the first library with the
+    # driver's name on its search path, which is the one in the folder `no_driver`.
     variables = {"CUDA_VISIBLE_DEVICES": "-1"}
     if sys.platform == "linux":
         folders = [str(Path(__file__).parent / "no_driver"), os.environ.get("LD_LIBRARY_PATH", "")]
@@ -43,12 +41,10 @@ def _without_driver() -> dict[str, str]:
 
 
 def _fast_allocation() -> dict[str, str]:
-    """Return environment variables that make glibc allocate memory faster; other C libraries ignore them.
-
-    NVRTC allocates many small blocks, and glibc caches only seven freed blocks of each size. Caching all of them and
-    using large pages saves a sixth of the time to compile a large source. The user's own settings come last, and so
-    take precedence.
-    """
+    """Return environment variables (name -> value) that make glibc allocate memory faster; {} except on Linux."""
+    # NVRTC allocates many small blocks, and glibc caches only seven freed blocks of each size. Caching all of them and
+    # using large pages saves a sixth of the time to compile a large source. Other C libraries ignore the variable. The
+    # user's own settings come last, and so take precedence.
     tunables = ["glibc.malloc.tcache_count=65535", "glibc.malloc.hugetlb=1", os.environ.get("GLIBC_TUNABLES", "")]
     return {"GLIBC_TUNABLES": ":".join(filter(None, tunables))} if sys.platform == "linux" else {}
 
@@ -75,8 +71,8 @@ class Worker:
         """Whether the worker's `GREETING` was read from the pipe. After the greeting, the process writes only
         answers."""
         self._unread = 0
-        """Number of calls sent by `prepare` whose answers have not been read from the pipe yet. They arrive before the
-        answer to the next call, and are dropped."""
+        """Number of calls sent by `prepare` whose answers have not been read from the pipe yet. These answers arrive
+        before the answer to the next call, and are dropped."""
         self._memory = memory
         self._folder = None
         with suppress(ConfigError):  # most calls need no temporary files
@@ -163,10 +159,10 @@ class Worker:
         return succeeded, value, times
 
     def _timed(self, error: WorkerDiedError, began: float, is_timed: bool) -> Exception:
-        """Return the exception to raise for a worker that did not answer: `error` itself, or if `is_timed` a TimedError
-        that contains `error` and the time since `began`.
+        """Return the exception to raise for a worker that did not answer. This is `error`, or if `is_timed`, a
+        TimedError that contains `error` and the time since `began`.
 
-        `began` is the time at which the call began, in seconds as `now` returns it.
+        `began`: when the call began, in seconds, as `now` returns it.
         """
         if not is_timed:
             return error

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import IO, Any
 
     Request = tuple[Callable[[Any], Any], Any, bool]
-    """(function, its only argument, whether to measure the time of the call)."""
+    """Request from the parent process: (function, its only argument, whether to measure the time of the call)."""
 
 __all__ = ["GREETING", "imported", "load_compilers", "serve"]
 
@@ -102,11 +102,11 @@ def load_compilers(library: str | None) -> None:
 
 
 def _sendable(error: Exception, memory: int | None) -> Exception:
-    """Return the exception to send to the parent process. It is `error` itself if the parent can unpickle that, else a
-    ToolchainError with the type and the message of `error`.
+    """Return the exception to send to the parent process in place of `error`.
 
-    A MemoryError becomes a CompileError, whose message names the limit. `memory` is the limit on the address space in
-    bytes; None for no limit.
+    A MemoryError becomes a CompileError. An exception that cannot be pickled and unpickled becomes a ToolchainError
+    with its type and message. Any other exception is returned unchanged. `memory`: limit on the address space in bytes,
+    for the message; None without a limit.
     """
     if isinstance(error, MemoryError):
         from cuda_wheel.builder.errors import CompileError  # inside: only failed calls need it
@@ -125,11 +125,11 @@ def _sendable(error: Exception, memory: int | None) -> Exception:
 
 
 def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str | None) -> None:
-    """Read requests from the parent's pipe `stream`, and put each into the queue `requests` for the main thread.
+    """Put each request from the pipe `stream` into the queue `requests`. When the pipe closes, end this process at
+    once.
 
-    A request is 8 bytes that contain the length of its pickle, followed by the pickle. When the pipe closes, for
-    whatever reason, end this process at once, even during a compilation. Before that, remove `folder`, the process's
-    folder for temporary files, if it is not None.
+    A request is a pickle, after 8 bytes that contain its length. `folder`: folder to remove before the process ends, or
+    None.
     """
     try:
         while size := int.from_bytes(stream.read(8), "little"):
@@ -145,7 +145,7 @@ def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str
     finally:
         if folder is not None:
             _remove(folder)  # the parent may have been killed and cannot remove it
-        os._exit(0)
+        os._exit(0)  # even during a compilation
 
 
 def _remove(folder: str) -> None:
@@ -182,24 +182,23 @@ def _limit_memory(memory: int) -> None:
 
 
 def _hide_folder() -> None:
-    """Set the environment variable PWD to "/proc/self/cwd", which leads to the working folder and is the same text in
-    every build. Where there is no such path, only remove PWD.
+    """Set the environment variable PWD to "/proc/self/cwd", a name of the working folder that is the same in every
+    build.
 
-    NVRTC writes the path of the working folder into debug information. It takes the path from PWD if PWD leads to the
-    working folder.
+    If this path does not exist, remove PWD.
     """
+    # NVRTC writes the path of the working folder into debug information. It takes the path from PWD if PWD leads to the
+    # working folder.
     os.environ.pop("PWD", None)
     if os.path.isdir("/proc/self/cwd"):
         os.environ["PWD"] = "/proc/self/cwd"
 
 
 def _use_one_toolchain() -> None:
-    """Make every search for CUDA's compilers in this process find the compilers that the build uses.
-
-    The loader's search is replaced by the build's. cuda.pathfinder, which takes the newest library, is kept from
-    searching packages: in this process it would know only the folders of the base environment, because `site` does not
-    run.
-    """
+    """Make every search for CUDA's compilers in this process find the compilers that the build uses."""
+    # The loader's search is replaced by the build's. cuda.pathfinder, which takes the newest library, is kept from
+    # searching packages: in this process it would know only the folders of the base environment, because `site` does
+    # not run.
     cuda_libraries.library_path = _find_library
     site.getsitepackages = lambda prefixes=None: []
 
