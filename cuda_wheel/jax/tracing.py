@@ -234,7 +234,8 @@ class TracedOperator:
         """Return two items: name of an array that the call returns -> its shape and element type; and `Launch.aliases`.
 
         `inputs`: name of an input array -> array. `known`: name of an argument or computed value -> value. Each output
-        is added to `known`. If an output's function returns an array, this array is added to `inputs`.
+        is added to `known`. If the function of an output returns an array, and not only a shape, this array is added to
+        `inputs`.
         """
         results: dict[str, Any] = {}
         aliases: list[tuple[int, int]] = []
@@ -267,8 +268,8 @@ class TracedOperator:
         """Return the choice of the kernel to launch.
 
         `dtypes`: NumPy's names of the element types that choose the kernel. `known`: name of an argument or computed
-        value -> value. The operator's functions `kernel` and `variant` are called with values from `known`. Raises
-        ArgumentError if their result depends on the content of an array.
+        value -> value, for the operator's functions `kernel` and `variant`. Raises ArgumentError if the result of a
+        function depends on the content of an array.
         """
         kernels = self._kernels
         name = "" if kernels.chooser is None else self._computed("kernel", kernels.chooser, known)
@@ -283,8 +284,9 @@ class TracedOperator:
     def _computed(self, what: str, value: Bound, known: Mapping[str, Any]) -> Any:
         """Return the constant in `value`, or what the function in `value` returns.
 
-        `known`: name -> value, for the function's arguments. `what`: name of the result in the error message "grid
-        depends on the content of an array". Raises ArgumentError for such a result, and for a symbolic shape.
+        `known`: name of a parameter of the function -> value. `what`: subject of the error message "grid depends on the
+        content of an array". Raises ArgumentError if the result depends on the content of an array, or on a symbolic
+        shape.
         """
         found = _called(value, known)
         several = found.values() if isinstance(found, Mapping) else found
@@ -367,8 +369,8 @@ class TracedOperator:
         """Return the element type and shape of `array`, the input or output `name`. Raise ArgumentError if the kernel's
         parameter does not take this element type.
 
-        `info`: manifest entry of the kernel. None if the kernel is compiled when it is loaded; the element type is then
-        not compared with the parameter.
+        `info`: manifest entry of the kernel. It is None for a kernel that is compiled when it is loaded; the parameter
+        is then unknown, and not checked here.
         """
         found = self._type(name, array)
         if info is None:
@@ -384,7 +386,7 @@ class TracedOperator:
 
 
 def _struct_argument(parameter: Parameter, value: Any) -> tuple[str, Any]:
-    """Return `value` as an item of `Launch.arguments`. It is the argument for `parameter` of the kernel.
+    """Return `value`, the argument for a parameter of the kernel, as an item of `Launch.arguments`.
 
     A struct, a vector or a complex number gives ("bytes", hexadecimal digits). Raises TypeError or ArgumentError for a
     value that cannot be passed.

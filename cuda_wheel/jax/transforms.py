@@ -230,8 +230,8 @@ class _Derivatives:
         return numpy.zeros(array.shape, self._jax.dtypes.float0)
 
     def _linear_tangents(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
-        """Return the tangent of each output, in order. JAX can evaluate it in forward mode, by `jvp`, and transpose it
-        for reverse mode, by `backward`.
+        """Return the tangent of each output, in order. JAX uses `jvp` to evaluate the tangents in forward mode, and
+        `backward` in reverse mode.
 
         `numbers`: the operator's static arguments. `known`: name of an input or output -> array. `tangents`: name such
         as "tangent_x" -> tangent of the input x.

@@ -79,9 +79,9 @@ class KernelText(NamedTuple):
     instantiate: tuple[str, ...]
     """C++ name expressions of the template instances to compile, such as "scale<float>"."""
     name: str
-    """Name for the module, and for its source file without ".cu". It is the first that exists of: the name of the
-    kernel that a call of RawKernel compiles, if it is no template instance; the name of the first kernel in `text`; the
-    name of the Python file without ".py"."""
+    """Name for the module, and for its source file without ".cu". A call of RawKernel names it, unless by a template
+    instance. Otherwise it is the name of the first kernel in `text`, or of the Python file without ".py" if `text` has
+    no kernel."""
     call: ScriptCall
 
 
@@ -175,7 +175,8 @@ class _ChangedLines(ast.NodeVisitor):
         return ast.unparse(node.func).rpartition(".")[2]
 
     def _kind(self, node: ast.expr) -> str | None:
-        """Return the kind of value that an expression has: "module", "kernel", or None for any other value."""
+        """Return "module" or "kernel" if the value of an expression is a module or a kernel; None for any other
+        value."""
         if isinstance(node, ast.Call):
             function = self._function(node)
             if (node.lineno, node.col_offset) in self._names and function in _TEXT_FUNCTIONS:
@@ -312,7 +313,8 @@ def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
     """Return the first top-level package of the extensions that exists in the project: "demo" for "demo._C"; "" if none
     exists.
 
-    A package exists if its folder in `root`, or in "src" there, has an `__init__.py`.
+    A package exists if its folder has an `__init__.py`. The folder is looked for in `root` and in the folder "src" of
+    `root`.
     """
     tops = (each.name.partition(".")[0] for each in extensions if "." in each.name)
     return next((top for top in tops for parent in (".", "src") if (root / parent / top / "__init__.py").is_file()), "")

@@ -368,10 +368,9 @@ def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
 def _modules_in_package(
     project: DetectedProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return a module's table for each `.cu` file in the package and in `files` that is no source of one of the
-    `modules`.
+    """Return a module's table for each `.cu` file that is in the package or in `files` and has no table yet.
 
-    `files`: paths of new files. `modules`: tables of the modules that need no such table.
+    `files`: paths of new files. `modules`: tables of modules; the files in their `sources` are left out.
     """
     # CMake compiles only sources that CMakeLists.txt names; the other back ends find the sources in the package.
     listed = {path for module in modules for path in module["sources"]}
@@ -382,8 +381,8 @@ def _modules_in_package(
 def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | None) -> None:
     """Let scikit-build-core make one wheel for all platforms, without the `.cu` files.
 
-    `lists`: content of CMakeLists.txt; None if the project has none. If there is one, or if there are settings for
-    scikit-build-core, nothing is changed; advice on what is missing is added to `done`.
+    `lists`: content of CMakeLists.txt; None if the project has none. A project with a CMakeLists.txt or with settings
+    for scikit-build-core is not changed. Advice on what is missing is then added to `done`.
     """
     settings = ("tool", "scikit-build")
     if lists is None and edit.get(settings) is None:

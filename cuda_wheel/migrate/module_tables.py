@@ -117,9 +117,10 @@ def _module(project: DetectedProject, path: str, settings: Table, package: str) 
 
 
 def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], settings: Table) -> Table:
-    """Return `settings`, those of a module, without the macros and options that cuda-wheel adds by itself for PyTorch.
+    """Return a module's settings without the macros and options that cuda-wheel adds by itself for PyTorch.
 
-    Nothing is removed if no source of the module includes PyTorch's headers. `paths`: the module's sources.
+    `settings`: all settings of the module. They are returned unchanged if no source includes PyTorch's headers.
+    `paths`: the module's sources.
     """
     folders = settings.get("include-dirs", ())
     sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
@@ -301,15 +302,14 @@ class ModuleTrial:
     """Result of compiling a proposed module."""
 
     module: ProposedModule
-    """Module that was compiled. Its settings are those that were proposed, and those that were added to make it
-    compile."""
+    """The module that was compiled, with its proposed settings and with settings that were added to make it compile."""
     kernels: tuple[KernelInfo, ...] = ()
     warnings: list[str] = field(default_factory=list)
     error: str = ""
     """Error message of the compilation; "" if the module compiles."""
     unnamed_instances: tuple[str, ...] = ()
-    """Template instances that the error message asks for, such as "scale<float>". Host code launches them. It can be
-    left out (removed) once the key `instantiate` lists them."""
+    """Template instances that host code launches and that the error message asks for, such as "scale<float>". Once the
+    key `instantiate` lists them, the host code can be left out (removed)."""
     is_host_code: bool = False
     """True if the sources have no kernel, only host code. No module is needed then."""
     includes_pytorch: bool = False
@@ -377,10 +377,11 @@ def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleT
 
 
 def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
-    """Return the table of the trial's module with one more setting; None if no setting is left to try.
+    """Return the table of a trial's module with one more setting; None if no setting is left to try.
 
-    Tried after a missing header: include folders of the project, the folder of a library, `missing-headers`. Tried
-    after any other error: `host-code = "leave-out"`, and `instantiate` with the instances that host code launches.
+    Settings for a missing header, in order: include folders of the project, the folder of a library, `missing-headers`.
+    Settings for any other error, in order: `host-code = "leave-out"`, `instantiate` with the instances that host code
+    launches.
     """
     table = trial.module.table
     if names := list(dict.fromkeys(MISSING_HEADER.findall(trial.error))):

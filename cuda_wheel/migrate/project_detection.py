@@ -225,7 +225,7 @@ def _is_installed(distribution: str) -> bool:
 
 
 def _backend(root: Path, content: Mapping[str, Any]) -> str:
-    """Return the project's build back end, a key of BACK_ENDS. `content` is that of its pyproject.toml.
+    """Return the project's build back end, a key of BACK_ENDS. `content` is the parsed pyproject.toml.
 
     Raises ConfigError for any other back end, and for a project of hatchling with a hatch.toml.
     """
@@ -260,8 +260,9 @@ def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -
     """Return two items: the dotted name of the package to which the compiled modules are added, and its folder relative
     to `root`.
 
-    `named`: the package's name as the user gave it; "" if none was given. Raises ConfigError if the project's packages
-    do not include such a package, if several could be meant, and for a project of a single file.
+    `named`: name of this package, if the user gave it; else "". `content`: the parsed pyproject.toml. Raises
+    ConfigError if the project has packages, but it is not clear which is meant. Also raises ConfigError for a project
+    of a single file.
     """
     listed = [each for each in _listed_packages(root, content, backend) if named in ("", each[0])]
     if listed:
@@ -347,10 +348,8 @@ def _strings(value: Any, where: str) -> list[str]:
 
 
 def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield (name, folder) of each package in "src", else of those in "python", else of those beside pyproject.toml.
-
-    Only the first of these places that has a package is searched. The folder is relative to `root`.
-    """
+    """Yield (name, folder relative to `root`) of each package in the first of three places that has one: "src",
+    "python", and the folder of pyproject.toml."""
     for parent in ("src/", "python/", ""):
         found = sorted((root / parent).glob("*/__init__.py"))
         names = [path.parent.name for path in found if parent or path.parent.name not in _NO_PACKAGES]

@@ -340,9 +340,9 @@ def _classifiers(content: Mapping[str, Any]) -> list[str]:
 
 
 def _numbers(content: Mapping[str, Any], imported: ImportedBuild) -> list[int]:
-    """Return the architectures, such as 80, in a project's settings and in nvcc's options of its imported build.
+    """Return the architectures in a project's settings and in nvcc's options of its imported build, as numbers.
 
-    `content`: that of the project's pyproject.toml. Each of "sm_80", "8.0+PTX" and "80-real" gives 80.
+    `content`: the parsed pyproject.toml. Each of "sm_80", "8.0+PTX" and "80-real" gives 80.
     """
     table = content.get("tool", {}).get("cuda-wheel", {})
     tables = [table, *(each for each in table.get("module", ()) if isinstance(each, Mapping))]
@@ -405,7 +405,7 @@ def unneeded_requirements(
 def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:
     """Return the entries of `build-system.requires` that only builds of C++ extensions need, such as "pybind11>=2".
 
-    `content`: that of pyproject.toml.
+    `content`: the parsed pyproject.toml.
     """
     listed = [each for each in content.get("build-system", {}).get("requires", ()) if isinstance(each, str)]
     # CMake may use ninja.
@@ -425,7 +425,7 @@ def _reads(modules: Sequence[str]) -> str:
 def _still_compiles(project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild) -> str:
     """Return the first reason found why builds may still compile C++ after the import; "" if there is none.
 
-    An example is "CMakeLists.txt still compiles C++ (add_library)". `content`: that of pyproject.toml.
+    An example is "CMakeLists.txt still compiles C++ (add_library)". `content`: the parsed pyproject.toml.
     """
     if imported.failed:
         return f"{imported.failed} of the modules do not compile, so that their extension stays"

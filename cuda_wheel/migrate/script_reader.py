@@ -75,7 +75,7 @@ MACHINE = {
     "__name__": "__main__",
     "True": True,
 }
-"""Name or attribute as source text, such as "sys.platform" -> its value on Linux with CUDA."""
+"""Variable or attribute, as source text such as "sys.platform" -> its value on Linux with CUDA."""
 
 _ANSWERS: dict[str, Any] = {
     "torch.cuda.is_available": True,
@@ -84,7 +84,7 @@ _ANSWERS: dict[str, Any] = {
     "os.getcwd": "",
     "torch.cuda.get_device_capability": (8, 0),
 }
-"""Name of a function -> its result on Linux with CUDA."""
+"""Name of a function, such as "platform.system" -> its result on Linux with CUDA."""
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {

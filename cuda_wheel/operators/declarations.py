@@ -184,8 +184,8 @@ def _inputs(
     computed values are left out.
 
     `names`: names of the kernel's parameters. `defaults`: name of an argument -> default. `read_only`: names of arrays
-    that the kernel does not change. Raises ArgumentError for an output that the kernel does not write, and for an
-    argument or default of a wrong type.
+    that the kernel does not change. Raises ArgumentError for an output that the kernel does not write, for an argument
+    that is neither an array nor a number, and for a wrong default.
     """
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         cpp = parameter.cpp_or_ptx_type
@@ -244,9 +244,9 @@ def _bound_values(
 ) -> dict[str, Bound]:
     """Return name -> constant or function of each computed value, in the order of `values`.
 
-    `types`: name of a kernel's parameter -> type, such as "Pointer". A function's parameters must name inputs or values
-    before it in `values`. Raises ArgumentError for any other function, for a constant of a wrong type, and for a name
-    in `outputs`.
+    `types`: name of a kernel's parameter -> type, such as "Pointer". A function may have parameters that name inputs,
+    and values before it in `values`. Raises ArgumentError for any other parameter, for a constant of a wrong type, and
+    for a name that is also in `outputs`.
     """
     known = {each.name for each in inputs}
     found = {}
@@ -261,11 +261,11 @@ def _bound_values(
 
 
 def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, type_: str, is_read_only: bool) -> None:
-    """Raise ArgumentError if the kernel's parameter `name` cannot be an argument of the operator: it takes neither an
-    array nor a number.
+    """Raise ArgumentError if the kernel's parameter `name` cannot be an argument of the operator.
 
-    `kernel`: name of the kernel. `type_`: the parameter's type, such as "Pointer". `is_read_only`: the user lists the
-    parameter in `read_only`. If this is False, a parameter without a C++ type in the manifest is refused too.
+    `kernel`: name of the kernel, for the error message. `type_`: the parameter's type; it must be an array or a number,
+    such as "Pointer" or "Integer". `is_read_only`: the user lists the parameter in `read_only`. It must be True if the
+    manifest has no C++ type of the parameter.
     """
     # Without a C++ type, the manifest does not tell whether the kernel writes to the parameter.
     if type_ not in (*ARRAYS, "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):

@@ -56,7 +56,7 @@ class Bound(NamedTuple):
     """A constant, or a function whose parameters are names of an operator's arguments."""
 
     value: Any
-    """The constant or the function."""
+    """The constant itself, or the function that computes the value."""
     names: tuple[str, ...] | None
     """Names of the function's parameters; None for a constant."""
 
@@ -95,9 +95,8 @@ class KernelIdentity(NamedTuple):
     """Mangled name of the kernel; for a kernel that is compiled when it is loaded, the name by which the operator asks
     for it: "scale<3>"."""
     digest: str
-    """First digits of the SHA-256 of the module's fatbin. Two kernels have another SHA-256: that of the image, for a
-    loaded module that was linked on this machine or is from no wheel; that of the sources, for a kernel that is
-    compiled from a wheel when it is loaded."""
+    """First digits of a SHA-256: of the module's fatbin; of the image, for a loaded module that was linked on this
+    machine or is from no wheel; of the sources, for a kernel that is compiled from a wheel when it is loaded."""
 
 
 class KernelChoice(NamedTuple):
@@ -164,15 +163,15 @@ class KernelInstances:
         if len(counts) != 1:
             raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
         self.count = counts.pop()
-        """Number of arrays whose element types choose the kernel. 0 if there is only one kernel, or if a function
-        chooses the kernel."""
+        """Number of arrays whose element types choose the kernel; 0 if there is only one kernel, or if a function
+        chooses."""
         self._list = self._checked_list(kernels)
         self._check_given(variant)
         self._manifests: dict[Macros, Manifest | None] = {}
         self._choices: dict[KernelChoice, _Found] = {}
         self._base = None if module is None else self._base_manifest()
-        """Manifest with the parameters of the module's kernels; None if the operator names no module. For a module with
-        variants, it is the manifest of one variant, the result of `_base_manifest`."""
+        """Manifest with the parameters of the module's kernels, chosen by `_base_manifest` if the module has variants.
+        None if the operator names no module."""
         manifests = [each.module.manifest for each in (*self._given.values(), *self._list) if isinstance(each, Kernel)]
         manifests += [self._base] if self._base else []
         self.long_size = long_size(manifests[0])
@@ -338,11 +337,11 @@ class KernelInstances:
         return read_manifest(self._module, dict(macros), f"{self._operator}: ")
 
     def _base_manifest(self) -> Manifest:
-        """Return the manifest from which the parameters of the module's kernels are read: that of the declared variant,
-        if it is known.
+        """Return the manifest from which the parameters of the module's kernels are read.
 
-        Else this is the manifest of the module's first variant: if a function chooses the variant, or if the declared
-        variant is compiled when it is loaded. Raises ArgumentError for such a function if the module has no variants.
+        This is the manifest of the declared variant. It is the manifest of the module's first variant if a function
+        chooses the variant, or if the declared variant is compiled when it is loaded. Raises ArgumentError if a
+        function chooses, but the module has no variants.
         """
         if self.variant_chooser is None:
             return self._manifest(self._macros) or self._any_variant()
@@ -352,7 +351,7 @@ class KernelInstances:
         return manifest
 
     def _any_variant(self) -> Manifest:
-        """Return the manifest of the module's first variant, or that of the module if it has no variants."""
+        """Return the manifest of the module's first variant; of the module itself if it has no variants."""
         try:
             return self._read(())
         except UnknownVariantError as error:
@@ -391,9 +390,9 @@ class KernelInstances:
     def _listed(self, manifest: Manifest | None, needs_all: bool = False) -> list[KernelInfo]:
         """Return the manifest entries of the kernels in the argument `kernels`, in its order, each once.
 
-        `manifest`: that of the module; None if `kernels` has only `Kernel` objects. `needs_all`: raise
-        UnknownKernelError for a name, and ArgumentError for a pattern, without a kernel in `manifest`; if False, leave
-        it out. Raises ArgumentError if a `Kernel` has the symbol of another listed kernel.
+        `manifest`: manifest of the variant; None if `kernels` has only `Kernel` objects. `needs_all`: if True, a name
+        without a kernel raises UnknownKernelError, and such a pattern ArgumentError; if False, both are skipped. Raises
+        ArgumentError if a `Kernel` has the symbol of another listed kernel.
         """
         found: dict[str, KernelInfo] = {}
         for each in self._list:
@@ -454,8 +453,8 @@ class KernelInstances:
     def _find_listed(self, name: str, manifest: Manifest | None, macros: Macros) -> _Found:
         """Return the kernel `name`, which a function chose: a listed kernel, or an instance of a listed template.
 
-        `manifest`: that of the variant with `macros`. None if the variant is compiled when it is loaded, or if there is
-        no module. Raises ArgumentError for any other name, and for a name that several listed kernels have.
+        `manifest`: manifest of the variant with `macros`; None if the variant is compiled when it is loaded, or if
+        there is no module. Raises ArgumentError for any other name, and for a name that several listed kernels have.
         """
         listed = self._listed(manifest or self._base)
         infos = self._named(listed).matches(name)
@@ -476,9 +475,9 @@ class KernelInstances:
     def _unlisted(self, name: str, manifest: Manifest | None, listed: Sequence[KernelInfo], is_template: bool) -> str:
         """Return the error message for a kernel `name` that a function chose and that `kernels` does not list.
 
-        `manifest`: that of the chosen variant. None if the variant is compiled when it is loaded, or if there is no
-        module. `listed`: manifest entries of the listed kernels. `is_template`: `name` is an instance of a listed
-        template.
+        `manifest`: manifest of the chosen variant; None if the variant is compiled when it is loaded, or if there is no
+        module. `listed`: manifest entries of the listed kernels. `is_template`: True if `name` is an instance of a
+        listed template.
         """
         nearest = get_close_matches(name, [info.name for info in listed], n=3, cutoff=0)
         help = ""
@@ -494,8 +493,8 @@ class KernelInstances:
     def _of_module(self, name: str, info: KernelInfo | None, manifest: Manifest | None, macros: Macros) -> _Found:
         """Return the name, manifest entry and identity of the module's kernel `name`.
 
-        `manifest`: that of the variant with `macros`; None if the variant is compiled when it is loaded. `info`: the
-        kernel's entry in `manifest`; None if the kernel is a template instance that is compiled when it is loaded.
+        `manifest`: manifest of the variant with `macros`; None if the variant is compiled when it is loaded. `info`:
+        the kernel's entry in `manifest`; None for a template instance that is compiled when it is loaded.
         """
         assert self._base is not None and self._module is not None
         if manifest is not None and info is not None:

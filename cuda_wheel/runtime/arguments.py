@@ -108,7 +108,7 @@ class Converter:
 
     def __init__(self, format: str) -> None:
         self.format = format
-        """`struct` format of the argument."""
+        """`struct` format of the argument: "i"."""
         self._namespaces: list[tuple[str, dict[str, Any]]] = []
 
     def expression(self, value: str, name: str) -> str:
