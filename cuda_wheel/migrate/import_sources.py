@@ -79,9 +79,9 @@ class KernelText(NamedTuple):
     instantiate: tuple[str, ...]
     """C++ name expressions of the template instances to compile, such as "scale<float>"."""
     name: str
-    """Name for the module, and for its source file without ".cu". A call of RawKernel names it, unless by a template
-    instance. Otherwise it is the name of the first kernel in `text`, or of the Python file without ".py" if `text` has
-    no kernel."""
+    """Name for the module, and for its source file without ".cu". A call of RawKernel gives the name, unless it is of a
+    template instance. Otherwise it is the name of the first kernel in `text`, or of the Python file without ".py" if
+    `text` has no kernel."""
     call: ScriptCall
 
 
