@@ -101,9 +101,8 @@ def operator(
 def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
     """Return the mapping `kernel` with tuples of NumPy's type names as keys: {jnp.float32: k} -> {("float32",): k}.
 
-    `kernel` maps element types of JAX, or tuples of element types, to kernels. If `kernel` is not a mapping, it is
-    returned unchanged. Raises ArgumentError for a key that is no element type, and for two keys that name the same
-    types.
+    `kernel`: element type of JAX, or a tuple of element types -> kernel. A `kernel` that is no mapping is returned
+    unchanged. Raises ArgumentError for a key that is no element type, and for two keys that name the same types.
     """
     if not isinstance(kernel, Mapping) or isinstance(kernel, Kernel):
         return kernel
@@ -120,11 +119,11 @@ def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
 
 
 def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the operator as the function that users call. Its parameters are the inputs of the operator: numbers and
+    """Return the function that users call to run the operator. Its parameters are the operator's inputs: numbers and
     arrays.
 
-    The function calls `jitted` with a tuple of all numbers as the first argument, and then with each array as an
-    argument of its own.
+    `roles` describes these inputs. The function passes all numbers to `jitted` as one tuple, and after it each array as
+    an argument of its own.
     """
     inputs = roles.inputs
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -156,10 +155,10 @@ def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callabl
 
 
 def _static(jax: Any, operator: str, argument: InputArgument, value: Any) -> Any:
-    """Return a number in the form in which it is a static argument of JAX: a float as hexadecimal text, such as
-    "0x1.8000000000000p+0"; a bool as a bool; an integer as an int.
+    """Return a number as a static argument of JAX: an int, a bool, or a float as hexadecimal text, such as
+    "0x1.8000000000000p+0".
 
-    Raises ArgumentError for a value that is not of the argument's type.
+    `argument` describes the number. Raises ArgumentError if `value` does not fit its type.
     """
     try:
         if argument.type == "Real":

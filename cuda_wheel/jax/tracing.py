@@ -59,8 +59,8 @@ class Launch(NamedTuple):
     inputs: Sequence[ArrayType]
     outputs: Sequence[ArrayType]
     aliases: Sequence[tuple[int, int]]
-    """(0-based index of an input, 0-based index of an output) for each input that the kernel changes in place: both
-    arrays have the same memory."""
+    """(0-based index of an input, 0-based index of an output) for each input that the kernel changes in place. The
+    input and the output have the same memory."""
     arguments: Sequence[tuple[str, Any]]
     """The kernel's arguments, in order: ("input", 0-based index), ("output", 0-based index), ("value", number or
     vector), or ("bytes", hexadecimal digits)."""
@@ -69,7 +69,7 @@ class Launch(NamedTuple):
     settings: dict[str, Any]
     """Name of a setting of `Kernel.launch` besides grid and block, such as "shared_memory" -> its value."""
     name: str = ""
-    """Name of the kernel that the operator's function `kernel` returned; "" if `kernel` is no function."""
+    """Name of the kernel, if a function of the operator chooses the kernel by its name; else ""."""
     macros: Macros = ()
     """(name, text) of each macro of the variant that has the kernel; empty if the operator names no variant."""
 
@@ -160,7 +160,7 @@ def json_argument(value: Any) -> tuple[str, Any]:
 
 
 def _frozen(value: Any) -> Any:
-    """Return a JSON value with tuples in place of lists."""
+    """Return a JSON value with its lists, and the lists in them, as tuples: [[1, 2], 3] -> ((1, 2), 3)."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
@@ -231,18 +231,17 @@ class TracedOperator:
         return found[0] if len(found) == 1 else tuple(found)
 
     def _results(self, inputs: dict[str, Any], known: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """Return two items: name of each array that the call returns -> its shape and element type; and
-        `Launch.aliases`.
+        """Return two items: name of an array that the call returns -> its shape and element type; and `Launch.aliases`.
 
-        `inputs` maps the names of input arrays to arrays, `known` the names of arguments and computed values to their
-        values. Both are changed: each output is added to `known`; an output whose function returns an array with
-        content, which the kernel changes in place, is added to `inputs` with this array.
+        `inputs`: name of an input array -> array. `known`: name of an argument or computed value -> value. Each output
+        is added to `known`. If the function of an output returns an array, and not only a shape, this array is added to
+        `inputs`.
         """
         results: dict[str, Any] = {}
         aliases: list[tuple[int, int]] = []
         for name, output in self._roles.outputs.items():
             made = known[(output.names or ())[0]] if output.value is None else _called(output, known)
-            if output.value is not None and isinstance(made, self._jax.Array):
+            if output.value is not None and isinstance(made, self._jax.Array):  # its content is changed in place
                 aliases.append((len(inputs), len(results)))
                 inputs[name] = made
             results[name] = known[name] = self._jax.ShapeDtypeStruct(self._type(name, made).shape, made.dtype)
@@ -255,7 +254,8 @@ class TracedOperator:
     def _dtypes(self, known: Mapping[str, Any]) -> tuple[str, ...]:
         """Return NumPy's names of the element types by which the kernel is chosen.
 
-        `known` maps the names of arguments to arrays and numbers. Raises ArgumentError if no kernel is for these types.
+        `known`: name of an argument -> array or number. Raises ArgumentError if the operator has no kernel for these
+        types.
         """
         selecting = [each.name for each in self._roles.selecting[: self._kernels.count]]
         dtypes = tuple(self._type(name, known[name]).dtype for name in selecting)
@@ -267,9 +267,9 @@ class TracedOperator:
     def _choice(self, dtypes: tuple[str, ...], known: Mapping[str, Any]) -> KernelChoice:
         """Return the choice of the kernel to launch.
 
-        `dtypes` are NumPy's names of the element types that choose the kernel. `known` maps the names of arguments and
-        computed values to their values; the operator's functions `kernel` and `variant` get their arguments from it.
-        Raises ArgumentError if the result of one of these functions depends on the content of an array.
+        `dtypes`: NumPy's names of the element types that choose the kernel. `known`: name of an argument or computed
+        value -> value, for the operator's functions `kernel` and `variant`. Raises ArgumentError if the result of a
+        function depends on the content of an array.
         """
         kernels = self._kernels
         name = "" if kernels.chooser is None else self._computed("kernel", kernels.chooser, known)
@@ -282,11 +282,11 @@ class TracedOperator:
         return choice
 
     def _computed(self, what: str, value: Bound, known: Mapping[str, Any]) -> Any:
-        """Return the constant in `value`, or what the function in `value` returns. The function's arguments come from
-        `known`, which maps names to values.
+        """Return the constant in `value`, or what the function in `value` returns.
 
-        `what` names the value in the error message: "grid depends on the content of an array". Raises ArgumentError if
-        the result depends on the content of an array or on a symbolic shape.
+        `known`: name of a parameter of the function -> value. `what`: subject of the error message "grid depends on the
+        content of an array". Raises ArgumentError if the result depends on the content of an array, or on a symbolic
+        shape.
         """
         found = _called(value, known)
         several = found.values() if isinstance(found, Mapping) else found
@@ -301,8 +301,11 @@ class TracedOperator:
         return found
 
     def _configuration(self, grid: Any, block: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Check the settings of a launch, and return them as the fields `grid`, `block` and `settings` of a `Launch`.
-        Raise ArgumentError for a value that `Kernel.launch` does not take."""
+        """Return the checked settings of a launch as the fields `grid`, `block` and `settings` of a `Launch`.
+
+        `settings`: name of a setting besides grid and block -> its value. Raises ArgumentError for a value that
+        `Kernel.launch` does not take.
+        """
         checks: dict[str, Callable[[Any], Any]] = {
             "cluster": lambda value: dimensions(value, "cluster"),
             "shared_memory": lambda value: whole_number(value, "shared_memory", 0),
@@ -320,14 +323,11 @@ class TracedOperator:
     def _argument(
         self, name: str, inputs: list[str], results: list[str], value: Any, info: KernelInfo | None
     ) -> tuple[str, Any]:
-        """Return the kernel's argument `name` as an item of `Launch.arguments`.
+        """Return the kernel's argument `name` as an item of `Launch.arguments`, such as ("output", 0).
 
-        `inputs` and `results` are the names of the arrays that the call takes and returns. A name in `results` gives
-        ("output", index), and a name only in `inputs` gives ("input", index). For any other name, the argument is
-        `value`.
-
-        `info` describes the kernel; None for a kernel that is compiled when it is loaded. Raises ArgumentError for a
-        value that the kernel does not take.
+        `inputs`, `results`: names of the arrays that the call takes and returns. A name in both counts as a result.
+        `value`: the argument, if it is none of these arrays. `info`: manifest entry of the kernel; None if the kernel
+        is compiled when it is loaded. Raises ArgumentError for a value that the kernel does not take.
         """
         if name in results:
             return "output", results.index(name)
@@ -345,8 +345,11 @@ class TracedOperator:
             raise ArgumentError(f"{self._name}: the value {name}: {error}") from None
 
     def _type(self, name: str, array: Any) -> ArrayType:
-        """Return the element type and shape of the array `name`. Raise ArgumentError if `array` is no array, if kernels
-        cannot read its element type, or if its shape is symbolic."""
+        """Return the element type and shape of `array`. `name` is its name in error messages.
+
+        Raises ArgumentError if `array` is no array, if kernels cannot read its element type, or if its shape is
+        symbolic.
+        """
         try:
             found = ArrayType(array.dtype.name, tuple(array.shape))
         except AttributeError:
@@ -363,11 +366,11 @@ class TracedOperator:
         return found
 
     def _checked_type(self, name: str, array: Any, info: KernelInfo | None) -> ArrayType:
-        """Return the element type and shape of the input or output `name`. Raise ArgumentError if the kernel's
+        """Return the element type and shape of `array`, the input or output `name`. Raise ArgumentError if the kernel's
         parameter does not take this element type.
 
-        `info` is None for a kernel that is compiled when it is loaded. The element type is then checked when the
-        program runs.
+        `info`: manifest entry of the kernel. It is None for a kernel that is compiled when it is loaded; the parameter
+        is then unknown, and not checked here.
         """
         found = self._type(name, array)
         if info is None:
@@ -383,10 +386,10 @@ class TracedOperator:
 
 
 def _struct_argument(parameter: Parameter, value: Any) -> tuple[str, Any]:
-    """Return `value`, the argument for a parameter of the kernel, in the form of `Launch.arguments`.
+    """Return `value`, the argument for a parameter of the kernel, as an item of `Launch.arguments`.
 
-    For a parameter that is a struct, a vector or a complex number, the form is ("bytes", hexadecimal digits). Raises
-    TypeError or ArgumentError for a value that cannot be passed.
+    A struct, a vector or a complex number gives ("bytes", hexadecimal digits). Raises TypeError or ArgumentError for a
+    value that cannot be passed.
     """
     if argument_type(parameter) != "Struct" or is_machine_word(parameter):
         return json_argument(value)

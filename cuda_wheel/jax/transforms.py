@@ -16,9 +16,9 @@ from cuda_wheel.runtime.errors import ArgumentError
 __all__ = ["batched", "differentiable"]
 
 Run = Callable[..., Any]
-"""Function that runs an operator while JAX traces, and returns the operator's result. Its first argument is a tuple of
-the operator's numbers, in the static form that `TracedOperator.numbers` reads. The others are the input arrays, None
-for an array that was not passed."""
+"""Function (numbers, *arrays) that runs an operator while JAX traces, and returns the operator's result. `numbers` is a
+tuple of the operator's numbers, each float as hexadecimal text. `arrays` are the input arrays, None for an array that
+was not passed."""
 
 
 def batched(jax: Any, declaration: Declaration, traced: TracedOperator, rule: Any) -> Run:
@@ -134,20 +134,20 @@ class _Derivatives:
         return dict(zip(names, result if len(self._roles.outputs) > 1 else (result,), strict=True))
 
     def _forward(self, function: Run, numbers: tuple[Any, ...], given: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
-        """Return two items: the operator's result, and name -> array for the inputs and outputs that `backward` takes.
+        """Return two items: the operator's result; and name -> array, for the inputs and outputs that `backward` takes.
 
-        `function` runs the operator, `numbers` are its static arguments, and `given` are its input arrays in order.
+        `function`: runs the operator. `numbers`: the operator's static arguments. `given`: its input arrays, in order.
         """
         result = function(numbers, *given)
         known = {**dict(zip(self._arrays, given, strict=True)), **self._named_outputs(self._roles.outputs, result)}
         return result, {name: known[name] for name in self._backward_names if name in known}
 
     def _differentiate(self, numbers: tuple[Any, ...], kept: dict[str, Any], cotangent: Any) -> tuple[Any, ...]:
-        """Call `backward`, and return what it returns: the gradient of each input array, in order, or None for an array
-        without a gradient.
+        """Call `backward`, and return the gradient of each input array, in order; None for an array without a gradient.
 
-        `numbers` are the operator's static arguments. `kept` is the second item that `_forward` returned. `cotangent`
-        is the gradient of the operator's result: one array, or a tuple of arrays.
+        `numbers`: the operator's static arguments. `kept`: name -> array, the second item that `_forward` returned.
+        `cotangent`: gradient of the operator's result, one array or a tuple of arrays. Raises ArgumentError for a wrong
+        number of gradients.
         """
         gradients = [f"grad_{output}" for output in self._roles.outputs]
         known = {**kept, **self._traced.numbers(numbers), **self._named_outputs(gradients, cotangent)}
@@ -168,8 +168,8 @@ class _Derivatives:
         """Return two items: the operator's result, and the tangent of the result. This is the rule for
         `jax.custom_jvp`.
 
-        `function` runs the operator, `numbers` are its static arguments, `primals` are its input arrays, and `tangents`
-        has the tangent of each input array.
+        `function`: runs the operator. `numbers`: the operator's static arguments. `primals`: its input arrays.
+        `tangents`: tangent of each input array, in the same order.
         """
         result = function(numbers, *primals)
         outputs = self._named_outputs(self._roles.outputs, result)
@@ -184,8 +184,8 @@ class _Derivatives:
     def _tangents_by_jvp(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
         """Call `jvp`, and return the tangent of each output, in order.
 
-        `numbers` are the operator's static arguments. `known` maps the names of inputs and outputs to arrays.
-        `tangents` maps names such as "tangent_x" to the tangents of inputs.
+        `numbers`: the operator's static arguments. `known`: name of an input or output -> array. `tangents`: name such
+        as "tangent_x" -> tangent of the input x.
         """
         values = {**known, **tangents, **self._traced.numbers(numbers)}
         found = self._jvp(*(values[name] for name in self._jvp_names))
@@ -198,10 +198,10 @@ class _Derivatives:
         return [self._checked_tangent(name, known[name], tangent) for name, tangent in zip(outputs, found, strict=True)]
 
     def _checked_tangent(self, name: str, output: Any, tangent: Any) -> Any:
-        """Return `tangent`, which `jvp` returned for the output `name`, as an array of JAX.
+        """Return the tangent of the output `name` as an array of JAX. `tangent` is what `jvp` returned for this output.
 
-        For an output of integers, return what `_no_tangent` returns. Raises ArgumentError for None, and for a tangent
-        whose shape or element type is not that of `output`.
+        An output of integers gets zeros of the element type float0. Raises ArgumentError if `tangent` is None, or
+        differs from `output` in shape or element type.
         """
         jax = self._jax
         if not self._has_tangents(output):
@@ -230,10 +230,11 @@ class _Derivatives:
         return numpy.zeros(array.shape, self._jax.dtypes.float0)
 
     def _linear_tangents(self, numbers: tuple[Any, ...], known: dict[str, Any], tangents: dict[str, Any]) -> list[Any]:
-        """Return the tangent of each output, computed by the primitive of `_linear_primitive`.
+        """Return the tangent of each output, in order. JAX uses `jvp` to evaluate the tangents in forward mode, and
+        `backward` in reverse mode.
 
-        In forward mode, the primitive calls `jvp`. In reverse mode, JAX transposes the primitive, and the transpose
-        calls `backward`. The parameters are those of `_tangents_by_jvp`.
+        `numbers`: the operator's static arguments. `known`: name of an input or output -> array. `tangents`: name such
+        as "tangent_x" -> tangent of the input x.
         """
         outputs = [*self._roles.outputs]
         inexact = [name for name in outputs if self._has_tangents(known[name])]
@@ -295,7 +296,7 @@ class _LinearMap:
         self.forward = forward
         self.transposed = transposed
         self.count = count
-        """How many of the operands of `__call__` are arrays. These come first; the operands after them are tangents."""
+        """Number of arrays among the operands of `__call__`. The arrays come first, the tangents after them."""
 
     def __call__(self, *operands: Any) -> list[Any]:
         return self.forward(operands[: self.count], operands[self.count :])
@@ -303,12 +304,13 @@ class _LinearMap:
 
 @cache
 def _linear_primitive(jax: Any) -> Any:
-    """Return the JAX primitive that evaluates a `_LinearMap`: `bind(*arrays, *tangents, map=linear_map)` returns what
-    the map's `__call__` returns.
+    """Return the JAX primitive that evaluates a `_LinearMap`: `bind(*arrays, *tangents, map=linear_map)` returns
+    `linear_map(*arrays, *tangents)`.
 
-    Source: JAX, "JAX Internals: primitives". `jax.custom_derivatives.linear_call` would not do: it cannot be mapped by
-    `vmap`, nor differentiated with respect to the arrays.
+    Source: JAX, "JAX Internals: primitives".
     """
+    # `jax.custom_derivatives.linear_call` would not do: it cannot be mapped by `vmap`, nor differentiated
+    # with respect to the arrays.
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir
 
@@ -374,10 +376,10 @@ def _linear_primitive(jax: Any) -> Any:
 
 
 def _names(operator: str, what: str, function: Any, known: set[str]) -> tuple[str, ...]:
-    """Return the names of the parameters of `function`. `what` is what the operator calls the function: "backward",
-    "jvp" or "vmap". It is in the error messages.
+    """Return the names of the parameters of `function`.
 
-    Raises ArgumentError if `function` is not callable, or if a parameter's name is not in `known`.
+    `what` names the function in error messages: "backward", "jvp" or "vmap". Raises ArgumentError if `function` is not
+    callable, or if a parameter's name is not in `known`.
     """
     found = bound(f"{operator}: {what}", function, known).names
     if found is None:
@@ -389,8 +391,8 @@ def _refuse_shared(operator: str, inputs: Sequence[str], names: Sequence[str], w
     """Raise ArgumentError if an input of the operator has a name that is reserved for a parameter of its function
     `what`.
 
-    `inputs` are the names of the inputs, and `names` are the reserved names: "axis_size" if `what` is "vmap",
-    "tangent_x" if it is "jvp".
+    `inputs`: names of the inputs. `what`: "vmap" or "jvp". `names`: the reserved names, such as "axis_size" for "vmap"
+    and "tangent_x" for "jvp".
     """
     for name in inputs:
         if name in names:
@@ -398,13 +400,12 @@ def _refuse_shared(operator: str, inputs: Sequence[str], names: Sequence[str], w
 
 
 def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequence[str], of: str) -> None:
-    """Raise ArgumentError if a derivative in `needed` is not a parameter of the function `what`. JAX would treat this
-    derivative as zero.
+    """Raise ArgumentError if the operator's function `what` lacks a parameter for a derivative.
 
-    `what` is "backward", and a derivative "grad_y" belongs to the output y; or `what` is "jvp", and "tangent_x" belongs
-    to the input x. `names` are the function's parameters. `of` is "output" or "input", for the error message.
+    `what`: "backward" or "jvp". `needed`: names of the derivatives, such as "grad_y" or "tangent_x". `names`: names of
+    the function's parameters. `of`: "output" or "input", for the error message.
     """
-    missing = [name for name in needed if name not in names]
+    missing = [name for name in needed if name not in names]  # JAX would treat them as zero
     if missing:
         raise ArgumentError(
             f"{operator}: {what} must be a function of {' and '.join(missing)} too, which would count as zero: JAX "
@@ -413,7 +414,10 @@ def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequ
 
 
 def _has_integers(kernels: KernelInstances, place: int) -> bool:
-    """Return whether the parameter with the 0-based index `place` takes only arrays of integers or bools in all kernels
-    that the operator lists; such arrays have no gradient. True for `const int*`, False for `const float*`."""
+    """Return whether a parameter takes only arrays of integers or bools in all kernels that the operator lists.
+
+    `place` is the parameter's 0-based index. True for `const int*`, False for `const float*`.
+    """
+    # Arrays of integers have no gradient.
     types = [kernels.element_types(info.parameters[place]) for info in kernels.described]
     return all(found and all(name.startswith(("int", "uint", "bool")) for name in found) for found in types)

@@ -65,8 +65,8 @@ _TEXT_FUNCTIONS = {
     "SourceModule": _TextFunction((0, "source"), (2, "options")),
     "load_inline": _TextFunction((2, "cuda_sources"), (None, "extra_cuda_cflags")),
 }
-"""Name of a function of CuPy, PyCUDA or PyTorch that compiles a string of CUDA C++ -> which of its arguments are the
-string and the compiler's options."""
+"""Function of CuPy, PyCUDA or PyTorch that compiles a string of CUDA C++ -> its arguments with the string and with the
+compiler's options, each as (0-based position, name)."""
 
 
 class KernelText(NamedTuple):
@@ -79,9 +79,9 @@ class KernelText(NamedTuple):
     instantiate: tuple[str, ...]
     """C++ name expressions of the template instances to compile, such as "scale<float>"."""
     name: str
-    """Name for the module, and for its source file without ".cu". It is the kernel's name in a call of RawKernel,
-    unless that is a template instance; else the name of the first kernel in `text`; else, if `text` has no kernel, the
-    name of the Python file without ".py"."""
+    """Name for the module, and for its source file without ".cu". A call of RawKernel gives the name, unless it is of a
+    template instance. Otherwise it is the name of the first kernel in `text`, or of the Python file without ".py" if
+    `text` has no kernel."""
     call: ScriptCall
 
 
@@ -175,7 +175,7 @@ class _ChangedLines(ast.NodeVisitor):
         return ast.unparse(node.func).rpartition(".")[2]
 
     def _kind(self, node: ast.expr) -> str | None:
-        """Return "module" if the value of an expression is a module, "kernel" if it is a kernel, and None for any other
+        """Return "module" or "kernel" if the value of an expression is a module or a kernel; None for any other
         value."""
         if isinstance(node, ast.Call):
             function = self._function(node)
@@ -219,7 +219,7 @@ class ImportProposal:
     lines: list[str] = field(default_factory=list)
     """Messages, one line each: edits to make by hand, and what was not imported."""
     extension_lines: set[tuple[Path, int]] = field(default_factory=set)
-    """(Python file, 1-based line) of each extension in the Python files; the modules replace the extensions."""
+    """(Python file, 1-based line) of each C++ extension that the modules replace."""
 
     def imported(self, trials: Iterable[ModuleTrial]) -> ImportedBuild:
         """Return the facts that decide what builds of the project with these modules require."""
@@ -286,11 +286,11 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
 
 
 def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extension]], list[tuple[Path, KernelText]]]:
-    """Return two lists: the extensions in the Python files, and the strings of CUDA C++ that these files compile. Each
-    item is a pair: (path of the Python file, extension or string).
+    """Return two lists of pairs: (Python file, extension in this file), and (Python file, string of CUDA C++ in this
+    file).
 
-    Raises ConfigError for a Python file with neither an extension nor a string, and for a file that is neither Python
-    nor CUDA C++.
+    `files`: paths of Python files and `.cu` files. A `.cu` file gives no pair. Raises ConfigError for any other file,
+    and for a Python file with neither an extension nor a string.
     """
     extensions: list[tuple[Path, Extension]] = []
     texts: list[tuple[Path, KernelText]] = []
@@ -310,8 +310,12 @@ def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extensio
 
 
 def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
-    """Return the first top-level package, among those of the extensions, that exists in the project: "demo" for
-    "demo._C". An existing package has an `__init__.py` in `root` or in "src". Return "" if none exists."""
+    """Return the first top-level package of the extensions that exists in the project: "demo" for "demo._C"; "" if none
+    exists.
+
+    A package exists if its folder has an `__init__.py`. The folder is looked for in `root` and in the folder "src" of
+    `root`.
+    """
     tops = (each.name.partition(".")[0] for each in extensions if "." in each.name)
     return next((top for top in tops for parent in (".", "src") if (root / parent / top / "__init__.py").is_file()), "")
 
@@ -322,10 +326,10 @@ def _shown(path: Path, root: Path) -> str:
 
 
 def _name_apart(modules: Iterable[ProposedModule]) -> None:
-    """Give a new name to each module whose name an earlier module has. Change the `table` of these modules.
+    """Rename each module whose name an earlier module has: "demo.scale" of "csrc/nn/scale.cu" becomes "demo.nn_scale".
 
-    Put the folders of the module's first source before the name, the innermost first, until no earlier module has the
-    name or no folder is left: "demo.scale" of "csrc/nn/scale.cu" becomes "demo.nn_scale".
+    Folders of the module's first source are put before the name, the innermost first. Names stay equal if there are not
+    enough folders. The new name is written into the `table` of the module.
     """
     taken: set[str] = set()
     for module in modules:
@@ -342,10 +346,10 @@ def _name_apart(modules: Iterable[ProposedModule]) -> None:
 
 
 def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -> None:
-    """Add to `done` a source and a module for each string of CUDA C++, and messages about the lines to edit.
+    """Add to `done` a source file and a module for each string of CUDA C++, and messages about the lines to edit.
 
-    `texts` has each string with the path of its Python file. Equal strings with equal options become one module. A
-    string that is composed at run time only gets a message.
+    `texts`: pairs (Python file, string in this file). Equal strings with equal options become one module. A string that
+    is composed at run time only gets a message.
     """
     modules: dict[tuple[Any, ...], str] = {}
     calls: dict[Path, dict[ast.Call, str]] = {}
@@ -376,8 +380,10 @@ def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -
 
 
 def _add_text(done: ImportProposal, path: Path, text: KernelText) -> str:
-    """Add to `done` the source and the module for a string of CUDA C++ in the Python file `path`. Return the module's
-    dotted name."""
+    """Add to `done` the source file and the module for one string of CUDA C++. Return the module's dotted name.
+
+    `path`: the Python file that compiles the string `text`.
+    """
     project = done.project
     beside = _shown(path.parent, project.root)
     folder = beside if f"{beside}/".startswith(f"{project.folder}/") else project.folder
@@ -422,8 +428,10 @@ def shared_settings(
 
 
 def _common_settings(modules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return key -> value of each setting that all modules have with the same value. `modules` are the tables of the
-    modules, at least one. The keys in _OWN are left out."""
+    """Return key -> value of each setting that all modules have with the same value, without the keys in _OWN.
+
+    `modules`: tables of the modules, at least one.
+    """
     first, *others = modules
     return {
         key: value

@@ -120,7 +120,8 @@ def cmake_call(module: Mapping[str, Any]) -> str:
 
 
 def _argument(value: str) -> str:
-    """Return a value as an argument in a CMakeLists.txt, in quotes if CMake needs them."""
+    """Return `value` as an argument of a command in CMakeLists.txt, in quotes if CMake needs them: `my dir` -> `"my
+    dir"`."""
     if re.fullmatch(r"[\w./+=:-]+", value):
         return value
     return '"' + re.sub(r'([\\"$;])', r"\\\1", value) + '"'
@@ -225,8 +226,11 @@ def unlisted_package(project: DetectedProject, content: Mapping[str, Any]) -> li
 
 
 def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild | None) -> None:
-    """Add the toolchain, such as "cuda-wheel[cu12]", to `build-system.requires`. After an import, remove the
-    requirements that only C++ extensions need. `imported` is None if nothing was imported."""
+    """Add the toolchain, such as "cuda-wheel[cu12]", to `build-system.requires`, and messages to `done`.
+
+    `imported`: facts about the imported build; None if nothing was imported. After an import, the requirements that
+    only C++ extensions need are removed.
+    """
     extra = chosen_extra(edit.content, imported or ImportedBuild())
     toolchain = f"cuda-wheel[{extra.name}]"
     requires = ("build-system", "requires")
@@ -244,8 +248,10 @@ def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: Impo
 
 
 def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
-    """Add cuda-wheel to `project.dependencies`, unless the wheel has a copy of the loader. If the dependencies are not
-    in pyproject.toml, add advice to `done` instead."""
+    """Add cuda-wheel to `project.dependencies`, unless the wheel has a copy of the loader.
+
+    Add advice to `done` instead if the dependencies are not in pyproject.toml.
+    """
     dependencies = ("project", "dependencies")
     if edit.get((*TABLE_PATH, "loader")) == "vendor":
         done.kept.append('loader = "vendor": the wheel has the loader, and needs no dependency')
@@ -284,7 +290,8 @@ def _requirement(requirements: Any) -> str | None:
 
 
 def _enable_hook(edit: PyprojectEdit, done: ProjectChanges) -> None:
-    """Add the table that switches hatchling's build hook on, unless there is one."""
+    """Add the table that enables cuda-wheel's build hook in hatchling. If pyproject.toml has such a table, only add a
+    message to `done`."""
     build = ("tool", "hatch", "build")
     wheel = (*build, "targets", "wheel")
     names = ("cuda", "cuda-wheel")  # of the same hook
@@ -298,8 +305,11 @@ def _enable_hook(edit: PyprojectEdit, done: ProjectChanges) -> None:
 def _add_tables(
     edit: PyprojectEdit, done: ProjectChanges, shared: Mapping[str, Any], modules: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Add `[tool.cuda-wheel]` with the settings `shared`, and the tables `modules`. A table that the project has
-    already is left as it is."""
+    """Add `[tool.cuda-wheel]` with the settings `shared`, and a `[[tool.cuda-wheel.module]]` for each table in
+    `modules`.
+
+    A table that pyproject.toml has already stays as it is; a message about it is added to `done`.
+    """
     table = edit.get(TABLE_PATH)
     if table is not None:
         done.kept.append(f"[{TABLE}]")
@@ -314,10 +324,10 @@ def _add_tables(
 
 
 def _unnamed_modules(done: ProjectChanges) -> list[dict[str, Any]]:
-    """Return a table with the keys `name` and `sources` for each source in `DetectedProject.unnamed`, except for the
-    sources of C++ extensions in setup.py.
+    """Return a module's table, with the keys `name` and `sources`, for each source in `DetectedProject.unnamed`.
 
-    If setup.py has extensions, add the advice to use `cuda-wheel import` to `done`.
+    Sources of C++ extensions in setup.py are left out. If setup.py has such extensions, add the advice to use
+    `cuda-wheel import` to `done`.
     """
     script = done.project.root / "setup.py"
     extensions = extensions_in(script) if script.is_file() else []
@@ -335,10 +345,10 @@ def _unnamed_modules(done: ProjectChanges) -> list[dict[str, Any]]:
 
 
 def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
-    """Return the new files for a first kernel, named saxpy: path relative to the project -> text of the file.
+    """Return the new files for a first kernel, named saxpy: path relative to the project -> content of the file.
 
-    If pyproject.toml lists the packages for setuptools, add the kernel's package to the list. If the project's package
-    has an `__init__.py`, add advice to `done` on how to call the kernel.
+    The kernel's package is added to the list of packages for setuptools, if `edit` has this list. Advice on how to call
+    the kernel is added to `done`, if the project's package has an `__init__.py`.
     """
     project, root = done.project, done.project.root
     # A package that has a module or another package of that name keeps it.
@@ -358,22 +368,21 @@ def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
 def _modules_in_package(
     project: DetectedProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return a module's table for each `.cu` file in the package and in `files`, except for the files that are a source
-    of one of the `modules`.
+    """Return a module's table for each `.cu` file that is in the package or in `files` and has no table yet.
 
-    `files` are the paths of new files. The tables are for CMake, which compiles only sources that CMakeLists.txt names;
-    the other back ends find the sources in the package.
+    `files`: paths of new files. `modules`: tables of modules; the files in their `sources` are left out.
     """
+    # CMake compiles only sources that CMakeLists.txt names; the other back ends find the sources in the package.
     listed = {path for module in modules for path in module["sources"]}
     paths = (path for path in (*project.inside, *files) if path.endswith(".cu") and path not in listed)
     return [{"name": project.module_name(path), "sources": [path]} for path in paths]
 
 
 def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | None) -> None:
-    """Let scikit-build-core make one wheel for all platforms, without the `.cu` files. If the project has a
-    CMakeLists.txt or settings for scikit-build-core, change nothing and add advice to `done` on what is missing.
+    """Let scikit-build-core make one wheel for all platforms, without the `.cu` files.
 
-    `lists` is the content of CMakeLists.txt; None if there is none.
+    `lists`: content of CMakeLists.txt; None if the project has none. A project with a CMakeLists.txt or with settings
+    for scikit-build-core is not changed. Advice on what is missing is then added to `done`.
     """
     settings = ("tool", "scikit-build")
     if lists is None and edit.get(settings) is None:
@@ -388,9 +397,11 @@ def _set_wheel_contents(edit: PyprojectEdit, done: ProjectChanges, lists: str | 
 
 
 def _extend_cmake_lists(edit: PyprojectEdit, done: ProjectChanges, modules: Sequence[Mapping[str, Any]]) -> None:
-    """Add to `done` a change of CMakeLists.txt that calls `cuda_wheel_add_module` for each module that has no call; the
-    file is new if the project has none. Let scikit-build-core leave sources out of the wheel, as `_set_wheel_contents`
-    does."""
+    """Add to `done` a change of CMakeLists.txt: a call of `cuda_wheel_add_module` for each module that has none.
+
+    The file is new if the project has no CMakeLists.txt. Also change `edit` so that scikit-build-core leaves the
+    sources out of the wheel; see `_set_wheel_contents`.
+    """
     path = done.project.root / "CMakeLists.txt"
     before = read_text(path)
     _set_wheel_contents(edit, done, before)

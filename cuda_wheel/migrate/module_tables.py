@@ -117,9 +117,11 @@ def _module(project: DetectedProject, path: str, settings: Table, package: str) 
 
 
 def _without_pytorch_options(project: DetectedProject, paths: Sequence[str], settings: Table) -> Table:
-    """Return the settings of a module. If one of its sources includes PyTorch's headers, the macros and options that
-    cuda-wheel adds by itself for PyTorch are left out. `paths` are the module's sources, and `settings` the settings so
-    far."""
+    """Return a module's settings without the macros and options that cuda-wheel adds by itself for PyTorch.
+
+    `settings`: all settings of the module. They are returned unchanged if no source includes PyTorch's headers.
+    `paths`: the module's sources.
+    """
     folders = settings.get("include-dirs", ())
     sources = (Source(path, "cuda", (project.root / path).read_bytes()) for path in paths if path.endswith(".cu"))
     if not any(includes_pytorch(each, project.root, folders) for each in sources):
@@ -269,10 +271,10 @@ def missing_folders(root: Path, sources: Sequence[str], known: Sequence[str]) ->
 
 
 def _included_names(path: Path) -> list[str]:
-    """Return the names that a file includes, such as "nn/scale.h" for `#include "nn/scale.h"`; an empty list if the
-    file cannot be read.
+    """Return the names that a file includes, such as "nn/scale.h" for `#include "nn/scale.h"`.
 
-    A name in `<...>` is left out if cuda-wheel ships a standard header with this name, such as `<math.h>`.
+    A name in `<...>` is left out if cuda-wheel ships a header of this name, such as `<math.h>`. The list is empty if
+    the file cannot be read.
     """
     try:
         named = list(includes(path.read_bytes()))
@@ -287,8 +289,10 @@ def _included_names(path: Path) -> list[str]:
 
 
 def _included_file(root: Path, name: str, folders: Iterable[str]) -> str | None:
-    """Return the path of the file `name` in the first of the `folders` that has it; None if none of the folders has it.
-    The folders and the result are relative to `root`."""
+    """Return the path of the file `name` in the first of the `folders` that has it; None if no folder has it.
+
+    `folders` and the result are relative to `root`.
+    """
     paths = (os.path.normpath(os.path.join(folder, name)) for folder in folders)
     return next((path for path in paths if not path.startswith("..") and (root / path).is_file()), None)
 
@@ -298,15 +302,14 @@ class ModuleTrial:
     """Result of compiling a proposed module."""
 
     module: ProposedModule
-    """The module with the settings that were compiled: those that were proposed, and those that were added to make it
-    compile."""
+    """The module that was compiled, with its proposed settings and with settings that were added to make it compile."""
     kernels: tuple[KernelInfo, ...] = ()
     warnings: list[str] = field(default_factory=list)
     error: str = ""
     """Error message of the compilation; "" if the module compiles."""
     unnamed_instances: tuple[str, ...] = ()
-    """C++ name expressions, such as "scale<float>", of template instances that the error asks for: host code launches
-    them, and can be left out (removed) once the key `instantiate` lists them."""
+    """Template instances that host code launches and that the error message asks for, such as "scale<float>". Once the
+    key `instantiate` lists them, the host code can be left out (removed)."""
     is_host_code: bool = False
     """True if the sources have no kernel, only host code. No module is needed then."""
     includes_pytorch: bool = False
@@ -355,11 +358,11 @@ _ATTEMPTS = 30
 
 
 def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleTrial:
-    """Add settings that may help to a module, one after the other, until it compiles or lacks only instances of its
-    kernel templates. Return the last trial (compilation). `trial` is the first.
+    """Compile a module with more and more settings, until it compiles or lacks only instances of its kernel templates.
+    Return the last trial (compilation).
 
-    If no setting helps, return the last trial with only include folders of the project added: its error message is
-    about the module's sources, not about settings that were tried.
+    `trial`: the module's first compilation. If no setting helps, return the last trial to which only include folders of
+    the project were added.
     """
     last = trial
     for _ in range(_ATTEMPTS):
@@ -369,16 +372,16 @@ def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleT
         last = _compiled(root, ProposedModule(table, trial.module.notes), architecture)
         if table.keys() - {"include-dirs"} == trial.module.table.keys() - {"include-dirs"}:
             trial = last
+    # The error message of `trial` is about the module's sources, not about settings that were tried.
     return trial if last.error and not _lacks_instances(last) else last
 
 
 def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
-    """Return the table of a trial's module with one more setting that may avoid the trial's error; None if no setting
-    is left to try.
+    """Return the table of a trial's module with one more setting; None if no setting is left to try.
 
-    If the error is a header that is not found, the settings are, in this order: include folders of the project, the
-    folder of a library outside the project, `missing-headers`. For any other error: `host-code = "leave-out"`, then
-    `instantiate` with the template instances that host code launches.
+    Settings for a missing header, in order: include folders of the project, the folder of a library, `missing-headers`.
+    Settings for any other error, in order: `host-code = "leave-out"`, `instantiate` with the instances that host code
+    launches.
     """
     table = trial.module.table
     if names := list(dict.fromkeys(MISSING_HEADER.findall(trial.error))):
@@ -390,7 +393,10 @@ def _next_table(root: Path, trial: ModuleTrial) -> Table | None:
 
 def _table_with_headers(root: Path, table: Table, names: Sequence[str]) -> Table | None:
     """Return a module's table with one more setting for headers that the compiler did not find; None if no setting is
-    left to try. `names` are the headers as the sources include them."""
+    left to try.
+
+    `names`: the missing headers, as the sources include them.
+    """
     if found := missing_folders(root, table["sources"], table.get("include-dirs", [])):
         return {**table, "include-dirs": [*table.get("include-dirs", []), *found]}
     if folders := list(filter(None, map(partial(library_folder, root), names))):
@@ -443,13 +449,15 @@ def _texts(root: Path, module: ProposedModule) -> list[str]:
 
 
 def _lacks_instances(trial: ModuleTrial) -> bool:
-    """Return whether a trial failed because the module has no kernel. This can be a module whose sources have only
-    kernel templates without an instance."""
+    """Return whether the compilation failed because the module has no kernel.
+
+    True also if the sources have kernel templates, but no instance of them.
+    """
     return "has no kernel" in trial.error
 
 
 def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTrial:
-    """Compile a module once, with its settings as they are, and return the result."""
+    """Compile a module once for one architecture, with its settings as they are, and return the result."""
     reporter = _CollectedWarnings()
     try:
         files, _ = build_module(root, {**module.table, "architectures": [architecture]}, {}, reporter)
@@ -469,8 +477,11 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
-    """Return suggested instances, such as "scale<float>", of the kernel templates in the module's sources that have no
-    instance in `kernels`. `kernels` are the kernels of the compiled module."""
+    """Return suggested instances, such as "scale<float>", of the kernel templates that have no instance in the compiled
+    module.
+
+    `module`: the module with the templates. `kernels`: kernels of the compiled module.
+    """
     compiled = {plain_name(kernel.symbol) for kernel in kernels}
     found: dict[str, None] = {}
     options = read_options(module.table.get("options", ()), "options").arguments

@@ -61,8 +61,8 @@ class Extension(NamedTuple):
     line: int
     """1-based line of the call in the Python file."""
     unread: tuple[str, ...]
-    """Settings of the call whose values could not be read from the file, because they are known only when the file
-    runs. The names are "sources", "include_dirs", "define_macros" and "nvcc's options"."""
+    """Settings of the call whose values are known only when the file runs. Each is "sources", "include_dirs",
+    "define_macros" or "nvcc's options"."""
 
 
 def extensions_in(path: Path) -> list[Extension]:
@@ -72,8 +72,10 @@ def extensions_in(path: Path) -> list[Extension]:
 
 
 def _extension(call: ScriptCall, folder: Path) -> Extension | None:
-    """Return the extension that a call of CUDAExtension or load declares; None if it has no CUDA sources. `folder` is
-    the folder to which paths in the call are relative."""
+    """Return the extension that a call of CUDAExtension or load declares; None if it has no CUDA sources.
+
+    `folder`: the folder to which paths in the call are relative.
+    """
     listed = call.argument(1, "sources")
     sources = [path for each in strings(listed) for path in _paths(each, folder) if path.endswith(".cu")]
     if not sources:
@@ -102,7 +104,7 @@ def _extension(call: ScriptCall, folder: Path) -> Extension | None:
 
 
 def _stem(path: str) -> str:
-    """Return the name of a file without folders and suffixes."""
+    """Return the name of a file without folders and suffixes: "scale" for "csrc/scale.cu"."""
     return os.path.basename(path).partition(".")[0]
 
 
@@ -120,8 +122,10 @@ def _paths(path: str, folder: Path) -> list[str]:
 
 
 def _is_determined(value: Any) -> bool:
-    """Return whether the value of an argument was found without running the file: neither the value nor an item of it
-    is UNKNOWN."""
+    """Return whether the value of an argument was found without running the file.
+
+    False for UNKNOWN, and for a list or tuple with an item that is UNKNOWN.
+    """
     return value is not UNKNOWN and not (isinstance(value, (list, tuple)) and UNKNOWN in value)
 
 
@@ -221,7 +225,10 @@ def _is_installed(distribution: str) -> bool:
 
 
 def _backend(root: Path, content: Mapping[str, Any]) -> str:
-    """Return the build back end; raises ConfigError for one that cuda-wheel has no hook for."""
+    """Return the project's build back end, a key of BACK_ENDS. `content` is the parsed pyproject.toml.
+
+    Raises ConfigError for any other back end, and for a project of hatchling with a hatch.toml.
+    """
     default = "setuptools.build_meta"  # PEP 517's, for a project that names none
     backend = str(_table(content, "build-system").get("build-backend", default)).partition(":")[0]
     if backend not in BACK_ENDS:
@@ -253,9 +260,9 @@ def _package(root: Path, content: Mapping[str, Any], backend: str, named: str) -
     """Return two items: the dotted name of the package to which the compiled modules are added, and its folder relative
     to `root`.
 
-    `named` is the name of the package that the user gave; "" if none was given. Raises ConfigError if the project is a
-    single file, if it has packages but none with the name `named`, and, without `named`, if it has several packages but
-    none with the project's name.
+    `named`: name of this package, if the user gave it; else "". `content`: the parsed pyproject.toml. Raises
+    ConfigError if the project has packages, but it is not clear which is meant. Also raises ConfigError for a project
+    of a single file.
     """
     listed = [each for each in _listed_packages(root, content, backend) if named in ("", each[0])]
     if listed:
@@ -317,7 +324,9 @@ def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> It
 
 def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     """Return the table of pyproject.toml at these keys: `_table(content, "tool", "setuptools")` for [tool.setuptools].
-    Return an empty table if there is none. Raises ConfigError if the value is no table."""
+
+    The table is empty if there is none. Raises ConfigError if the value is no table.
+    """
     for number, key in enumerate(keys, 1):
         content = content.get(key, {})
         if not isinstance(content, Mapping):
@@ -326,11 +335,10 @@ def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _strings(value: Any, where: str) -> list[str]:
-    """Return the paths in `value`, a list in pyproject.toml. Return an empty list if `value` is no list: setuptools
-    also allows `packages = {find = {}}`.
+    """Return the paths in `value`, a list in pyproject.toml; an empty list for any other value, such as `{find = {}}`.
 
-    Raises ConfigError for an item that is no path. `where` is the key, for the error message: "tool.setuptools.packages
-    in pyproject.toml must have paths, not 5."
+    `where`: key of the list, for the error message "tool.setuptools.packages in pyproject.toml must have paths, not 5."
+    Raises ConfigError for an item that is no path.
     """
     items = value if isinstance(value, list) else []
     wrong = next((each for each in items if not isinstance(each, str) or "\0" in each), None)
@@ -340,8 +348,8 @@ def _strings(value: Any, where: str) -> list[str]:
 
 
 def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield dotted name and folder of each package in "src". If "src" has no package, search "python"; if that has none
-    either, search the folder of pyproject.toml."""
+    """Yield (name, folder relative to `root`) of each package in the first of three places that has one: "src",
+    "python", and the folder of pyproject.toml."""
     for parent in ("src/", "python/", ""):
         found = sorted((root / parent).glob("*/__init__.py"))
         names = [path.parent.name for path in found if parent or path.parent.name not in _NO_PACKAGES]

@@ -46,7 +46,7 @@ class FileChange(NamedTuple):
 
     path: Path
     before: str | None
-    """Text before the change; None for a new file."""
+    """Content of the file before the change; None for a new file."""
     after: str
 
 
@@ -90,8 +90,10 @@ def write_changes(changes: Sequence[FileChange]) -> None:
 
 
 def _write(change: FileChange, undo: ExitStack) -> None:
-    """Write one changed file, and create missing folders. Push on `undo` calls that restore the file and remove these
-    folders."""
+    """Write one changed file, and create missing folders.
+
+    Push on `undo` the calls that restore the file and remove these folders.
+    """
     path = Path(os.path.realpath(change.path))  # a link stays a link
     for folder in reversed([each for each in path.parents if not each.exists()]):
         folder.mkdir()
@@ -189,8 +191,8 @@ class PyprojectEdit:
     def _accept(self, text: str, expected: Mapping[str, Any], path: Keys, added: str) -> None:
         """Replace the text of the document by `text`, and the parsed content by `expected`.
 
-        Raises ConfigError if parsing `text` does not give `expected`. The error message asks the user to write `added`,
-        a piece of TOML, at `path` by hand.
+        Raises ConfigError if parsing `text` does not give `expected`. The error message asks the user to add `added`, a
+        piece of TOML, at the keys `path` by hand.
         """
         try:
             found = tomllib.loads(text)
@@ -338,10 +340,9 @@ def _classifiers(content: Mapping[str, Any]) -> list[str]:
 
 
 def _numbers(content: Mapping[str, Any], imported: ImportedBuild) -> list[int]:
-    """Return the architectures named in a project's settings or in nvcc's options of its imported build, as numbers: 80
-    for each of "sm_80", "8.0+PTX" and "80-real".
+    """Return the architectures in a project's settings and in nvcc's options of its imported build, as numbers.
 
-    `content` is the project's pyproject.toml.
+    `content`: the parsed pyproject.toml. Each of "sm_80", "8.0+PTX" and "80-real" gives 80.
     """
     table = content.get("tool", {}).get("cuda-wheel", {})
     tables = [table, *(each for each in table.get("module", ()) if isinstance(each, Mapping))]
@@ -402,7 +403,10 @@ def unneeded_requirements(
 
 
 def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:
-    """Return the entries of `build-system.requires` that only builds of C++ extensions need, such as "pybind11>=2"."""
+    """Return the entries of `build-system.requires` that only builds of C++ extensions need, such as "pybind11>=2".
+
+    `content`: the parsed pyproject.toml.
+    """
     listed = [each for each in content.get("build-system", {}).get("requires", ()) if isinstance(each, str)]
     # CMake may use ninja.
     others = {"ninja"} if project.backend == "scikit_build_core.build" else set()
@@ -411,13 +415,18 @@ def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> l
 
 def _reads(modules: Sequence[str]) -> str:
     """Return the reason why builds still require PyTorch: "demo.a, demo.b include headers with device code of PyTorch,
-    ...". `modules` are the names of the modules that include these headers."""
+    ...".
+
+    `modules`: names of the modules that include these headers.
+    """
     return f"{', '.join(modules)} include headers with device code of PyTorch, which are those of the build's PyTorch"
 
 
 def _still_compiles(project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild) -> str:
-    """Return the first reason found why builds may still compile C++ after the import, such as "CMakeLists.txt still
-    compiles C++ (add_library)". Return "" if there is no such reason."""
+    """Return the first reason found why builds may still compile C++ after the import; "" if there is none.
+
+    An example is "CMakeLists.txt still compiles C++ (add_library)". `content`: the parsed pyproject.toml.
+    """
     if imported.failed:
         return f"{imported.failed} of the modules do not compile, so that their extension stays"
     script = project.root / "setup.py"

@@ -75,7 +75,7 @@ MACHINE = {
     "__name__": "__main__",
     "True": True,
 }
-"""Name or attribute as source text, such as "sys.platform" -> its value on Linux with CUDA."""
+"""Variable or attribute, as source text such as "sys.platform" -> its value on Linux with CUDA."""
 
 _ANSWERS: dict[str, Any] = {
     "torch.cuda.is_available": True,
@@ -84,7 +84,7 @@ _ANSWERS: dict[str, Any] = {
     "os.getcwd": "",
     "torch.cuda.get_device_capability": (8, 0),
 }
-"""Name of a function -> its result on Linux with CUDA."""
+"""Name of a function, such as "platform.system" -> its result on Linux with CUDA."""
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -101,9 +101,8 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 """Name of an operator in `ast`, such as "NotEq" -> function of the two operands."""
 
-_MOST_ITEMS = 10_000
-"""Maximum number of paths that a glob pattern finds, and of items in a sum of lists; the rest is dropped. The limit
-bounds a loop that adds a list to itself."""
+_MOST_ITEMS = 10_000  # bounds a loop that adds a list to itself
+"""Maximum number of paths that a glob pattern finds, and of items in a sum of lists. The rest is dropped."""
 
 
 def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -160,9 +159,8 @@ def summed(left: Any, right: Any) -> Any:
     return attempt(lambda: left + right)
 
 
-_MOST_CHARACTERS = 1 << 20
-"""Maximum length of a string or tuple in a computation: with a longer one, the result is UNKNOWN. The limit bounds a
-loop that adds a string to itself."""
+_MOST_CHARACTERS = 1 << 20  # bounds a loop that adds a string to itself
+"""Maximum length of a string or tuple in a computation. With a longer one, the result is UNKNOWN."""
 
 
 def is_large(value: Any) -> bool:
@@ -179,11 +177,10 @@ def is_wide(text: str) -> bool:
 
 
 def _globbed(pattern: str, folder: str, recursive: bool) -> Any:
-    """Return the sorted paths of the files that match the absolute glob pattern `pattern`. `recursive` is the argument
-    of `glob.glob`; `folder` is the folder of the script.
+    """Return the sorted paths of the files that match the absolute glob pattern `pattern`.
 
-    A recursive pattern with "**" may search the parent of `folder` and all below it. Return UNKNOWN if it starts
-    elsewhere, such as at "/".
+    `recursive`: argument of `glob.glob`. `folder`: folder of the script. Return UNKNOWN for a recursive pattern with
+    "**" that starts outside the parent of `folder`, such as at "/".
     """
     root = os.path.dirname(folder)  # a script may be in a folder below the sources
     start = os.path.normpath(re.split(r"[*?\[]", pattern)[0] or folder)
@@ -230,8 +227,10 @@ def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mappi
 
 
 def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: str) -> Any:
-    """Return the result of the method `name` of the path `owner`; UNKNOWN if it cannot be computed. A method that looks
-    for files, such as "glob", looks in `folder` if `owner` is relative."""
+    """Return the result of the method `name` of the path `owner`; UNKNOWN if it cannot be computed.
+
+    `folder`: the folder to which `owner` is relative, for methods that look for files, such as "glob".
+    """
     if name in ("resolve", "absolute", "expanduser"):
         return owner
     if name in ("glob", "rglob"):
@@ -244,9 +243,11 @@ def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: 
 
 
 def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:
-    """Return whether the result of the method `name` of the string `owner` could be too long to compute. True for
-    "replace" and "join" if the result could exceed _MOST_CHARACTERS, and for "format" if a width or an argument is
-    large. False for all other methods."""
+    """Return whether the result of the method `name` of the string `owner` could be too long to compute.
+
+    True for "replace" and "join" if the result could exceed _MOST_CHARACTERS, and for "format" if a width or an
+    argument is large. False otherwise.
+    """
     if name == "format":
         return is_wide(owner) or any(map(is_large, arguments))
     if name == "replace":
@@ -262,7 +263,7 @@ class ScriptCall(NamedTuple):
     """A call of one of the chosen functions."""
 
     function: str
-    """Name of the function, without its module."""
+    """Name of the called function, without its module: "CUDAExtension"."""
     arguments: tuple[Any, ...]
     keywords: Mapping[str, Any]
     node: ast.Call
@@ -308,7 +309,8 @@ def parsed(path: Path) -> ast.Module:
 
 
 _MOST_STEPS = 200_000
-"""Maximum number of statements and expressions that are evaluated; each round of a loop counts."""
+"""Maximum number of statements and expressions that are evaluated in one reading of a file. Each round of a loop
+counts."""
 
 
 class _Return(Exception):
@@ -355,8 +357,10 @@ class _ScriptReader:
     # --- statements -----------------------------------------------------------------------------------
 
     def _block(self, statements: Sequence[ast.stmt]) -> None:
-        """Evaluate statements. Each is evaluated by the method that has the name of its syntax node, such as `_assign`
-        for `ast.Assign`; if there is no such method, by `_compound`."""
+        """Evaluate statements, each by the method that has the name of its syntax node: `_assign` for `ast.Assign`.
+
+        `_compound` evaluates a statement without such a method. Nothing more is evaluated after _MOST_STEPS.
+        """
         for statement in statements:
             self._steps += 1
             if self._steps > _MOST_STEPS:
@@ -395,8 +399,10 @@ class _ScriptReader:
             self._block(node.body)
 
     def _compound(self, node: ast.stmt) -> None:
-        """Evaluate the blocks of a statement that has no method of its own, such as `with`, `try`, `while` and `class`.
-        The blocks of `except` are left out."""
+        """Evaluate the blocks of a statement without a method of its own, such as `with`, `try`, `while` and `class`.
+
+        The blocks of `except` are not evaluated.
+        """
         for item in getattr(node, "items", ()):
             self._value(item.context_expr)
             if item.optional_vars is not None:
@@ -587,14 +593,19 @@ class _ScriptReader:
         return attempt(lambda: call_function(function, arguments, keywords, self._folder))
 
     def _alias(self, function: str) -> str:
-        """Return the value of the variable `function` if it is a string, else "". Such a string names the function for
-        which a variable stands: after `extension = CUDAExtension`, `_alias("extension")` is "CUDAExtension"."""
+        """Return the name of the function for which the variable `function` stands; "" if its value is no string.
+
+        After `extension = CUDAExtension`, `_alias("extension")` is "CUDAExtension".
+        """
         value = self._names.get(function)
         return value if isinstance(value, str) else ""
 
     def _enter(self, node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: dict[str, Any]) -> Any:
-        """Evaluate one of the file's own functions and return its result; UNKNOWN for a recursive call. `arguments` is
-        parameter -> value."""
+        """Evaluate one of the file's own functions, and return its result; UNKNOWN for a recursive or too deeply nested
+        call.
+
+        `arguments`: parameter -> value, without defaults.
+        """
         self._called.add(node.name)
         if node.name in self._active or len(self._active) > 20:
             return UNKNOWN
@@ -616,14 +627,19 @@ class _ScriptReader:
 def _bound(
     node: ast.FunctionDef | ast.AsyncFunctionDef, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return parameter -> value for a call of `node`; `arguments` are the positional and `keywords` the named
-    arguments."""
+    """Return parameter -> value for a call of the function `node`.
+
+    `arguments`: values of the positional arguments. `keywords`: name of a keyword argument -> value.
+    """
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     return dict(zip(names, arguments, strict=False)) | dict(keywords)
 
 
 def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef, value: Callable[[ast.expr], Any]) -> dict[str, Any]:
-    """Return parameter -> default value; `value` evaluates an expression."""
+    """Return parameter -> default, for each parameter of the function `node` that has a default.
+
+    `value` is called with the default's expression, and returns its value.
+    """
     names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
     count = len(node.args.defaults)
     found = {name: value(each) for name, each in zip(names[len(names) - count :], node.args.defaults, strict=True)}

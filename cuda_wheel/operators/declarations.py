@@ -47,15 +47,15 @@ class InputArgument(NamedTuple):
 
     name: str
     type: str
-    """Kind of the argument. An array is a "Pointer", or an "Accessor" if the kernel takes a packed accessor of PyTorch.
-    A number is an "Integer", a "Real" or a "bool". An operator that is a Python function may also have "Pointers", a
-    list of arrays, and "Other", a value that no kernel takes."""
+    """Kind of the argument: "Pointer" or "Accessor" (packed accessor of PyTorch) for an array, or "Integer", "Real" or
+    "bool". An operator that is a Python function may also have "Pointers", a list of arrays, and "Other", a value that
+    no kernel takes."""
     written: bool
-    """Whether the kernel changes the array."""
+    """True if the argument is an array that the kernel changes."""
     has_default: bool
     default: Any
     is_optional: bool = False
-    """Whether None may be passed for the array."""
+    """True if the argument is an array for which None may be passed."""
 
     @property
     def is_array(self) -> bool:
@@ -67,7 +67,7 @@ class OperatorArguments(NamedTuple):
     """The arguments of a kernel, and the role of each in the operator: input, output or value."""
 
     names: tuple[str, ...]
-    """Names of all arguments, in the order of the kernel's parameters."""
+    """Names of all the kernel's arguments, in the order of its parameters."""
     accessors: tuple[str, ...]
     """Names of the kernel's arguments that are packed accessors of PyTorch tensors, passed by value."""
     inputs: tuple[InputArgument, ...]
@@ -180,12 +180,12 @@ def _inputs(
     defaults: Mapping[str, Any],
     read_only: Sequence[str],
 ) -> Iterator[InputArgument]:
-    """Yield the operator's arguments that are parameters of the kernel, in the kernel's order. Outputs and computed
-    values are left out.
+    """Yield each parameter of the kernel that is an argument of the operator, in the kernel's order. Outputs and
+    computed values are left out.
 
-    `names` are the names of the kernel's parameters; `defaults` is name -> default of an argument; `read_only` are the
-    names of arrays that the kernel does not change. Raises ArgumentError for an output that the kernel does not write,
-    for a parameter that takes neither an array nor a number, and for a wrong default.
+    `names`: names of the kernel's parameters. `defaults`: name of an argument -> default. `read_only`: names of arrays
+    that the kernel does not change. Raises ArgumentError for an output that the kernel does not write, for an argument
+    that is neither an array nor a number, and for a wrong default.
     """
     for parameter, name, (type_, written) in zip(kernels.parameters, names, kernels.kinds, strict=True):
         cpp = parameter.cpp_or_ptx_type
@@ -218,10 +218,10 @@ _NUMBERS = {int: "Integer", float: "Real", bool: "bool"}
 
 
 def _more_arguments(operator: str, more: Mapping[str, Any], defaults: Mapping[str, Any]) -> list[InputArgument]:
-    """Return the arguments of the operator that the kernel does not take. `more` is name -> int, float or bool;
-    `defaults` is name -> default.
+    """Return the arguments of the operator that the kernel does not take.
 
-    Raises ArgumentError for another type than these three, and for a default that does not fit the type.
+    `more`: name -> int, float or bool. `defaults`: name -> default. Raises ArgumentError for any other type, and for a
+    default that does not fit its type.
     """
     found = []
     for name, kind in more.items():
@@ -244,9 +244,9 @@ def _bound_values(
 ) -> dict[str, Bound]:
     """Return name -> constant or function of each computed value, in the order of `values`.
 
-    Raises ArgumentError if a function has a parameter that names neither an input nor a value before it in `values`, if
-    a constant does not fit the kernel's parameter, and for a name that is also in `outputs`. `types` maps the names of
-    the kernel's parameters to types such as "Pointer" and "Integer". The constant None means a null pointer.
+    `types`: name of a kernel's parameter -> type, such as "Pointer". A function may have parameters that name inputs,
+    and values before it in `values`. Raises ArgumentError for any other parameter, for a constant of a wrong type, and
+    for a name that is also in `outputs`.
     """
     known = {each.name for each in inputs}
     found = {}
@@ -254,7 +254,7 @@ def _bound_values(
         if name in outputs:
             raise ArgumentError(f"{operator}: {name} is in outputs and in values")
         found[name] = bound(f"{operator}: the value {name}", value, known)
-        if not callable(value) and types[name] in _NUMBERS.values():
+        if not callable(value) and types[name] in _NUMBERS.values():  # for a pointer, None is a null pointer
             _number(f"{operator}: the value {name}", types[name], value)
         known.add(name)
     return found
@@ -263,12 +263,11 @@ def _bound_values(
 def _check_input(operator: str, kernel: str, parameter: Parameter, name: str, type_: str, is_read_only: bool) -> None:
     """Raise ArgumentError if the kernel's parameter `name` cannot be an argument of the operator.
 
-    The parameter must take an array or a number. If the manifest has no C++ type of the parameter, the user must have
-    listed it in `read_only` (`is_read_only` is True), because the manifest then does not tell whether the kernel writes
-    to it.
-
-    `kernel` is the kernel's name, for the error message.
+    `kernel`: name of the kernel, for the error message. `type_`: the parameter's type; it must be an array or a number,
+    such as "Pointer" or "Integer". `is_read_only`: the user lists the parameter in `read_only`. It must be True if the
+    manifest has no C++ type of the parameter.
     """
+    # Without a C++ type, the manifest does not tell whether the kernel writes to the parameter.
     if type_ not in (*ARRAYS, "Integer", "Real", "bool") or (not parameter.cpp and not is_read_only):
         raise ArgumentError(
             f"{operator}: {name} is {parameter.cpp_or_ptx_type} in {kernel}, which does not tell what to pass: compute "
@@ -283,11 +282,10 @@ def _check_names(
     given: Mapping[str, Sequence[str]],
     more: Sequence[str],
 ) -> None:
-    """Raise ArgumentError for a wrong name in a declaration.
+    """Raise ArgumentError for a wrong name in a declaration: unknown, invalid or repeated.
 
-    `names` are the names of the kernel's parameters, one for each parameter; `more` are the names in `more_arguments`.
-    All of these must be different and valid names. `given` maps a setting, such as "outputs", to the names that the
-    setting mentions. A setting may mention only `names`; "defaults" may mention `more` too.
+    `names`: names of the kernel's parameters, one for each. `more`: names in `more_arguments`. `given`: setting, such
+    as "outputs" -> names that it mentions. A setting may mention only `names`; "defaults" may mention `more` too.
     """
     if len(names) != len(kernels.kinds):
         types = ", ".join(parameter.cpp_or_ptx_type for parameter in kernels.parameters)
@@ -323,7 +321,8 @@ def why_no_name(name: Any, names: Sequence[Any]) -> str:
 def _default(operator: str, cpp: str, name: str, type_: str, value: Any) -> Any:
     """Return the default of the argument `name` after a check: None for a pointer, a Python number for a number.
 
-    `cpp` is the argument's type for error messages. Raises ArgumentError for a default that does not fit `type_`.
+    `cpp`: the argument's C++ type, for error messages. Raises ArgumentError for a default that does not fit `type_`,
+    such as "Integer".
     """
     if type_ == "Accessor":
         raise ArgumentError(f"{operator}: {name} is an accessor, which has no default: it cannot be None")
@@ -406,11 +405,11 @@ def gradient_names(operator: str, inputs: Iterable[InputArgument], outputs: Iter
 def _output(
     operator: str, name: str, output: str | Callable[..., Any], known: set[str], arrays: Sequence[str]
 ) -> Bound:
-    """Return the function that makes the output `name`, or `Bound(None, ("x",))` if the output is made with the shape
-    and element type of the input array x.
+    """Return the function that makes the output `name`, or `Bound(None, ("x",))` for an output with the shape and
+    element type of the input array x.
 
-    `output` is a function, whose parameters must be in `known`, or the name of an input array in `arrays`. `arrays` are
-    the input arrays without a default. Raises ArgumentError for any other `output`.
+    `output`: a function with parameters in `known`, or a name in `arrays`. `arrays`: names of the input arrays without
+    a default. Raises ArgumentError for any other `output`.
     """
     if not isinstance(output, str):
         made = bound(f"{operator}: the output {name}", output, known)

@@ -43,20 +43,20 @@ DIGEST = 32
 """Number of hexadecimal digits in `KernelIdentity.digest`."""
 
 ParameterKind = tuple[str, bool]
-"""Kind of a kernel's parameter: (type, may be written). The type is the name that stubs (.pyi files) use, such as
-"Pointer" or "Integer", or "Accessor" for a packed accessor of PyTorch. The bool is True if the kernel may write to the
-array."""
+"""Kind of a kernel's parameter: (type, True if the kernel may write to the array). The type is that of stubs (.pyi
+files), such as "Pointer" or "Integer", or "Accessor" for a packed accessor of PyTorch."""
 
 
 ARRAYS = ("Pointer", "Accessor")
-"""Types in `ParameterKind` of parameters that take an array: by its address, or as an accessor passed by value."""
+"""Types of parameters that take an array: by its address ("Pointer"), or as a packed accessor of PyTorch
+("Accessor")."""
 
 
 class Bound(NamedTuple):
     """A constant, or a function whose parameters are names of an operator's arguments."""
 
     value: Any
-    """The constant or the function."""
+    """The constant itself, or the function that computes the value."""
     names: tuple[str, ...] | None
     """Names of the function's parameters; None for a constant."""
 
@@ -95,9 +95,8 @@ class KernelIdentity(NamedTuple):
     """Mangled name of the kernel; for a kernel that is compiled when it is loaded, the name by which the operator asks
     for it: "scale<3>"."""
     digest: str
-    """First digits of a SHA-256: that of the module's fatbin, with two exceptions. A loaded module that was linked on
-    this machine or comes from no wheel has the SHA-256 of its image. A kernel that is compiled from sources in a wheel
-    when it is loaded has the SHA-256 of the sources."""
+    """First digits of a SHA-256: of the module's fatbin; of the image, for a loaded module that was linked on this
+    machine or is from no wheel; of the sources, for a kernel that is compiled from a wheel when it is loaded."""
 
 
 class KernelChoice(NamedTuple):
@@ -108,7 +107,7 @@ class KernelChoice(NamedTuple):
     """Element types of the operator's first input arrays, by which the kernel is chosen; empty if the kernel does not
     depend on element types."""
     name: str = ""
-    """Name of the kernel that the function `kernel` returned; "" if `kernel` is no function."""
+    """Name of the kernel, if a function of the operator chooses the kernel by its name; else ""."""
     macros: Macros = ()
     """(name, text) of each macro of the module's variant; empty if the operator names no variant."""
 
@@ -122,8 +121,8 @@ class _Found(NamedTuple):
     """Entry of the kernel in the manifest; None if it is compiled when it is loaded."""
     identity: KernelIdentity
     kernel: Kernel | None
-    """The kernel, if the declaration contains a loaded kernel; None if the declaration or a function names the
-    kernel."""
+    """The loaded kernel that the declaration contains; None if the declaration or a function gives only the kernel's
+    name."""
 
 
 class KernelInstances:
@@ -143,11 +142,10 @@ class KernelInstances:
     """
 
     chooser: Bound | None
-    """The argument `kernel` if it is a function that returns the name of the kernel to run; None if `kernel` is no
-    function."""
+    """The operator's argument `kernel`, if it is a function that returns the name of the kernel to run; else None."""
     variant_chooser: Bound | None
-    """The argument `variant` if it is a function that returns the macros of the module's variant; None if `variant` is
-    no function."""
+    """The operator's argument `variant`, if it is a function that returns the macros of the module's variant; else
+    None."""
 
     def __init__(
         self, operator: str, kernel: Any, module: str | None, kernels: Any = None, variant: Any = None
@@ -165,15 +163,15 @@ class KernelInstances:
         if len(counts) != 1:
             raise ArgumentError(f"{operator}: kernel must map element types, or tuples of as many each, to kernels")
         self.count = counts.pop()
-        """Number of arrays whose element types choose the kernel; 0 if there is one kernel only, or if a function
+        """Number of arrays whose element types choose the kernel; 0 if there is only one kernel, or if a function
         chooses."""
         self._list = self._checked_list(kernels)
         self._check_given(variant)
         self._manifests: dict[Macros, Manifest | None] = {}
         self._choices: dict[KernelChoice, _Found] = {}
         self._base = None if module is None else self._base_manifest()
-        """Manifest from which the parameters of the module's kernels are read; None if the operator names no module. If
-        the module has variants, this is the manifest of one of them, as `_base_manifest` chooses it."""
+        """Manifest with the parameters of the module's kernels, chosen by `_base_manifest` if the module has variants.
+        None if the operator names no module."""
         manifests = [each.module.manifest for each in (*self._given.values(), *self._list) if isinstance(each, Kernel)]
         manifests += [self._base] if self._base else []
         self.long_size = long_size(manifests[0])
@@ -182,8 +180,8 @@ class KernelInstances:
         """Tuple of element types -> manifest entry of the kernel for these types. A single kernel has the key (). Empty
         if a function chooses the kernel."""
         self.described = self._listed(self._base, needs_all=True) if self.chooser else list(self.infos.values())
-        """Manifest entries of all kernels that the declaration lists. The entry of a kernel that is given by name is
-        from the manifest `_base`."""
+        """Manifest entries of all kernels that the declaration lists. A kernel that is given by name has its entry in
+        `_base`."""
         first = self.described[0]
         self.kinds = [_kind(parameter) for parameter in first.parameters]
         """Kind of each parameter of a kernel, in order. All kernels have the same kinds."""
@@ -252,8 +250,8 @@ class KernelInstances:
     def _check_given(self, variant: Any) -> None:
         """Raise ArgumentError if the declaration's kernels, module and `variant` do not fit each other.
 
-        A kernel must be a `Kernel` or a name. A name needs a module, and so does `variant`. A `Kernel` goes with no
-        `variant`, because it is from a loaded variant.
+        A kernel must be a `Kernel` or a name. A name needs a module, and so does `variant`. A `Kernel` cannot be
+        combined with `variant`.
         """
         operator, module = self._operator, self._module
         if module is not None and not isinstance(module, str):
@@ -279,11 +277,10 @@ class KernelInstances:
                 )
 
     def _checked_list(self, kernels: Any) -> list[Any]:
-        """Return the items of the operator's argument `kernels`, which are names, patterns and kernels. Return an empty
-        list if `kernel` is no function.
+        """Return the items of the operator's argument `kernels`: names, patterns and kernels. Return an empty list if
+        the argument `kernel` is no function.
 
-        Raises ArgumentError if `kernels` is missing or empty and `kernel` is a function, and if `kernels` is given and
-        `kernel` is no function.
+        Raises ArgumentError for a function `kernel` without `kernels`, and for `kernels` without a function.
         """
         operator = self._operator
         if self.chooser is None:
@@ -320,8 +317,8 @@ class KernelInstances:
         return same_macros(found)
 
     def _check_kinds(self, info: KernelInfo) -> None:
-        """Raise ArgumentError if the kinds of a kernel's parameters differ from those of the first kernel in the
-        declaration."""
+        """Raise ArgumentError if the parameters of a kernel differ in kind from those of the declaration's first
+        kernel."""
         if [_kind(parameter) for parameter in info.parameters] != self.kinds:
             raise ArgumentError(
                 f"{self._operator}: the kernels take different kinds of arguments: {self.name} takes "
@@ -331,18 +328,20 @@ class KernelInstances:
     # --- manifests -------------------------------------------------------------------------------------
 
     def _read(self, macros: Macros) -> Manifest:
-        """Return the manifest of the module's variant with these macros; in a source tree, compile the module to get
-        the manifest. Raises what `read_manifest` raises."""
+        """Return the manifest of the module's variant with these macros. In a source tree, compile the module to get
+        the manifest.
+
+        Raises what `read_manifest` raises.
+        """
         assert self._module is not None
         return read_manifest(self._module, dict(macros), f"{self._operator}: ")
 
     def _base_manifest(self) -> Manifest:
-        """Return the manifest from which the parameters of the module's kernels are read: the manifest of the declared
-        variant.
+        """Return the manifest from which the parameters of the module's kernels are read.
 
-        If a function chooses the variant, or if the declared variant is compiled when it is loaded, return the manifest
-        of the module's first variant instead. Raises ArgumentError if `variant` is a function and the module has no
-        variants.
+        This is the manifest of the declared variant. It is the manifest of the module's first variant if a function
+        chooses the variant, or if the declared variant is compiled when it is loaded. Raises ArgumentError if a
+        function chooses, but the module has no variants.
         """
         if self.variant_chooser is None:
             return self._manifest(self._macros) or self._any_variant()
@@ -352,7 +351,7 @@ class KernelInstances:
         return manifest
 
     def _any_variant(self) -> Manifest:
-        """Return the manifest of the module's first variant, or that of the module if it has no variants."""
+        """Return the manifest of the module's first variant; of the module itself if it has no variants."""
         try:
             return self._read(())
         except UnknownVariantError as error:
@@ -389,11 +388,11 @@ class KernelInstances:
         return ByName(self._module or self._operator, "kernel", infos, lambda info: info, UnknownKernelError)
 
     def _listed(self, manifest: Manifest | None, needs_all: bool = False) -> list[KernelInfo]:
-        """Return the manifest entries of the kernels that the argument `kernels` lists, in its order, each once.
+        """Return the manifest entries of the kernels in the argument `kernels`, in its order, each once.
 
-        Names and patterns are looked up in `manifest`, which may be None if `kernels` contains only `Kernel` objects. A
-        name or pattern without a kernel is left out; with `needs_all`, a name raises UnknownKernelError instead, and a
-        pattern ArgumentError. Raises ArgumentError if a `Kernel` has the same symbol as another listed kernel.
+        `manifest`: manifest of the variant; None if `kernels` has only `Kernel` objects. `needs_all`: if True, a name
+        without a kernel raises UnknownKernelError, and such a pattern ArgumentError; if False, both are skipped. Raises
+        ArgumentError if a `Kernel` has the symbol of another listed kernel.
         """
         found: dict[str, KernelInfo] = {}
         for each in self._list:
@@ -414,8 +413,8 @@ class KernelInstances:
         return list(found.values())
 
     def _matching(self, text: str, manifest: Manifest) -> Sequence[KernelInfo]:
-        """Return the manifest entries of the kernels with the name `text`. If no kernel has this name, return those of
-        the kernels whose names match `text` as a pattern, such as "knn<*>". Spaces are ignored."""
+        """Return the manifest entries of the kernels with the name `text`. If there are none, return those of the
+        kernels whose names match the pattern `text`, such as "knn<*>". Spaces are ignored."""
         found = self._named(manifest.kernels).matches(text)
         if found or not set(text) & set("*?["):
             return found
@@ -452,12 +451,10 @@ class KernelInstances:
         return self._find_listed(given, manifest, choice.macros)
 
     def _find_listed(self, name: str, manifest: Manifest | None, macros: Macros) -> _Found:
-        """Return the kernel `name`, which a function chose. The kernel is listed in `kernels`, or is an instance of a
-        listed template that is compiled when it is loaded.
+        """Return the kernel `name`, which a function chose: a listed kernel, or an instance of a listed template.
 
-        `manifest` is the manifest of the variant with `macros`; None if the variant is compiled when it is loaded, or
-        if there is no module. Raises ArgumentError for the name of any other kernel, and for a name that several listed
-        kernels have.
+        `manifest`: manifest of the variant with `macros`; None if the variant is compiled when it is loaded, or if
+        there is no module. Raises ArgumentError for any other name, and for a name that several listed kernels have.
         """
         listed = self._listed(manifest or self._base)
         infos = self._named(listed).matches(name)
@@ -476,11 +473,11 @@ class KernelInstances:
         raise ArgumentError(self._unlisted(name, manifest, listed, is_template))
 
     def _unlisted(self, name: str, manifest: Manifest | None, listed: Sequence[KernelInfo], is_template: bool) -> str:
-        """Return the error message for a kernel's name that a function returned and that `kernels` does not list.
+        """Return the error message for a kernel `name` that a function chose and that `kernels` does not list.
 
-        `manifest` is the manifest of the chosen variant; None if the variant is compiled when it is loaded, or if there
-        is no module. `listed` are the manifest entries of the kernels that `kernels` lists. `is_template` is True if
-        `name` is an instance of a listed template.
+        `manifest`: manifest of the chosen variant; None if the variant is compiled when it is loaded, or if there is no
+        module. `listed`: manifest entries of the listed kernels. `is_template`: True if `name` is an instance of a
+        listed template.
         """
         nearest = get_close_matches(name, [info.name for info in listed], n=3, cutoff=0)
         help = ""
@@ -494,10 +491,10 @@ class KernelInstances:
         )
 
     def _of_module(self, name: str, info: KernelInfo | None, manifest: Manifest | None, macros: Macros) -> _Found:
-        """Return the name, manifest entry and identity of a kernel of the module.
+        """Return the name, manifest entry and identity of the module's kernel `name`.
 
-        `manifest` is None if the variant with `macros` is compiled when it is loaded. `info`, the kernel's entry in the
-        manifest, is None for a template instance that is compiled when it is loaded.
+        `manifest`: manifest of the variant with `macros`; None if the variant is compiled when it is loaded. `info`:
+        the kernel's entry in `manifest`; None for a template instance that is compiled when it is loaded.
         """
         assert self._base is not None and self._module is not None
         if manifest is not None and info is not None:

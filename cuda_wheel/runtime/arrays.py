@@ -130,9 +130,9 @@ def element_types(element: str, long_size: int | None) -> set[str] | None:
 Reader = Callable[[Any, int | None, int, Kept], int]
 """Function (argument, GPU number, stream, kept) that returns an argument's address for a launch.
 
-It makes the stream wait for the work that computes the argument, and adds to `kept` what must live until the launch has
-ended. The GPU number is None if there is one GPU; the stream is `NO_WAIT` if nothing is launched. Raises TypeError for
-an argument that the parameter does not accept, or on another GPU.
+The stream waits for the work that computes the argument. What must live until the launch has ended is added to `kept`.
+The GPU number is None if there is one GPU; the stream is `NO_WAIT` without a launch. Raises TypeError for an argument
+that the parameter does not accept, or on another GPU.
 """
 
 
@@ -162,8 +162,8 @@ class PointerConverter(dict[type, Reader], Converter):
         return f"({at} if not ({at} := {address}) & {self.alignment - 1} else misaligned_{name}({at}))"
 
     def _address(self, value: str, name: str) -> str:
-        """Return source for the address of the argument `value`, without a check of its alignment. `name` is part of
-        the source's global names: read_a0 for "a0"."""
+        """Return Python source for the address of the argument `value`, whose alignment is not checked. `name` is part
+        of the source's global names: read_a0 for "a0"."""
         kind = f"type_{value}"  # the type of the value, by which the launch function also finds the stream
         here = "(device is None or {} == device)"  # None where there is one GPU
         known = f"{value}.dtype is dtype_{name} and {here}"
@@ -310,7 +310,7 @@ class PointerConverter(dict[type, Reader], Converter):
 
 
 def _refuse(array: Any, device: int | None, stream: int, kept: Kept) -> int:
-    """Raise TypeError for an array in host memory, else CudaWheelError, because the part `array-protocols` is
+    """Raise TypeError for an array in host memory; for any other, CudaWheelError, as the part `array-protocols` is
     lacking."""
     if exports(type(array)) and array.__dlpack_device__()[0] == ON_HOST and not is_on_gpu(array):
         raise TypeError("is an array in host memory: copy it to the GPU")
