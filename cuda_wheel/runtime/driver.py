@@ -43,7 +43,7 @@ class _State:
     bindings: Any = None
     """Module `cuda.bindings.driver` after cuInit; None before."""
     forked = False
-    """Whether this process was forked after this module had initialised CUDA, which then fails in this process."""
+    """Whether this process was forked from one in which this module had initialised CUDA. CUDA fails in such a fork."""
 
 
 def is_forked() -> bool:

@@ -46,8 +46,8 @@ class UnknownVariantError(ImageError):
     """A module has no variant with the given macros, or has variants and none was chosen."""
 
     variants: "tuple[tuple[tuple[str, object], ...], ...]" = ()
-    """Macros of each variant of the module: ((("N", 4),),). Empty if the module has no variants, or if the part
-    `variants` of the loader is lacking."""
+    """For each variant of the module, (name, value) of each macro: ((("N", 4),), (("N", 8),)). () if the module has no
+    variants, or the loader lacks the part `variants`."""
 
 
 class UnknownGlobalError(ImageError, KeyError):
@@ -93,8 +93,8 @@ PARTS = {
     "variants": "variants of a module, and the error that lists them for one that a module lacks",
     "vector-pointers": "pointers to vectors (float4, __half2) and to complex numbers",
 }
-"""Name of a part of the loader, a file or folder in `parts` -> its purpose. A vendored loader has only the parts that
-its wheel needs or `loader-parts` names."""
+"""Part of the loader (a file or folder in `parts`) -> its purpose. A vendored loader has only the parts that its wheel
+needs or `loader-parts` names."""
 
 
 def has(part: str) -> bool:

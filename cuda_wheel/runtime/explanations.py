@@ -44,7 +44,8 @@ def _what_helps(manifest: Manifest, capability: Version, driver: Version) -> str
 
 
 def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:
-    """Return advice on images for which only the driver is too old: to update it, or to install nvJitLink."""
+    """Return advice: update the driver or, if that helps too, install nvJitLink. `images` suit the GPU, but not
+    `driver`."""
     # nvJitLink compiles PTX by itself; the package index has it for these releases.
     if driver[0] not in (12, 13) or all(image.kind != "ptx" or image.offset is None for image in images):
         return "Update the NVIDIA driver."
@@ -68,9 +69,8 @@ FORKED = (
 )
 
 STICKY_ERRORS = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
-"""CUresult numbers of errors in a running kernel, from CUDA_ERROR_ILLEGAL_ADDRESS on. Source: CUDA Driver API,
-CUresult: such an error "leaves the process in an inconsistent state and any further CUDA work will return the same
-error"."""
+"""CUresult numbers of errors in a running kernel, such as CUDA_ERROR_ILLEGAL_ADDRESS. Every later CUDA call fails.
+Source: CUDA Driver API, CUresult."""
 
 STICKY_ERROR_HELP = (
     ". A kernel that was launched earlier, by any library, failed with this error. Every later call that needs the GPU "

@@ -32,7 +32,7 @@ class ModuleFiles:
         self.package = package
         self.contents = contents
         self.digest = ""
-        """SHA-256 of the manifest; for a variant, a space and its macros follow. "" before the manifest is read."""
+        """SHA-256 of the manifest; for a variant, a space and the macros follow. "" until the manifest is read."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         """Return `size` bytes of a file from `offset` on, by default all; no others are held in memory.

@@ -44,9 +44,11 @@ if kept:
     keep(kept, stream)
 slots.append(slot)
 """
-"""Source at the end of every launch function. If the driver refuses, `retry` repairs the cause and launches again; 400
-means that the module was unloaded. `keep` keeps arrays alive until the launch has ended."""
+"""Last lines of every launch function: launch, and return the slot (memory of a launch) to its pool. `retry` handles
+the driver's error `code`; 400 means that the module was unloaded. `keep` keeps arrays alive until the launch has
+ended."""
 
+# `prepare` also gets lists, which cannot be keys, and floats, which equal integers as keys: check_integers finds them.
 _LAUNCH = """
 def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=True, **attributes):
     global last
@@ -91,13 +93,9 @@ def launch(grid, block, {parameters}*rest, stream=None, shared_memory=0, check=T
 """
 """Source of `Kernel.launch`.
 
-1. Take a free slot (memory of a launch) from the pool of this configuration: the last launch's, or one in `pools`.
-   `prepare` makes what is missing. It is also called for lists, which cannot be keys, and for floats, which equal
-   integers as keys; `check_integers` finds floats.
-2. Without a stream, use that of the `launch_stream` block, else the current one of the arrays' library. Write it into
-   the slot if the slot has another: comparing is faster.
-3. Write all arguments into the slot with one call of pack_into, whose values are the converters' expressions. If one
-   raises, `argument_error` finds the wrong argument. `kept` gets what must live until the launch has ended.
+1. Take a free slot (memory of a launch) from the pool of this configuration. `prepare` makes what is missing.
+2. Choose the stream: `stream`, else that of the `launch_stream` block, else the current one of the arrays' library.
+3. Write all arguments into the slot by one call of pack_into. If it raises, `argument_error` finds the wrong argument.
 4. Launch: `_FINISH`.
 """
 
@@ -120,7 +118,7 @@ class LaunchFunctions:
         self._unchecked = unchecked
         self._several_gpus = several_gpus
         self.pointers = [index for index, each in enumerate(checked) if isinstance(each, PointerConverter)]
-        """Positions of the arguments that may be arrays."""
+        """Positions, from 0, of the kernel's arguments that may be arrays."""
         self.namespace: dict[str, Any] = {
             **steps,
             "missing": Missing(),
@@ -135,8 +133,8 @@ class LaunchFunctions:
             "current_device": current_device,
             "device_of_first": device_of_first,
         }
-        """Global name in the functions -> value. `stream_rule`: the types of the last launch's arrays, then the
-        function that finds the stream for these types."""
+        """Global name in the generated functions -> value. `stream_rule`: type of each array of the last launch, then
+        the function that finds the stream for these types."""
         self.names = [f"a{index}" for index in range(len(checked))]
         self.tuple = "".join(f"{name}, " for name in self.names)
         only_addresses = " is ".join([*(f"type_a{index}" for index in self.pointers), "int"])
@@ -144,8 +142,8 @@ class LaunchFunctions:
         arrays = "".join(f"a{index}, " for index in self.pointers)
         found = f"(number if (number := current_device()) is not None else device_of_first(({arrays})))"
         self.device = found if several_gpus else "None"
-        """Expression that makes a context current if none is, and gives the launch's GPU number; "None" if there is one
-        GPU."""
+        """Python expression for the GPU number of the launch. It also makes a context current if none is. "None" if the
+        machine has one GPU."""
 
     def launch(self) -> Callable[..., None]:
         """Return the function that takes what `Kernel.launch` takes."""
@@ -166,7 +164,8 @@ class LaunchFunctions:
         return define("launch", source, self.namespace, self.kernel)
 
     def _keep(self, arrays: Kept, stream: int) -> None:
-        """Call `array_protocols.keep`, and let later launches call that function directly."""
+        """Keep `arrays` alive until the work on `stream` has ended, and empty the list. Let later launches call
+        `array_protocols.keep` directly."""
         from .parts.array_protocols import keep  # the part that put them into the list
 
         self.namespace["keep"] = keep
@@ -176,8 +175,8 @@ class LaunchFunctions:
         return indent(_FINISH.format(names=self.tuple).strip(), spaces * " ")
 
     def _expressions(self, suffix: str, converters: Sequence[Converter]) -> str:
-        """Return source that converts all arguments: ", int(a0), int(a1)". Add the objects that it uses to the
-        namespace, under names that end with `suffix`."""
+        """Return source that converts all arguments: ", int(a0), int(a1)". Add the objects that this source uses to
+        `self.namespace`, under names that end with `suffix`."""
         expressions = ""
         for name, converter in zip(self.names, converters, strict=True):
             expressions += f", {converter.expression(name, name + suffix)}"
@@ -186,7 +185,7 @@ class LaunchFunctions:
         return expressions
 
     def _current_stream(self) -> str:
-        """Return source that sets `stream`, by the types of the launch's arrays."""
+        """Return source that sets `stream` to the current one of the arrays' library, or to 0 without arrays."""
         if not self.pointers:
             return "stream = 0"
         device = "device or 0" if self._several_gpus else "0"

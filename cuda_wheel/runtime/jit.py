@@ -27,14 +27,14 @@ class JitOptions(NamedTuple):
     """Whether the machine code contains line numbers, if the PTX does. (CU_JIT_GENERATE_LINE_INFO)"""
     lto: bool | None = None
     """For links: whether to optimise LTO-IR across pieces (inputs). None: yes if all pieces have LTO-IR, or if a piece
-    has nothing else."""
+    has only LTO-IR."""
     linker: Literal["nvjitlink", "driver"] | None = None
     """For links: the linker. None: nvJitLink if it is installed and suitable, else the driver's linker."""
 
     floating_point: tuple[str, ...] | None = None
-    """Floating-point options of code without a manifest (PTX to load, and linked pieces other than modules), spelled as
-    for NVRTC: --fmad=false, --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. None: those of the first
-    linked module, else the compilers' defaults. PTX obeys --fmad only, machine code none."""
+    """Floating-point options of code without a manifest: PTX to load, and linked pieces (inputs) that are not modules.
+    Spelled as for NVRTC: --fmad=false, --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. PTX obeys
+    --fmad only, machine code none. None: those of the first linked module, else the compilers' defaults."""
 
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""

@@ -135,13 +135,13 @@ class Slot:
         self.buffer = buffer
         """ctypes buffer: arguments, CUlaunchConfig, launch attributes, and pointers to the arguments."""
         self.stream_field = stream_field
-        """View of `buffer`: the stream in the CUlaunchConfig."""
+        """View of the stream's address in `buffer`."""
         self.stream = 0
         """Address of the stream in `stream_field`."""
         self.call = call
         """Arguments of cuLaunchKernelEx, as ctypes values."""
         self.configuration = configuration
-        """Launch configuration that `buffer` holds."""
+        """Grid, block, shared memory and attributes that `buffer` holds."""
         self.kept: Kept = []
         """Objects to keep until the launch has ended; empty between launches."""
 
@@ -183,7 +183,7 @@ class Launcher:
     """The launch function of a kernel, and the rare steps that it calls."""
 
     POOLS = 1000
-    """Maximum number of launch configurations whose slots are kept."""
+    """Maximum number of launch configurations whose slots are kept; above it, all are dropped."""
 
     def __init__(self, kernel: "LoadedKernel") -> None:
         parameters = kernel.info.parameters
@@ -217,8 +217,8 @@ class Launcher:
         self.launch.__doc__ = type(kernel).launch.__doc__
 
     def _find_stream(self, arrays: tuple[Any, ...], device: int) -> int:
-        """Return the address of the stream for a launch with these arrays or addresses on GPU `device`. Store in
-        `stream_rule` how to find it."""
+        """Return the address of the stream for a launch with these array arguments on GPU `device`. Store in
+        `stream_rule` how to find it for arguments of these types."""
         given = flattened(arrays)
         kinds = tuple(map(type, given))
         find = self.current_streams[kinds]
@@ -293,7 +293,7 @@ class Launcher:
         return Slot(buffer, stream_field, call, configuration)
 
     def _retry(self, code: int, slot: Slot, args: tuple[Any, ...]) -> None:
-        """Repair what made the driver return error `code`, and launch again with the slot; raise DriverError if that
+        """Repair the cause of the driver's error `code`, and launch with the slot again; raise DriverError if that
         fails."""
         call, configuration = slot.call, slot.configuration
         driver = cuda_driver()
@@ -316,7 +316,7 @@ class Launcher:
         check_result((result,), f"launching {self._kernel.name}")
 
     def _argument_error(self, args: Sequence[Any], error: Exception, check: bool, stream: int | None) -> Exception:
-        """Return the error that tells which argument is wrong, and why; if none is found, `error`, which packing
+        """Return the error that tells which argument is wrong, and why; if none is, return `error`, which packing
         raised."""
         if stream is not None and not is_address(stream):
             return wrong_address(stream)
@@ -389,7 +389,7 @@ def converter_for(parameter: Parameter, check: bool, long_size: int | None = Non
 
 
 def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) -> str:
-    """Return the `struct` format of all arguments of a kernel."""
+    """Return the `struct` format of a kernel's arguments, with padding: "<0xQ0xi"."""
     layout = "<"
     end = 0
     for parameter, converter in zip(parameters, converters, strict=True):
@@ -402,7 +402,7 @@ def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) ->
 
 
 def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
-    """Return a grid, block or cluster as a dictionary key: an integer, or a tuple of integers.
+    """Return `given`, a grid, block or cluster, as a dictionary key: an integer, or a tuple of integers.
 
     `size` is `given` as three integers, None without a cluster: np.int64(4), (4, 1, 1) -> 4.
     """

@@ -69,7 +69,7 @@ def load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: 
 
 
 def _chosen(manifest: Manifest, capability: Version, driver_version: Version) -> Resolution:
-    """Choose the image for a GPU and driver. If no image is known to load, look for nvJitLink too, which takes time."""
+    """Return the best image for a GPU and driver, or why there is none."""
     # Nothing is better than machine code that runs for certain; from a compressed fatbin, the driver chooses itself.
     near = tuple(each for each in manifest.images if each.target.real and each.target.major == capability[0])
     resolution = resolve(manifest._replace(images=near), capability, driver_version)

@@ -72,7 +72,7 @@ PARAMETERS = 32_764
 """Maximum bytes of a kernel's parameters. Source: CUDA C++ Programming Guide, "__global__ Function Parameters"."""
 
 Kind = Literal["cubin", "ptx", "ltoir"]
-"""Machine code, PTX text, or the compiler's intermediate code for link-time optimisation (LTO-IR)."""
+"""Kind of an image: machine code, PTX text, or the compiler's code for link-time optimisation (LTO-IR)."""
 
 Space = Literal["global", "constant", "managed"]
 
@@ -181,7 +181,7 @@ class Image(NamedTuple):
     """PTX ISA version that the compiler wrote, before the build lowered it to `ptx_version`; None if the image is not
     PTX."""
     driver: Version
-    """First CUDA release whose driver reads the image and its compression, or, for LTO-IR, the cubin linked from it."""
+    """First CUDA release whose driver reads the image and its compression (for LTO-IR: the cubin linked from it)."""
     offset: int | None
     """Byte offset of the image in the fatbin; None in a compressed fatbin, whose images cannot be extracted."""
     size: int
@@ -303,7 +303,7 @@ class Manifest(NamedTuple):
     options: tuple[str, ...]
     images: tuple[Image, ...]
     kernels: Sequence[KernelInfo]
-    """Kernels; a loaded module with many kernels has a sequence that reads each on access."""
+    """The module's kernels. If there are many, a loaded module's sequence reads each on access."""
     globals: tuple[GlobalInfo, ...] = ()
     """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
@@ -316,10 +316,9 @@ class Manifest(NamedTuple):
     variant: Variant = ()
     """Macros of this variant of the module; empty for a module without variants."""
     fatbin_offset: int = 0
-    """Byte offset of this variant's fatbin in the file `fatbin`, which holds those of all variants."""
+    """Byte offset of this variant's fatbin in the file `fatbin`, which holds the fatbins of all variants."""
     specialize: Carried | None = None
-    """Place of the sources, if variants and template instances that are lacking may be compiled on the user's machine;
-    else None."""
+    """Place of the sources if missing variants and template instances may be compiled by the user; else None."""
 
     @property
     def full_name(self) -> str:
@@ -343,10 +342,10 @@ class Manifest(NamedTuple):
 # sizes and names. `cuda_wheel.builder.manifest_reader` checks every value.
 
 USUAL_SIZE = 1 << 16
-"""Number of bytes read first; most manifests, and nearly all heads (all but kernels), are smaller."""
+"""Number of bytes of a manifest read first; most manifests, and nearly all heads (all but kernels), are smaller."""
 
 BETWEEN, END = b",\n", b"\n]}\n"
-"""Bytes between two blocks of kernels, and after the last block."""
+"""Bytes in a manifest between two blocks of kernels, and after the last block."""
 
 _START = f'{{"format": {FORMAT}, '.encode()
 _MIDDLE = b'\n, "kernels": [\n'
@@ -476,7 +475,7 @@ def damaged(where: str) -> ImageError:
 
 
 def _other_format(start: bytes, where: str) -> ImageError:
-    """Return the error for the file `where`, whose first bytes `start` are not those of this format."""
+    """Return the error for a file in another format. `start`: its first bytes. `where`: its name in the message."""
     if not has("suggestions"):
         return ImageError(f"{where} is not a cuda-wheel manifest in format {FORMAT}: it starts with {start[:40]!r}")
     from .parts.suggestions import other_format  # only for an error

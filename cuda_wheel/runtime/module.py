@@ -321,8 +321,8 @@ class Module(Mapping[str, Kernel]):
         )
 
     specialize: "Callable[[Module, str, UnknownKernelError], Kernel] | None" = None
-    """Function (module, name, error) that compiles the template instance `name`, which the module lacks, or raises the
-    error; see `parts.specialize`. None: not allowed."""
+    """Function (module, name, error) -> kernel: compile the template instance `name`, which the module lacks, or raise
+    `error`. None if the module may not do so."""
 
     __eq__ = object.__eq__  # by identity; a Mapping would compare contents
     __hash__ = object.__hash__
@@ -420,10 +420,10 @@ class Module(Mapping[str, Kernel]):
         return f"<Module {self.manifest.full_name}: {kernels}, {self.image}, {self.how}>"
 
 
+# The SHA-256, because equal machine code may have other parameters.
 Key = tuple[Any, ...]
-"""Key of a loaded module: name, SHA-256 of the manifest, the image's target; for code compiled on this machine also the
-options and nvJitLink's GPU. Without the SHA-256, modules with equal machine code but other parameters would be mixed
-up."""
+"""Key of a loaded module: name, SHA-256 of the manifest, target of the image. For code compiled on this machine, also
+the options and the GPU for which nvJitLink compiles."""
 
 
 class Registry:

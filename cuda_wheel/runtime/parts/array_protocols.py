@@ -66,23 +66,20 @@ def reader_for(converter: Converter, kind: type) -> Callable[[Any, int | None, i
 
 
 def _read_cuda_core_buffer(converter: Converter, buffer: Any, device: int | None, stream: int, kept: Kept) -> Any:
-    """Return what a launch writes for a buffer of cuda.core, such as its address; see `arrays.Reader`.
-
-    A buffer names no stream and no element type (by DLPack, the type is int8). So neither is checked.
-    """
+    """Return the value that a launch writes for a buffer of cuda.core, such as its address. The parameters are those of
+    `arrays.Reader`. A buffer names no stream and no element type, so neither is checked."""
     if device is not None and not buffer.is_host_accessible and buffer.device_id != device:
         converter.refuse_device(buffer.device_id, device)
     if not buffer.is_device_accessible:
         raise TypeError("is a buffer that the GPU cannot access")
+    # By DLPack, its element type is int8.
     kept.append((buffer, None))
     return converter.argument(int(buffer.handle), (), None)
 
 
 def _read_array_interface(converter: Converter, array: Any, device: int | None, stream: int, kept: Kept) -> Any:
-    """Return what a launch writes for an array with the CUDA array interface, such as its address; see `arrays.Reader`.
-
-    Source: Numba, "CUDA Array Interface (Version 3)".
-    """
+    """Return the value that a launch writes for an array with the CUDA array interface, such as its address. The
+    parameters are those of `arrays.Reader`. Source: Numba, "CUDA Array Interface (Version 3)"."""
     interface = array.__cuda_array_interface__
     address, read_only = interface["data"]
     if converter.is_checked:
@@ -102,10 +99,9 @@ def _read_array_interface(converter: Converter, array: Any, device: int | None, 
 
 
 def _read_dlpack(converter: Converter, array: Any, device: int | None, stream: int, kept: Kept) -> Any:
-    """Return what a launch writes for an array that exports itself by DLPack, such as its address; see `arrays.Reader`.
-
-    If DLPack cannot describe the array, its CUDA array interface is read instead.
-    """
+    """Return the value that a launch writes for an array that exports itself by DLPack, such as its address. The
+    parameters are those of `arrays.Reader`. If DLPack cannot describe the array, its CUDA array interface is read
+    instead."""
     place, number = memory_of(array)
     if place not in PLACES and is_on_gpu(array):  # an array of NumPy's, derived for memory of the GPU
         return _read_array_interface(converter, array, device, stream, kept)
@@ -124,7 +120,7 @@ def _read_dlpack(converter: Converter, array: Any, device: int | None, stream: i
 
 
 def _check_access(converter: Converter, read_only: bool) -> None:
-    """Raise TypeError for a read-only array if the kernel may write to it."""
+    """Raise TypeError if the kernel may write to an array that is `read_only`."""
     if read_only and converter.is_checked and not converter.is_const:
         raise TypeError("is a read-only array, but the kernel may write to it")
 
@@ -137,13 +133,10 @@ def _device_of(address: int) -> int | None:
 
 
 def _memory_attribute(which: str, address: int) -> int | None:
-    """Return an attribute of the memory at an address, such as "DEVICE_ORDINAL"; None if the driver does not know the
-    memory.
-
-    ctypes calls the driver, because the binding in cuda.bindings 13.3 returns 0 as the number of every GPU. Source:
-    CUDA Driver API, cuPointerGetAttribute.
-    """
+    """Return an attribute of the memory at an address; None if the driver does not know the memory. `which` is the end
+    of the attribute's name: "DEVICE_ORDINAL". Source: CUDA Driver API, cuPointerGetAttribute."""
     number = int(getattr(cuda_driver().CUpointer_attribute, f"CU_POINTER_ATTRIBUTE_{which}"))
+    # The binding in cuda.bindings 13.3 returns 0 as the number of every GPU.
     value = ctypes.c_uint64()  # the attributes have 1 to 8 bytes
     if _pointer_attribute(cuda_driver())(ctypes.addressof(value), number, address):
         return None
@@ -214,7 +207,8 @@ PLACES = (ON_GPU, PINNED, MANAGED)
 """DLPack device types of memory that kernels can read."""
 
 _NEWEST = (1, 1)
-"""DLPack version to ask for: the first with 8-bit floats. Later versions with the same major version are compatible."""
+"""DLPack version (major, minor) to ask for: the first with 8-bit floats. Later versions with the same major version are
+compatible."""
 
 _READ_ONLY, _COPIED = 1, 2
 """Bits in the flags of an array that DLPack exported: the array is read-only, and it is a copy.
@@ -365,7 +359,7 @@ def producer_stream(array: Any, interface: Mapping[str, Any]) -> int | None:
 
 def _numbas_stream() -> int:
     """Return the address of the stream on which Numba launches: `LEGACY`, the default stream of the process, or
-    `PER_THREAD`, that of each thread."""
+    `PER_THREAD`, the default stream of the thread."""
     config = getattr(sys.modules.get("numba"), "config", None)
     per_thread = getattr(config, "CUDA_PER_THREAD_DEFAULT_STREAM", 0)
     is_per_thread = per_thread or os.environ.get("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM") == "1"
@@ -413,7 +407,8 @@ _free_events: dict[int, list[Any]] = {}
 """Address of a context -> the context's events that nothing uses any more, to be recorded again."""
 
 _releasing = Lock()
-"""Lock held while `release` releases arrays. This may run any Python code, even code that calls `release` again."""
+"""Lock held while `release` releases arrays. Releasing an array may run code that calls `release` again; that call does
+nothing."""
 
 
 def wait_for(stream: int, producer: int) -> None:
@@ -516,7 +511,7 @@ def _after_collection(phase: str, info: Any) -> None:
 
 
 def _finish() -> None:
-    """Wait, at exit, for all launches whose arrays are kept. Later during the exit, the arrays' libraries free their
-    memory."""
+    """Wait, at exit, for all launches whose arrays are kept. The arrays' libraries free the arrays' memory later during
+    the exit."""
     gc.callbacks.remove(_after_collection)
     release(wait=len(_kept))

@@ -122,7 +122,7 @@ def _owners(modules: Mapping[str, Sequence[str] | None]) -> dict[str, list[tuple
     """Return unscoped kernel name -> (module, kernel) of each kernel with that name: "saxpy" -> [("demo.a",
     "ns::saxpy")].
 
-    `modules` is dotted module name -> names of its kernels, None if it has variants. A kernel name that is not valid in
+    `modules`: dotted module name -> kernel names, or None for a module with variants. A name that is not valid in
     Python, such as "gemm<float>", is left out.
     """
     owners: dict[str, list[tuple[str, str]]] = {}
@@ -150,8 +150,8 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
 
 
 def _not_compiled(source: str) -> str:
-    """Return the end of the error message for a source, such as "scale.cu", that is installed without its compiled
-    module: that the file is there but was not compiled, and why, if the part `suggestions` is there."""
+    """Return the end of an error message: that `source`, such as "scale.cu", is there, but was not compiled. With the
+    part `suggestions` of the loader, the message also says why."""
     if not has("suggestions"):
         return f" {source} is there, but was not compiled."
     from .suggestions import not_compiled  # only for an error
@@ -165,8 +165,8 @@ def _submodules(files: Sequence[str]) -> set[str]:
 
 
 def _variant_loader(module: str) -> Callable[..., Module]:
-    """Return a function that takes the macros of a variant of the module, and returns the loaded variant. It becomes
-    the attribute of the package for a module with variants."""
+    """Return a function that takes the macros of a variant of the module, and returns the loaded variant. For a module
+    with variants, this function is the attribute of the package."""
 
     def load_variant(**arguments: Any) -> Module:
         return load(module, **arguments)

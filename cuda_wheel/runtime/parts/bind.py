@@ -100,12 +100,10 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
 {finish}
     return bound
 """
-"""Source of `bound_maker`, which returns a bound function: one that launches with a fixed configuration, and has a
-default for every argument.
+"""Source of `bound_maker`, which returns a bound function. A bound function launches with a fixed configuration, and
+has a default for every argument.
 
-If `bind` was given a stream, new slots (the memory of one launch) have it, and {set_stream} does nothing. Packing fails
-for an argument that is wrong or of another type than its default. Then `launch_any` makes an ordinary launch, which
-converts the argument or raises the error.
+If an argument cannot be packed, `launch_any` makes an ordinary launch, which converts the argument or raises the error.
 """
 
 _BOUND_ANY = """
@@ -115,8 +113,7 @@ def bound_maker(slots, new_slot, find, launch_any, stream, {bound}):
     return bound
 """
 """Source of `bound_maker` for arguments that only an ordinary launch can convert, such as arrays that are still being
-computed. `bound_maker` returns the bound function; each call of this function makes an ordinary launch, by
-`launch_any`."""
+computed. `bound_maker` returns a bound function, which makes an ordinary launch, by `launch_any`."""
 
 _BY_ADDRESS = """
 def launch_addresses(grid, block, stream, {names}):
@@ -145,11 +142,8 @@ def launch_addresses(grid, block, stream, {names}):
         return launch(grid, block, {names}stream=stream)
 {finish}
 """
-"""Source of `launch_addresses`, which launches with arrays and the stream given as addresses.
-
-It shares the slots (each the memory of one launch) of `Kernel.launch`. It calls `Kernel.launch` if an argument cannot
-be packed.
-"""
+"""Source of `launch_addresses`, which launches a kernel. The stream and the arrays are given as addresses. If an
+argument cannot be packed, `Kernel.launch` launches instead."""
 
 
 _HERE = """
@@ -187,17 +181,16 @@ def launch_here(grid, block, {parameters}*rest, shared_memory=0, **attributes):
         return launch(grid, block, {names}*rest, stream=stream, shared_memory=shared_memory, **attributes)
 {finish}
 """
-"""Source of `launch_here`, which launches on the stream that `current_stream_here` returns: the current stream of the
-library, such as PyTorch, that `launch_on_streams_of` was called for. This holds even if no argument is an array of that
-library.
+"""Source of `launch_here`, which launches on the current stream of one library, such as PyTorch. `current_stream_here`
+returns that stream. The types of the arguments do not matter.
 
-It shares the slots (each the memory of one launch) and the converters of `Kernel.launch`. It calls `Kernel.launch` if
-an argument cannot be packed.
+If an argument cannot be packed, `Kernel.launch` launches on that stream instead.
 """
 
 
 def _here(functions: LaunchFunctions) -> Callable[..., None]:
-    """Generate the function `launch_here` of a kernel, which launches on one library's current stream; see `_HERE`."""
+    """Generate `launch_here` from the source `_HERE`: a function that launches a kernel on the current stream of one
+    library."""
     source = _HERE.format(
         parameters="".join(f"{name}=missing, " for name in functions.names),
         number="0" if functions.device == "None" else "current_device() or 0",
@@ -223,21 +216,18 @@ def _bound(
     launch_any: Callable[..., None],
     stream: int | None,
 ) -> Callable[..., None]:
-    """Return a function that launches a kernel with a fixed configuration; `args` are the defaults of its arguments.
+    """Return a function that launches a kernel with a fixed configuration.
 
-    `functions` are the launch functions of the kernel. `new_slot` returns the memory of a launch on the stream with the
-    address `stream`. If `stream` is None, a launch is on the stream of the `launch_stream` block, else on the stream
-    that `find` returns, else on the default stream. `launch_any` takes the kernel's arguments and makes an ordinary
-    launch.
-
-    In the generated source, the names for the argument a0 are bound_a0 (its default), type_a0 (the default's Python
-    type), dtype_a0 (its element type) and address_a0 (its address).
+    `args`: default of each argument. `new_slot` returns the memory of one launch. `find`: GPU number -> current stream
+    of the arrays' library; None for the default stream. `launch_any` takes the arguments and makes an ordinary launch.
+    `stream`: address of the stream; None to choose a stream at each launch.
     """
     names = functions.names
     expressions = [
         _expression(each, name, value, functions.device)
         for name, each, value in zip(names, functions.checked, args, strict=True)
     ]
+    # With a given `stream`, new slots have it already.
     found = f"find({functions.device} or 0)" if find else "0"
     set_stream = (
         f"stream = chosen if stream_blocks and (chosen := block_stream()) is not None else {found}\n"
@@ -263,8 +253,8 @@ def _bound(
 
 
 def _by_address(functions: LaunchFunctions) -> Callable[..., None]:
-    """Generate the function `launch_addresses` of a kernel, which takes arrays and the stream as addresses; see
-    `_BY_ADDRESS`."""
+    """Generate `launch_addresses` from the source `_BY_ADDRESS`: a function that launches a kernel, and takes arrays
+    and the stream as addresses."""
     expressions = []
     for name, each in zip(functions.names, functions.checked, strict=True):
         by_value = getattr(each, "by_address_expression", None)
@@ -289,10 +279,9 @@ def _expression(converter: Converter, value: str, sample: Any, device: str) -> s
     """Return Python source that converts the argument in the variable `value`; "" if only an ordinary launch can
     convert it.
 
-    `sample` is the argument's default: the source converts values of the same type, and may raise any exception for
-    others. `device` is the source of the launch's GPU number. The source may use the names of
-    `converter.expression(value, value)`, and bound_a0, type_a0, dtype_a0 and address_a0 for the `value` "a0"; see
-    `_bound`.
+    `sample`: the argument's default. The source converts values of the same type, and may raise any exception for
+    others. `device`: source of the launch's GPU number. The source may use the names that `converter.expression` uses
+    and, for the argument a0, bound_a0, type_a0, dtype_a0 and address_a0.
     """
     by_value: Callable[..., str] | None = getattr(converter, "bound_expression", None)
     if by_value is not None:
@@ -310,12 +299,7 @@ def _expression(converter: Converter, value: str, sample: Any, device: str) -> s
 
 def _address(value: str, sample: Any, device: str) -> str:
     """Return Python source for the address of the argument in the variable `value`; "" if only an ordinary launch can
-    find it.
-
-    `sample` is the argument's default; `device` is the source of the launch's GPU number. Most calls pass `sample`
-    itself, which `bind` has checked. Its address is compared nevertheless, because PyTorch may move a tensor in place
-    (`module.cpu()`, `module.half()`).
-    """
+    find the address. `sample`: the argument's default. `device`: source of the launch's GPU number."""
     kind = type(sample)
     if kind is int:
         return f"{value} if type({value}) is int else refuse()"
@@ -329,6 +313,8 @@ def _address(value: str, sample: Any, device: str) -> str:
     # The conjugate bit and the negative bit are each tensor's; the conjugate bit only complex ones have.
     if not is_of(kind, "torch", "Tensor") or not sample.is_cuda or sample.dtype.is_complex:
         return ""
+    # Most calls pass `sample` itself. Its address is compared nevertheless: PyTorch may move a tensor in place
+    # (`module.cpu()`, `module.half()`).
     at = f"at_{value}"
     same = f"{value} is bound_{value} and ({at} := {value}.data_ptr()) == address_{value}"
     like += f" and {value}.is_cuda and not {value}.is_neg()" + here.format(f"{value}.get_device()")
@@ -341,11 +327,9 @@ def _refuse() -> None:
 
 
 def _element_type_and_address(value: Any) -> tuple[Any, int | None]:
-    """Return (element type, address) of a default argument; a bound launch compares later arguments with them.
-
-    The element type is None unless the value is an array of PyTorch or CuPy. The address is None unless it is a tensor
-    of PyTorch.
-    """
+    """Return (element type, address) of a default argument. A bound launch compares later arguments with these two. The
+    element type is None unless `value` is an array of PyTorch or CuPy. The address is None unless `value` is a tensor
+    of PyTorch."""
     is_tensor = is_of(type(value), "torch", "Tensor")
     return (
         getattr(value, "dtype", None) if is_tensor or is_of(type(value), "cupy", "ndarray") else None,

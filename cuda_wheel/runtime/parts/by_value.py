@@ -148,8 +148,8 @@ def _length(arguments: Sequence[str]) -> int:
 # --- accessors -------------------------------------------------------------------------------------
 
 _VECTOR = re.compile(r"[a-z]+[1-4](_\d+a)?|__half2|__nv_bfloat162")
-"""Matches the name of a CUDA vector type, such as "float4". An array has numbers as elements, not vectors. So the
-element type that an array must have is not known for an accessor with elements of a vector type."""
+"""Matches the name of a CUDA vector type, such as "float4". For an accessor with elements of a vector type, the element
+type that an array must have is not known."""
 
 
 class AccessorConverter(PointerConverter):
@@ -164,6 +164,7 @@ class AccessorConverter(PointerConverter):
         self._accessor = accessor
         self._pack = struct.Struct(f"<Q{2 * accessor.dimensions}{accessor.index_format}").pack
         self._as_struct = StructConverter(parameter.size, parameter.cpp).convert
+        # An array has numbers as elements, not vectors.
         if _VECTOR.fullmatch(number_type(re.sub(r"\bconst\b", "", accessor.element).strip())):
             self._dtypes = None
 
@@ -230,11 +231,8 @@ class AccessorConverter(PointerConverter):
         return read  # type: ignore[no-any-return]
 
     def _read_other(self, value: Any, device: int | None, stream: int, kept: Kept) -> bytes:
-        """Return the bytes of an accessor, made from a value whose class does not show that it is an array.
-
-        If the object itself has an array interface, make an accessor of the array. Else `value` must be the finished
-        bytes of an accessor, such as a `bytes` object; raise TypeError for any other value.
-        """
+        """Return the bytes of an accessor, made from a value whose class does not show that it is an array. `value`
+        itself has an array interface, or is the finished bytes of an accessor. Raise TypeError for any other value."""
         if is_on_gpu(value):
             read: Any = self.reader_by_protocol(type(value))  # the readers return bytes
             return bytes(read(value, device, stream, kept))
@@ -259,8 +257,8 @@ class AccessorConverter(PointerConverter):
         super().check_dtype(dtype)
 
     def _packed(self, address: int, sizes: Sequence[int], strides: Sequence[int] | None) -> bytes:
-        """Return the bytes of an accessor of an array with this address and these sizes. Strides are in elements; None
-        means C order. Raises TypeError if the kernel cannot use such an array."""
+        """Return the bytes of an accessor of an array with this address and these sizes. `strides` are in elements;
+        None means C order. Raise TypeError if the kernel cannot use such an array."""
         dimensions = self._accessor.dimensions
         if len(sizes) != dimensions:
             raise TypeError(f"takes an array of {_dimensions_text(dimensions)}, not of {len(sizes)}")
@@ -283,7 +281,7 @@ class AccessorConverter(PointerConverter):
 
 
 def _in_elements(strides: Sequence[int], size: int) -> list[int]:
-    """Return strides in elements, from strides in bytes; `size` is the number of bytes of an element. Raises TypeError
+    """Return strides in elements, from `strides` in bytes. `size` is the number of bytes of an element. Raise TypeError
     if a stride is not a multiple of `size`."""
     if any(stride % size for stride in strides):
         raise TypeError(f"has the strides {tuple(strides)} in bytes, which are no multiples of its elements' {size}")
@@ -309,8 +307,8 @@ class NumbersConverter(StructConverter):
         self._pack_one = struct.Struct(f"<{element.format}").pack
         quick: dict[type, set[type]] = {FloatConverter: {float, int}, IntegerConverter: {int}}
         self._quick_types = quick.get(type(element), set())
-        """Python types of the numbers that go to `struct.pack` without a conversion: for such a number, `struct.pack`
-        returns the correct bytes or raises an error."""
+        """Python types of numbers that are passed to `struct.pack` without a conversion. `struct.pack` returns the
+        correct bytes for such a number, or raises an error."""
 
     def convert(self, value: Any, kept: Kept) -> bytes:
         numbers: Sequence[Any] | None = value if isinstance(value, (tuple, list)) else None

@@ -79,9 +79,8 @@ def compile(
 def _check(source: Any, name: str, **lists: Any) -> None:
     """Raise TypeError or ValueError if an argument of `compile` is not valid.
 
-    `source` must be CUDA C++ text, and `name`, the name of the new module, an identifier. `lists` is parameter name ->
-    argument, for the arguments that must be lists: `options=["--fmad=false"]` is valid, `options="--fmad=false"` is
-    not.
+    `source` must be CUDA C++ text. `name`, the name of the new module, must be an identifier. `lists`: parameter name
+    -> argument that must be a list, such as options=["--fmad=false"], and not a string.
     """
     if not isinstance(source, str):
         hint = ": pass its read_text()" if hasattr(source, "read_text") else ""

@@ -164,8 +164,8 @@ def read_output(library: "Any", name: str, handle: "Any", check: "Callable[[int]
 
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
-"""ELF constants PT_NOTE, the type of a segment that holds notes, and NT_GNU_BUILD_ID, the type of the note that holds
-the build ID. The linker computes the build ID from the library's content."""
+"""ELF constants: PT_NOTE, the type of a segment with notes, and NT_GNU_BUILD_ID, the type of the note with the build
+ID. The linker computes the build ID from the library's content."""
 
 _LARGEST_NOTE = 1 << 16
 
@@ -204,7 +204,7 @@ def build_id(file: BinaryIO) -> str | None:
 
 
 def _build_id_note(notes: bytes) -> bytes | None:
-    """Return the build ID in a segment of ELF notes; None if there is none."""
+    """Return the build ID in `notes`, the content of a segment with ELF notes; None if no note holds a build ID."""
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from("<III", notes, at)

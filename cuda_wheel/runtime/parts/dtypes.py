@@ -57,7 +57,7 @@ def read_structs(items: Mapping[str, Any]) -> dict[str, Struct]:
 
 
 COMPLEX = re.compile(r"\bcomplex<(float|double)>$")
-"""Matches the end of the name of a complex type of std, thrust or cuda::std."""
+"""Matches the end of the name of a complex type of std, thrust or cuda::std: "complex<float>"."""
 
 
 def vector_format(size: int, cpp: str) -> str:

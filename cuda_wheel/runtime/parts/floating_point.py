@@ -11,12 +11,11 @@ from typing import NamedTuple
 __all__ = ["NO_CONTRACTION", "FloatingPoint", "check_link_options", "floating_point", "values_of"]
 
 
+# nvJitLink's own option `-fma=0` only concerns the compiler of LTO-IR. It leaves to the assembler the half-precision
+# products and sums that NVIDIA's headers contain as inline PTX.
 NO_CONTRACTION = "-Xptxas=--fmad=false"
-"""nvJitLink option that forbids its assembler to contract products and sums, as --fmad=false does with nvcc and NVRTC.
-
-nvJitLink's own option `-fma=0` is not enough, because it only concerns the compiler of LTO-IR. It leaves to the
-assembler the half-precision products and sums that NVIDIA's headers contain as inline PTX.
-"""
+"""nvJitLink option that forbids the assembler to contract a product and a sum into one instruction. The option
+--fmad=false of nvcc and NVRTC does the same."""
 
 _FAST_MATH = "--use_fast_math"
 

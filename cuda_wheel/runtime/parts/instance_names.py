@@ -52,8 +52,8 @@ _SAME_LAYOUT = {
     "cuComplex": "c10::complex<float>", "cuFloatComplex": "c10::complex<float>",
     "cuDoubleComplex": "c10::complex<double>",
 }  # fmt: skip
-"""Name of a type or value -> name by which it is compared when only the memory layout matters: "c10::Half" -> "__half",
-"true" -> "1". The two names stand for the same size, alignment and meaning."""
+"""Name of a type or value -> name by which it is compared if only the memory layout matters: "c10::Half" -> "__half",
+"true" -> "1". Both names stand for the same size, alignment and meaning."""
 
 _CAST = re.compile(r"\((?:[\w:]|(?<=\w) (?=\w))+\)(?=-?\d)")
 """Matches a cast before a number: "(unsigned int)" in "(unsigned int)16"."""
@@ -73,10 +73,8 @@ def canonical(name: str, same_layout: bool = False) -> str:
 
 
 def _paths(tokens: Iterator[str]) -> Iterator[str]:
-    """Yield the tokens of a name, with each scoped name as one token, and each integer in decimal.
-
-    "::", "at", "::", "Half" -> "at::Half"; "0x10u" -> "16". Words such as `struct` and `typename` are left out.
-    """
+    """Yield the tokens of a name. Each scoped name becomes one token: "::", "at", "::", "Half" -> "at::Half". Each
+    integer becomes decimal: "0x10u" -> "16". Words such as `struct` and `typename` are left out."""
     path = ""
     for token in tokens:
         if token == "::":

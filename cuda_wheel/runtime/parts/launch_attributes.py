@@ -31,9 +31,9 @@ class LaunchAttributes(TypedDict, total=False):
     """How the clusters are distributed over the GPU: "default", "spread" or "load-balancing"; None means the default.
     (CLUSTER_SCHEDULING_POLICY_PREFERENCE)"""
     programmatic: bool
-    """Whether this kernel may start before the previous kernel in the stream has ended. This kernel waits for the
-    results of the previous one by cudaGridDependencySynchronize(). The previous kernel may let this one start earlier
-    by cudaTriggerProgrammaticLaunchCompletion(). (PROGRAMMATIC_STREAM_SERIALIZATION)"""
+    """Whether this kernel may start before the previous kernel in the stream has ended. cudaGridDependencySynchronize()
+    then waits for the previous kernel's results. cudaTriggerProgrammaticLaunchCompletion(), called in the previous
+    kernel, lets this one start earlier. (PROGRAMMATIC_STREAM_SERIALIZATION)"""
     priority: int | None
     """Priority of the kernel on the same scale as a stream's priority: lower numbers are more urgent. None sets no
     priority. (PRIORITY)"""
@@ -41,8 +41,9 @@ class LaunchAttributes(TypedDict, total=False):
     """Domain of the kernel's memory accesses: "default" or "remote"; None means "default". A memory fence of a kernel
     in the default domain does not wait for the writes of a kernel in the remote domain. (MEM_SYNC_DOMAIN)"""
     completion_event: Any
-    """Event that the GPU records when all blocks of the kernel have started: an event of PyTorch, CuPy, cuda.core or
-    Numba that was created without timing, or a CUevent's address. None for no event. (LAUNCH_COMPLETION_EVENT)"""
+    """Event that the GPU records when all blocks of the kernel have started; None for no event. An event is an object
+    of PyTorch, CuPy, cuda.core or Numba, created without timing, or the address of a CUevent.
+    (LAUNCH_COMPLETION_EVENT)"""
 
 
 _SCHEDULING = {"default": 0, "spread": 1, "load-balancing": 2}
@@ -125,9 +126,10 @@ def _check_attributes(kernel: "HasHandle", values: AttributeValues) -> None:
     """Raise ArgumentError if `values` sets an attribute or a priority that the current GPU or its driver does not
     support. The error message begins with the name of `kernel`.
 
-    Source: CUDA Driver API, CUlaunchAttributeID, and CUDA C++ Programming Guide, "Programmatic Dependent Launch and
-    Synchronization". Memory domains need no check: a GPU without them has a single domain.
+    Source: CUDA Driver API, CUlaunchAttributeID; CUDA C++ Programming Guide, "Programmatic Dependent Launch and
+    Synchronization".
     """
+    # Memory domains need no check: a GPU without them has a single domain.
     hopper, driver_12_3 = (9, 0), (12, 3)
     needs: dict[str, tuple[Version, Version]] = {
         "programmatic": (hopper, (12, 0)),
@@ -162,11 +164,9 @@ def _check_priority(kernel: "HasHandle", priority: int) -> None:
 
 
 def _choice(value: Any, what: str, choices: Mapping[str, int]) -> int:
-    """Return the driver's number for `value`, which is a key of `choices`; 0, the default, if `value` is None.
-
-    Raise ArgumentError for any other value. `what` is the name of the attribute in the error message: "memory_domain
-    must be "default" or "remote", not 3".
-    """
+    """Return the driver's number for `value`, i.e. `choices[value]`; 0, the default, if `value` is None. Raise
+    ArgumentError for any other value: "memory_domain must be "default" or "remote", not 3". `what` is the attribute's
+    name in this message."""
     if value is None:
         return 0
     if not isinstance(value, str) or value not in choices:

@@ -62,9 +62,10 @@ def demangled(symbol: str) -> str:
     return symbol if template or not names or at > len(symbol) else "::".join(names)
 
 
+# It came with Blackwell; CUDA 13 writes it for all targets.
 _BLACKWELL_ABI = 8
-"""ABI version in the ELF header (EI_ABIVERSION) that came with Blackwell; CUDA 13 writes it for all targets. From this
-version on, bits 8 to 15 of `e_flags` hold the compute capability; before, bits 0 to 7 held it."""
+"""First ABI version in the ELF header (EI_ABIVERSION) with the compute capability in bits 8 to 15 of `e_flags`. Earlier
+versions have it in bits 0 to 7."""
 
 _EXECUTABLE = 4
 """Flag of a section that holds instructions. (SHF_EXECINSTR)"""
@@ -123,7 +124,7 @@ class Cubin(NamedTuple):
     arch: int
     """Compute capability as a number: 90 for 9.0."""
     relocatable: bool
-    """Whether the cubin must be linked before it can be loaded. Any other cubin cannot be linked."""
+    """Whether the cubin must be linked before it can be loaded. A cubin that can be loaded cannot be linked."""
     symbols: Symbols
     kernels: Mapping[str, Entry]
     """Symbol -> kernel, including kernels with local binding."""
@@ -200,11 +201,9 @@ def _cubin_of(elf: ElfFile) -> Cubin:
 
 
 def _check_overlap(elf: ElfFile) -> None:
-    """Raise ValueError if the sizes of all symbol tables and `.nv.info` sections add up to more than the size of the
-    file. Then some of these sections overlap.
-
-    In a damaged file, thousands of these sections may overlap. NVIDIA's tools let only sections of other types overlap.
-    """
+    """Raise ValueError if all symbol tables and `.nv.info` sections together are larger than the file. Then some of
+    these sections overlap."""
+    # In a damaged file, thousands may overlap. NVIDIA's tools let only sections of other types overlap.
     tables = (each for each in elf.sections if each.type == SectionType.SYMTAB or each.name.startswith(".nv.info"))
     if sum(each.size for each in tables) > len(elf.content):
         raise ValueError("its sections overlap")
@@ -219,8 +218,8 @@ def _is_variable(symbol: Symbol, sections: Sequence[Section]) -> bool:
 
 
 def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
-    """Return the names of a cubin's symbols for the linker: strongly defined, weakly defined and undefined ones. Names
-    with local binding, which other files cannot see, are left out."""
+    """Return the names of a cubin's symbols that a linker resolves: strongly defined, weakly defined and undefined
+    ones. Names with local binding, which other files cannot see, are left out."""
     strong = [symbol for symbol in symbols if symbol.binding == Binding.GLOBAL]
     defined = frozenset(symbol.name for symbol in strong if symbol.section)
     weak = frozenset(symbol.name for symbol in symbols if symbol.binding == Binding.WEAK and symbol.section)
@@ -231,10 +230,11 @@ def _shared_symbols(symbols: Sequence[Symbol]) -> Symbols:
 def _needs_definition(symbol: Symbol) -> bool:
     """Return whether another file must define the undefined symbol `symbol`.
 
-    True for a function, and for a variable that is not in shared memory. False for a variable in shared memory, which
-    gets its address at launch, and for symbols of other types.
+    True for a function, and for a variable that is not in shared memory. False for a variable in shared memory, and for
+    symbols of other types.
     """
     if symbol.type == SymbolType.CUDA_OBJECT:
+        # A variable in shared memory gets its address at launch.
         return symbol.other & _MEMORY_MASK != _SHARED_MEMORY
     return symbol.type == SymbolType.FUNCTION
 
@@ -319,11 +319,11 @@ def _check_attributes(content: bytes, section: Section, symbols: int) -> None:
 
 
 def _check_note(content: bytes, section: Section) -> None:
-    """Raise ValueError if the ELF note at the start of `section` is damaged.
+    """Raise ValueError if the ELF note at the start of `section` is damaged:
 
-    A damaged note extends beyond the section; or has another owner than NVIDIA, though the name of the section begins
-    with `_NOTE_PREFIX`; or is the note with tool information (".note.nv.tkinfo"), and states an offset outside of its
-    own strings.
+    1. It extends beyond the section.
+    2. Its owner is not NVIDIA, but the section's name begins with `_NOTE_PREFIX`.
+    3. It is the note with tool information (".note.nv.tkinfo"), and states an offset outside of its own strings.
     """
     if section.size < 12:
         raise ValueError(f"its section {section.name} is cut short")

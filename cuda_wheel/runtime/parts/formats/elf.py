@@ -86,10 +86,10 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 SYMBOL_SIZE = _SYMBOL.size
 """Size in bytes of one symbol's entry in a symbol table."""
 
+# In a damaged file, thousands of sections may share one long name; to read it each time would take forever.
 _READ_LIMIT = 16
 """Maximum number of bytes that are read from a file, as a multiple of the file's size. The limit holds for all sections
-together, and again for the names read from one string table. In a damaged file, thousands of sections may share one
-long name; to read this name each time would take forever."""
+together, and again for the names read from one string table."""
 
 
 class ElfHeader(NamedTuple):
@@ -241,9 +241,12 @@ def read_symbols(elf: ElfFile, table: Section) -> list[Symbol]:
 
 
 def _strings(content: bytes, start: int, size: int, offsets: Iterable[int]) -> Iterator[str]:
-    """Yield one string for each item of `offsets`, in their order. The string table has `size` bytes and begins at byte
-    `start` of the file `content`; `offsets` are byte offsets from the start of the table. Raise ValueError if a string
-    does not end inside the table, or if all strings together exceed `_READ_LIMIT`."""
+    """Yield the string at each byte offset in `offsets`, in their order.
+
+    The string table has `size` bytes and begins at byte `start` of the file `content`. `offsets` count from the start
+    of the table. Raise ValueError if a string does not end inside the table, or if all strings together exceed
+    `_READ_LIMIT`.
+    """
     remaining = _READ_LIMIT * len(content)
     for offset in offsets:
         end = content.find(b"\0", start + offset, start + size)

@@ -30,14 +30,12 @@ VERSION = re.compile(r"^[ \t]*\.version\s+(\d{1,4})\.(\d{1,4})\b", re.MULTILINE)
 
 _TARGET = re.compile(r"^[ \t]*\.target\s+sm_([1-9][0-9]{1,3}[af]?)\b", re.MULTILINE)
 
+# Begins with a fixed word, so that searches are fast.
 ENTRY = re.compile(
     r"\.entry(?<!\S\.entry)\s+([\w$.%]+)\s*(?:\((?P<params>(?:[^()]|\([^()]*\))*)\))?(?P<directives>[^{;]*)"
 )
-"""Matches a kernel up to its body, such as ".entry k(.param .u64 p) .maxntid 256".
-
-Groups: 1 is the symbol, `params` the text between the parentheses, `directives` the text after them. The pattern begins
-with a fixed word, so that searches are fast.
-"""
+"""Matches a kernel up to its body, such as ".entry k(.param .u64 p) .maxntid 256". Groups: 1 is the symbol, `params`
+the text between the parentheses, `directives` the text after them."""
 
 _PARAM = re.compile(
     r"\.param\s+(?:\.align\s+(?P<align>\d{1,9})\s+)?\.(?P<type>[a-z]+\d{0,3})"
@@ -45,9 +43,9 @@ _PARAM = re.compile(
     r"\s+[\w$.%]+\s*(?:\[(?P<count>\d{1,9})\])?"
 )
 
+# The ends of unclosed strings and comments match too, so that a search reads each character once.
 _NOISE = re.compile(r'"(?:\\[^\n]|[^"\\\n])*"?|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
-"""Matches one string or comment. An unclosed string ends with its line, an unclosed comment with the text. So a search
-reads each character once."""
+"""Matches one string or comment. An unclosed string ends with its line, an unclosed comment with the text."""
 
 _SHARED = re.compile(
     r"\.(?P<linkage>visible|extern|weak|common)\s+"
@@ -66,6 +64,7 @@ _FUNCTION = re.compile(
 
 _LAST_WORD = re.compile(r"(?:.*[^\w$%])?(?P<name>[\w$%]+)\s*\Z", re.DOTALL)
 
+# Stops before the initialiser, which may be megabytes. The lookbehind rejects instructions such as `ld.global`.
 _VARIABLE = re.compile(
     r"\.(?<![\w$%]\.)(?:(?P<linkage>visible|weak|common|extern)\s+\.)?(?P<space>global|const)\s+"
     r"(?P<attributes>(?:\.(?!global\b|const\b)\w+(?:\s*\((?:[^()]|\([^()]*\))*\))?\s+(?:\d+\s+)?)*)"
@@ -73,9 +72,8 @@ _VARIABLE = re.compile(
 )
 """Matches a variable's declaration up to its "=" or ";", such as ".visible .global .align 4 .f32 table[4] =".
 
-The initialiser after the "=" may be megabytes. Groups: `linkage` ("visible"), `space` ("global"), `attributes` (".align
-4 .f32 "), `symbol`, `counts` ("[4]") and `end` ("=" or ";"). The lookbehind rejects instructions such as `ld.global`.
-Source: PTX ISA, "Variables".
+Groups: `linkage` ("visible"), `space` ("global"), `attributes` (".align 4 .f32 "), `symbol`, `counts` ("[4]") and `end`
+("=" or ";"). Source: PTX ISA, "Variables".
 """
 
 _VARIABLE_TYPE = re.compile(r"\.(?:v(?P<lanes>\d)|[subf](?P<bits>\d{1,3})(?:x(?P<packed>\d))?)\b")
@@ -86,10 +84,7 @@ _CONTRACTIBLE = re.compile(
     re.DOTALL,
 )
 """Matches a string, a comment, or the name of a floating-point add, sub or mul instruction without a rounding modifier.
-
-The groups of "add.ftz.f32" are `operation`, "add", and `rest`, ".ftz.f32". Both groups are None for a string or
-comment.
-"""
+Groups in "add.ftz.f32": `operation` ("add") and `rest` (".ftz.f32"). Both are None for a string or comment."""
 
 _MANAGED = re.compile(r"\.attribute\s*\(.*\.managed\b")
 

@@ -42,14 +42,16 @@ _DEFINITION = re.compile(
 """Matches a macro definition: in a source, "#define NAME BODY" with the groups 1 and 2; in compiler options,
 "-DNAME=VALUE" with the groups 3 and 4."""
 
+# Half of "??=??=" is enough, although a "??=" may also begin a directive.
 _PASTE = re.compile(rb"##|%:%:|\?\?=")
 """Matches the preprocessor's operator "##", which joins two tokens, in each of its spellings: "##", "%:%:" and
-"??=??=". For "??=??=", half of it is enough for a match, although a single "??=" may also begin a directive."""
+"??=??=". A single "??=" matches too."""
 
+# Some of these macros join tokens. Every compilation with host code defines CCCL_META_UNROLL_LIMIT, as a number.
+# No macro in the toolkit's other headers both joins tokens and is meant for programs.
 _CCCL = re.compile(rb"_?CCCL_(?!META_UNROLL_LIMIT)\w*")
-"""Matches the name of a macro of CCCL (NVIDIA's C++ libraries). Every such macro is taken for one that joins tokens,
-because some of them do. CCCL_META_UNROLL_LIMIT does not match: every compilation with host code defines it as a number.
-No macro in the toolkit's other headers both joins tokens and is meant for programs."""
+"""Matches the name of a macro of CCCL (NVIDIA's C++ libraries), such as "_CCCL_PP_CAT". Every such macro is taken for
+one that joins tokens. "CCCL_META_UNROLL_LIMIT" does not match."""
 
 _LOCATION = b"__location__"
 """NVRTC's macro that puts two underscores before and after its argument: `__location__(x)` is `__x__`."""
@@ -101,18 +103,19 @@ def _tokens(texts: Iterable[bytes]) -> set[bytes]:
 
 
 def _grown(known: set[bytes], follow: Callable[[set[bytes]], set[bytes]]) -> set[bytes]:
-    """Return `known` and all names that result from these names, directly or not. `follow(names)` returns the names
-    that result directly from `names`. It is called with more and more names, until it returns no new one."""
+    """Return `known` and all names that result from these names, directly or not. `follow`: names -> the names that
+    result directly from them."""
     while more := follow(known) - known:
         known = known | more
     return known
 
 
 def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
-    """Yield (macro name, text between its parentheses) for each use in `text` of a macro in `names`.
+    """Yield (macro name, text between its parentheses) for each use in `text` of a macro in `names`: b"CAT(a, b)" ->
+    (b"CAT", b"a, b").
 
-    The second item is None if a ")" or "," follows the name, as in an argument of another macro, or if the closing
-    parenthesis is not found. A name that is followed by anything but "(", ")" or "," is not a use.
+    The second item is None if ")" or "," follows the name, or if the closing parenthesis is not found. A name with
+    anything else than "(", ")" or "," after it is not a use.
     """
     for match in _TOKEN.finditer(text):
         if match[0] in names:
@@ -215,9 +218,9 @@ def compile_cuda(
 
 
 def _compute_arch(library: Any, target: Target) -> str:
-    """Return the newest architecture that NVRTC can compile for and the target GPU can run: "90a" for sm_90a or, if
-    NVRTC does not know 9.0, an older one such as "80". Raise LinkError if NVRTC knows only architectures newer than the
-    target."""
+    """Return the newest architecture that NVRTC can compile for and the target GPU can run: "90a" for sm_90a, or an
+    older one, such as "80", if NVRTC does not know 9.0. Raise LinkError if NVRTC knows only architectures newer than
+    the target."""
     count = ctypes.c_int()
     _check(library, library.nvrtcGetNumSupportedArchs(ctypes.byref(count)))
     supported = (ctypes.c_int * count.value)()

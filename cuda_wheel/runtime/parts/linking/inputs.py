@@ -26,7 +26,7 @@ KIND_LABELS: dict[InputKind, str] = {
     "library": "an archive",
     "module": "a module",
 }
-"""Kind -> its name in messages."""
+"""Kind of a link input -> its name in error messages: "ltoir" -> "LTO-IR"."""
 
 
 class LinkInput(NamedTuple):
@@ -88,8 +88,8 @@ def link_input_of(value: Any) -> LinkInput:
 
 
 def _from_string(text: str) -> LinkInput:
-    """Return the piece (a value to link) that a string means: a path, a module's dotted name, PTX text or CUDA C++
-    text."""
+    """Return the piece (a value to link) that `text` means. `text`: a path, a module's dotted name, PTX text or CUDA
+    C++ text."""
     stripped = text.strip().strip("\0")
     if not stripped:
         raise ImageError(f"cannot link an empty string: {_ACCEPTED}")
@@ -145,8 +145,8 @@ def _from_content(content: str | bytes | bytearray, name: str | None) -> LinkInp
 
 
 def _from_object_code(value: Any) -> LinkInput:
-    """Return a cuda.core.ObjectCode as a piece (a value to link). Its attribute `code` has its content, or the path of
-    a file. Source: cuda.core, `ObjectCode`."""
+    """Return a cuda.core.ObjectCode as a piece (a value to link). The attribute `code` of `value` is the content, or
+    the path of a file with the content. Source: cuda.core, `ObjectCode`."""
     kind, code, name = str(value.code_type), value.code, getattr(value, "name", "")
     if kind not in get_args(InputKind) or kind in ("cuda", "module"):
         raise ImageError(f"an ObjectCode of type {kind!r} cannot be linked: {_ACCEPTED}")
@@ -157,9 +157,9 @@ def _from_object_code(value: Any) -> LinkInput:
 
 
 def _kind_of(content: bytes, name: str) -> InputKind:
-    """Return the kind of `content`: "ptx" or "cuda" if it is text; the first bytes decide for a binary.
+    """Return the kind of `content`. Text is "ptx" or "cuda"; for a binary, the first bytes decide.
 
-    Raise ImageError if the content is empty or of no known kind. The error message begins with `name`: "a.cu to link is
+    Raise ImageError if `content` is empty or of no known kind. The error message begins with `name`: "a.cu to link is
     empty".
     """
     if not content.strip(b"\0 \t\r\n"):
@@ -177,12 +177,8 @@ def _kind_of(content: bytes, name: str) -> InputKind:
 
 
 def _checked(piece: LinkInput) -> LinkInput:
-    """Return a piece (a value to link) with only the last part of its path as its name, and without NULs at the end of
-    text.
-
-    Raises ImageError if the content is not of the kind `piece.kind`. A module, which has no content, is returned
-    unchanged.
-    """
+    """Return a piece (a value to link) with the last part of its path as its name, and without NULs at the end of text.
+    A module is returned unchanged. Raise ImageError if the content is not of the kind `piece.kind`."""
     if piece.kind not in get_args(InputKind):
         kinds = ", ".join(get_args(InputKind))
         raise ImageError(f"{piece.name} is of kind {piece.kind!r}; the kinds of pieces are {kinds}")

@@ -35,9 +35,10 @@ class LinkParts(NamedTuple):
 
     units: list[LinkUnit]
     modules: list[tuple[Manifest, tuple[Image, ...]]]
+    # A manifest contains the SHA-256 of the code, and the types, which cannot be read from the code.
     digests: tuple[str, ...]
-    """SHA-256 of the manifest of each linked module, in the order of `modules`. The manifest contains the SHA-256 of
-    the module's code. It also contains the types of the kernels' parameters, which cannot be read from the code."""
+    """SHA-256 of the manifest of each linked module, in the order of `modules`. A manifest differs if the module's code
+    differs, or the types of its kernels' parameters."""
 
     @property
     def extern(self) -> dict[str, str]:
@@ -77,8 +78,8 @@ def read_pieces(
 
 
 def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
-    """Return the units (programs to link) in the same order, each with floating-point options: the unit's own options
-    if it has some, else `others`. A unit that consists of machine code only is returned unchanged."""
+    """Return the units (programs to link), each with floating-point options: its own if it has some, else `others`. A
+    unit that consists of machine code only is returned unchanged."""
     return [
         unit if unit.floating_point or unit.forms.keys() == {"cubin"} else unit._replace(floating_point=others)
         for unit in units
@@ -101,11 +102,11 @@ def distinct_names(units: Sequence[LinkUnit]) -> list[LinkUnit]:
 def _module_units(
     files: ModuleFiles, manifest: Manifest, capability: Version, reader: Version | None
 ) -> tuple[tuple[Image, ...], list[LinkUnit]]:
-    """Return (images, units) of a module for a GPU of compute capability `capability`: the relocatable images that this
-    GPU can use, and one unit (program to link) for each source of these images.
+    """Return (images, units) of a module for a GPU of compute capability `capability`. `images`: relocatable images
+    that this GPU can use. `units`: one unit (program to link) for each source of these images.
 
-    `reader` is the newest CUDA release whose PTX a linker on this machine reads. Raise LinkError if the GPU can use no
-    relocatable image.
+    `reader`: newest CUDA release whose PTX a linker on this machine reads. Raise LinkError if there is no relocatable
+    image for the GPU.
     """
     name = manifest.name
     if not manifest.relocatable:
@@ -235,8 +236,8 @@ def _prepare(
 def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Target:
     """Return the target of the link: `capability` with the suffix "a", "f" or "".
 
-    The caller asks for the suffix `suffix`, and the PTX of a unit (a program to link) may require one. Of all these
-    suffixes, "a" wins over "f", and "f" over "".
+    The suffix is the strongest that `suffix`, or the PTX of one of the `units` (programs to link), asks for. "a" is
+    stronger than "f", and "f" is stronger than "".
     """
     own = [Target.parse(f"sm_{arch}") for arch in map(ptx_arch, units) if arch]
     suffixes = {target.suffix for target in own if target.capability == capability or target.suffix == "f"}
@@ -245,8 +246,8 @@ def _target(capability: Version, suffix: str, units: Sequence[LinkUnit]) -> Targ
 
 
 def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
-    """Return the manifest for the result of a link: the first module's, with the kernels and variables of everything
-    that was linked, and without images."""
+    """Return the manifest for the result of a link. It is the first module's manifest without images, but with the
+    kernels and variables of everything that was linked."""
     cubin = read_cubin(linked.cubin)
     variables: dict[str, GlobalInfo] = {}
     for manifest, _ in parts.modules:
@@ -262,8 +263,8 @@ def _linked_manifest(parts: LinkParts, linked: Linked) -> Manifest:
 
 
 def _linked_kernels(parts: LinkParts, linked: Linked, cubin: Cubin) -> Iterable[KernelInfo]:
-    """Return the kernels of everything that was linked. If several inputs describe a kernel, the first of these
-    descriptions is used: the manifest of a module, the PTX of a unit, the linked cubin."""
+    """Return the kernels of everything that was linked. A kernel is described by the manifest of a module, else by the
+    PTX of a unit (program to link), else by the linked cubin."""
     kernels: dict[str, KernelInfo] = {}
     for manifest, images in parts.modules:
         targets = {str(image.target) for image in images}

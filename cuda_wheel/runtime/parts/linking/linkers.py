@@ -107,8 +107,7 @@ _NOISE = (
     r"ERROR \d+: (?:finish|complete)$|ERROR [\w ]*: JIT the PTX \(ltoPtx\)$|ERROR in nvvmCompileProgram.*"
     r"|ERROR \w+ \(\d+\) in nvvmCompileProgram callback$"
 )
-"""Regular expression. A match is a log line that only follows from an error in another line, such as "ERROR 9:
-finish"."""
+"""Regular expression for a log line that only follows from an error in another line: "ERROR 9: finish"."""
 
 _ASSEMBLER_ERROR = r"ptxas [^\n]*?, line (\d+); (?:error|fatal)\s*: "
 
@@ -239,8 +238,8 @@ def _compiler_options(target: Target, options: JitOptions) -> dict[_Option, int]
 def _linked(inputs: Sequence[LinkerInput], keys: Any, slots: Any, errors: Any) -> bytes:
     """Return the cubin that the driver links from `inputs`.
 
-    `keys` and `slots` are ctypes arrays: the numbers of the linker's options, and their values. `errors` is the buffer
-    of the error log. Raises RefusedError with that log, and DriverError if the linker cannot be started.
+    `keys`: ctypes array with the numbers of the linker's options. `slots`: ctypes array with their values. `errors`:
+    buffer of the error log. Raise RefusedError with that log, and DriverError if the linker cannot be started.
     """
     create, add, complete, destroy = (driver_function(name, *types) for name, types in _ARGUMENT_TYPES.items())
     state, code, size = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t()
@@ -275,8 +274,8 @@ def _text(buffer: Any) -> str:
 
 @contextmanager
 def _context(device: int | None) -> Iterator[None]:
-    """Make a context current while a `with` block runs: a context on GPU `device`. If `device` is None, keep the
-    context that is current already, else use one on GPU 0."""
+    """Make a context on GPU `device` current while a `with` block runs. If `device` is None, keep the context that is
+    current, or use GPU 0 if there is none."""
     driver = cuda_driver()
     current = current_device()
     if current is not None and device in (None, current):
@@ -297,6 +296,7 @@ def _context(device: int | None) -> Iterator[None]:
 CHILD_TIMEOUT = 600
 """Maximum number of seconds that a child process may run; also the default timeout of a compile job in a build."""
 
+# The package may be the user's own, and importing it would run its code.
 _CHILD_PROGRAM = """
 import os, pickle, sys, types
 answers = os.fdopen(os.dup(1), "wb")
@@ -315,8 +315,8 @@ except RefusedError as error:
 answers.write(pickle.dumps(answer))
 answers.close()
 """
-"""Python source of the child process. It imports the loader's modules under the name `cuda_wheel_child`, without the
-package that contains them: the package may be the user's own, and importing it would run its code."""
+"""Python source of the child process, which links with nvJitLink. It imports the loader's modules under the name
+`cuda_wheel_child`, without running the code of the package that contains them."""
 
 
 def link_by_nvjitlink(inputs: Sequence[LinkerInput], options: Sequence[str], ptx: bool) -> LinkerOutput:

@@ -112,10 +112,10 @@ def _of_cubin(piece: LinkInput, digest: str, capability: Version, driver: Versio
 
 
 def _of_fatbin(piece: LinkInput, digest: str, capability: Version, driver: Version, jit: JitOptions) -> Module:
-    """Load a fatbin and return its module. The driver chooses machine code in the fatbin, or compiles its PTX.
+    """Load the fatbin `piece` and return its module. The driver chooses machine code in the fatbin, or compiles its
+    PTX.
 
-    `digest` is the SHA-256 of the fatbin. `capability` is the GPU's compute capability, `driver` the driver's CUDA
-    version.
+    `digest`: SHA-256 of the fatbin. `capability`: the GPU's compute capability. `driver`: the driver's CUDA version.
     """
     if not whole_fatbin(piece.content):
         raise ImageError(f"{piece.name} is a damaged fatbin: it is cut short")
@@ -165,11 +165,8 @@ def _image(piece: LinkInput, digest: str, target: Target, driver: Version, versi
 
 
 def _manifest(piece: LinkInput, kernels: Sequence[KernelInfo], variables: Mapping[str, tuple[Space, int]]) -> Manifest:
-    """Return a manifest for `piece`, code that came without one. It has the piece's name and these kernels and
-    variables.
-
-    `variables` is symbol -> (memory space, size in bytes).
-    """
+    """Return a manifest for `piece`, code without a manifest, from its kernels and variables. `variables`: symbol ->
+    (memory space, size in bytes)."""
     infos = (GlobalInfo(demangled(symbol), symbol, space, size) for symbol, (space, size) in variables.items())
     return Manifest(
         name=piece.name,
