@@ -96,10 +96,10 @@ class BuildCuda(Command):
                     self._add_sbom((folder / SBOM).read_bytes())
 
     def _is_left_to_cmake(self) -> bool:
-        """Return whether CMake, by scikit-build-core's plugin for setuptools, compiles all of the project's kernels.
+        """Return whether CMake compiles all of the project's kernels, by scikit-build-core's plugin for setuptools.
 
-        That is so if there is a CMakeLists.txt, no package contains a `.cu` file, and [tool.cuda-wheel] lists no
-        modules. CMake reads that table itself.
+        This is so if there is a CMakeLists.txt, no package contains a `.cu` file, and [tool.cuda-wheel] lists no
+        modules.
         """
         return (
             Path("CMakeLists.txt").is_file()

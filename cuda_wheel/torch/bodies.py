@@ -23,11 +23,11 @@ class Body(NamedTuple):
     """Names of the output tensors, such as "y"; () if a result is not a tensor. A parameter of `backward` with the name
     of an output gets this output."""
     results: tuple[str, ...]
-    """Types of the results in the schema: "Tensor", "List[Tensor]", "int", ..."""
+    """Types of the operator's results, as PyTorch's schema spells them: "Tensor", "List[Tensor]", "int", ..."""
     read_only: frozenset[str]
     """Names of the tensor arguments that kernels only read, though their pointers are not `const`."""
     is_random: bool
-    """Whether the function draws random numbers."""
+    """Whether the operator's function draws random numbers. (setting `random`)"""
     shapes: Callable[..., Any]
     """Function that makes the outputs from fake tensors (tensors without data): `fake` of the declaration or, without
     it, the operator's own function."""
@@ -78,10 +78,10 @@ def _check_parameters(name: str, signature: inspect.Signature) -> None:
 
 
 def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signature) -> frozenset[str]:
-    """Return the set of the parameter names in `given`, the value of a setting of the operator `name`.
+    """Return the parameter names in `given` as a set. Raise ArgumentError for a name that is not a parameter.
 
-    `what` is the name of the setting, "writes" or "read_only". Raise ArgumentError for a name that is not a parameter
-    of the operator's function: "scale: writes names 'z', which is not one of x, y".
+    `given`: value of the setting `what`, "writes" or "read_only". `name`: the operator's name. `signature`: that of the
+    operator's function. Error message: "scale: writes names 'z', which is not one of x, y".
     """
     names = names_of(name, what, given)
     for each in names:
@@ -93,11 +93,11 @@ def _inputs(name: str, what: str, given: Iterable[str], signature: inspect.Signa
 def _output_names(
     name: str, outputs: str | Sequence[str], results: Sequence[str], inputs: Sequence[InputArgument]
 ) -> tuple[str, ...]:
-    """Return the operator's output names: those in `outputs`, if there are any. Else return ("output",) for one result,
-    and ("output0", "output1", ...) for several.
+    """Return the names of the operator's outputs; () if a result is not a tensor.
 
-    Return () if a result is not a tensor. `results` are the types of the results in the schema. Raise ArgumentError for
-    a name that no output can have, and if the number of names is not that of the results.
+    They are those in `outputs`. If it is empty, they are ("output",) for one result, else ("output0", "output1", ...).
+    `results` are the types of the results in the schema. Raise ArgumentError for a wrong number of names, and for a
+    name that no output can have.
     """
     count = len(results)
     named = names_of(name, "outputs", outputs)
@@ -116,11 +116,10 @@ def _output_names(
 def _schema(
     torch: Any, name: str, function: Callable[..., Any], signature: inspect.Signature, written: frozenset[str]
 ) -> str:
-    """Return the operator's schema without its namespace, which PyTorch makes from the annotations of `function`:
-    "swish(Tensor x) -> Tensor".
+    """Return the operator's schema without its namespace: "swish(Tensor x) -> Tensor".
 
-    `written` are the names of the tensors that the operator changes. Raise ArgumentError for annotations that no
-    operator can have.
+    PyTorch makes it from the annotations of `function`; raise ArgumentError if these do not suit an operator. `written`
+    are the names of the tensors that the operator changes.
     """
     if not hasattr(torch.library, "infer_schema"):
         raise ArgumentError(f"{name}: operators that are Python functions need PyTorch 2.5 or newer")
@@ -156,10 +155,11 @@ _KINDS = {
 
 
 def _input(argument: Any, signature: inspect.Signature, written: frozenset[str]) -> InputArgument:
-    """Return one of the operator's arguments. `argument` is the same argument in PyTorch's parsed schema.
+    """Return the description of one of the operator's arguments.
 
-    `signature` is that of the operator's function; the argument's default value is taken from it. `written` are the
-    names of the tensors that the operator changes.
+    `argument`: the argument in PyTorch's parsed schema.
+    `signature`: that of the operator's function, which has the argument's default.
+    `written`: names of the tensors that the operator changes.
     """
     type_, default = str(argument.type), signature.parameters[argument.name].default
     has_default = default is not inspect.Parameter.empty
@@ -222,11 +222,11 @@ class BodyFunctions(OperatorFunctions):
                 yield f"{there}_increment_version({each.name})"
 
     def _key(self) -> str:
-        """Return the Python expression of a call's key. Only the first call with a key is checked, and later calls with
-        the same key are not.
+        """Return the Python expression of a call's key: "(_device, x.dtype, flag, )". Only the first call with a key is
+        checked.
 
-        The key is a tuple: the index of the GPU, then for each argument in order the element type of a tensor (None for
-        a missing tensor) or the value of a bool. Lists of tensors and all other arguments are left out.
+        After the GPU's index, the tuple has one item for each tensor that is not in a list (its element type; None if
+        it is missing) and each bool (its value).
         """
         parts = ["_device"]
         for each in self._inputs:
@@ -241,10 +241,10 @@ class BodyFunctions(OperatorFunctions):
         return super()._tensors_decide_key() and all(each.type != "bool" for each in self._inputs)
 
     def _first(self, key: Any, values: tuple[Any, ...]) -> Any:
-        """Call the operator's function with the arguments `values`, and check its launches and results; return the
-        results.
+        """Run the first call with this `key`: call the operator's function with the arguments `values`, and check its
+        launches and results. Return the results.
 
-        The call has a new `key`, which is added to the known keys. Later calls with a known key are not checked.
+        Later calls with the same key are not checked.
         """
         self._note_gpus()
         results = self._checked_call(self._body.function, values, launches=True)

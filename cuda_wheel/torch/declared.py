@@ -46,11 +46,10 @@ class DeclaredFunctions(OperatorFunctions):
             self._namespace |= {f"_{prefix}_{name}": each.value for name, each in named.items()}
 
     def _first_call(self) -> Iterator[str]:
-        """Yield the source lines of the first launch with each `_key`: with tensors on given GPUs and of given element
-        types.
+        """Yield the source lines of the first launch with each `_key` (GPUs and element types of the tensors).
 
-        The lines call `Kernel.launch` with the tensors themselves, which checks them. Later launches with the same
-        `_key` pass addresses of tensors if possible, which takes less time.
+        The lines check the tensors and launch by `Kernel.launch`. They store a function for later launches with the
+        same `_key`, if possible a faster one.
         """
         launches: dict[tuple[Any, ...], Any] = {}
         self._namespace |= {
@@ -93,11 +92,13 @@ class DeclaredFunctions(OperatorFunctions):
         return any(self._choosers.values())
 
     def _choice(self, dtypes: tuple[Any, ...], name: Any, macros: Any) -> KernelChoice:
-        """Return which kernel a call runs. `dtypes` are the element types of the tensors that select the kernel.
+        """Return which kernel a call runs. Raise ArgumentError if there is no such kernel.
 
-        `name` is the result of the function that chooses the kernel: the kernel's name, or a tuple of a template's name
-        and arguments. `macros` is the result of the function that chooses the variant: name of a macro -> value. Each
-        of the two is empty if there is no such function. Raises ArgumentError if there is no such kernel.
+        `dtypes`: element types of the tensors that select the kernel.
+        `name`: kernel that a function of the declaration chose: its name, or (template's name, template arguments...).
+        "" without such a function.
+        `macros`: variant that a function of the declaration chose: name of a macro -> value. Empty without such a
+        function.
         """
         if self._kernels.chooser is None:
             self._check_dtypes(dtypes)
@@ -138,8 +139,7 @@ class DeclaredFunctions(OperatorFunctions):
         yield self._return()
 
     def _needed_values(self) -> set[str]:
-        """Return the names of the computed values that are needed to make the outputs. A value is needed if the
-        function of an output takes it as an argument, or if a needed value is computed from it."""
+        """Return the names of the computed values that the outputs are made from, directly or through other values."""
         needed: set[str] = set()
         waiting = [name for each in self._arguments.outputs.values() for name in each.names or ()]
         while waiting:
@@ -154,13 +154,11 @@ class DeclaredFunctions(OperatorFunctions):
         return f"{{{', '.join(f'{name!r}: {name}' for name in arrays)}}}"
 
     def _check_tensors(self, dtypes: Any, name: Any, macros: Any, arrays: Mapping[str, Any]) -> None:
-        """Raise ArgumentError if no kernel serves tensors of these element types, if the chosen kernel does not take
-        one of the tensors, or if the tensors are on different devices. A kernel that is not compiled before its launch
-        passes.
+        """Raise ArgumentError if no kernel takes these tensors, or if they are on different devices.
 
-        `dtypes`, `name` and `macros` are the element types, the chosen kernel and the chosen variant, as `_choice`
-        takes them. `arrays` is name of an input or output -> fake tensor (without data); None for an optional tensor
-        that was not passed.
+        A kernel that is compiled only when it is launched is not checked.
+        `dtypes`, `name`, `macros`: element types, chosen kernel and chosen variant, as for `_choice`.
+        `arrays`: name of an input or output -> fake tensor (without data); None for a missing optional tensor.
         """
         info = self._kernels.chosen(self._choice(tuple(dtypes), name, dict(macros)))
         if info is None:  # it is compiled when it is launched
@@ -203,12 +201,13 @@ class DeclaredFunctions(OperatorFunctions):
                 yield self._output_check(name)
 
     def _launch(self, launch: str, arguments: Iterable[str], after: str, by_address: bool = False) -> Iterator[str]:
-        """Yield the source lines that compute values and outputs, launch the kernel unless the grid is empty, and
-        return the outputs.
+        """Yield the source lines that compute values and outputs, launch the kernel, and return the outputs. With an
+        empty grid, they do not launch.
 
-        `launch` is a Python expression, such as "_kernel.launch", for the function that launches. `arguments` are the
-        Python expressions of the kernel's arguments. `after` is a source line to run after the launch, or "". With
-        `by_address`, the function takes (grid, block, stream, *arguments); else it takes the same arguments as
+        `launch`: Python expression for the function that launches, such as "_kernel.launch".
+        `arguments`: Python expressions of the kernel's arguments.
+        `after`: source line to run after the launch, or "".
+        `by_address`: whether the function takes (grid, block, stream, *arguments). If not, it takes the arguments of
         `Kernel.launch`.
         """
         settings = {name: self._expression(f"_setting_{name}", each) for name, each in self._launching.items()}
@@ -243,8 +242,8 @@ class DeclaredFunctions(OperatorFunctions):
     def _address(self, name: str) -> str:
         """Return the Python expression for the kernel's argument `name` in launches after the first one.
 
-        For an input tensor, and for an output that is made like an input, it is the tensor's address (0 for a missing
-        tensor). For any other argument, and for a tensor that the kernel takes as an accessor, it is `name` itself.
+        For an input tensor, and for an output made like an input, it is the address: "x.data_ptr()", or 0 if an
+        optional tensor is missing. For all others, such as numbers and accessors, it is `name` itself.
         """
         tensors = {each.name: each.is_optional for each in self._arguments.tensors}
         output = self._arguments.outputs.get(name)
@@ -258,8 +257,7 @@ class DeclaredFunctions(OperatorFunctions):
         """Return the Python expression for a value, output or setting of a declaration: "_value_n" for a constant, or
         "_value_n(x, y)" for a function of x and y.
 
-        `name` is the global name of the constant or function in the generated code: "_value_n". `each` is the constant
-        or function itself.
+        `name`: global name in the generated code, "_value_n". `each`: the constant or function.
         """
         return name if each.names is None else f"{name}({', '.join(each.names)})"
 
@@ -267,7 +265,8 @@ class DeclaredFunctions(OperatorFunctions):
         return f"return {', '.join(self._arguments.outputs)}" if self._arguments.outputs else "return None"
 
     def _check_dtypes(self, dtypes: Any) -> None:
-        """Raise ArgumentError if no kernel serves tensors of these element types."""
+        """Raise ArgumentError if the operator has no kernel for tensors of these element types. `dtypes` are those of
+        the tensors that select the kernel."""
         accepted = self._kernels.accepted
         if tuple(dtypes) in accepted:
             return
@@ -276,10 +275,10 @@ class DeclaredFunctions(OperatorFunctions):
         raise ArgumentError(f"{self._operator} takes {', '.join(self._selecting)} of {alternatives}, not of {found}")
 
     def _output_check(self, name: str) -> str:
-        """Return the source line that checks the output `name`, which a function of the declaration returned.
+        """Return the source line that checks the output `name`, which a function of the declaration made.
 
-        The line raises ArgumentError unless the output is a tensor that shares no memory with an argument or an earlier
-        output. It must also be contiguous, unless `non_contiguous` is "pass".
+        The line raises ArgumentError if the output is not a tensor, is not contiguous, or shares memory with an
+        argument or an earlier output. If `non_contiguous` is "pass", the output need not be contiguous.
         """
         outputs = [*self._arguments.outputs]
         optional = {each.name: each.is_optional for each in self._arguments.tensors}
@@ -294,10 +293,10 @@ class DeclaredFunctions(OperatorFunctions):
         return f"if {' or '.join(wrong)}: _refuse_output({name!r}, {name}, {{{given}}})"
 
     def _refuse_output(self, name: str, made: Any, others: Mapping[str, Any]) -> None:
-        """Raise ArgumentError for `made`, which the function of the output `name` returned: it is not a tensor, it is
-        not contiguous, or it shares memory with another tensor.
+        """Raise ArgumentError for the output `name`, which a function of the declaration made. The error message says
+        what is wrong: `made` is not a tensor, is not contiguous, or shares memory with another tensor.
 
-        `others` is name of an argument or earlier output -> its tensor, or None.
+        `others`: name of an argument or earlier output -> its tensor; None for a missing one.
         """
         if not isinstance(made, self._torch.Tensor):
             raise ArgumentError(

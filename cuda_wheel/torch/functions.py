@@ -52,8 +52,8 @@ def schema(name: str, arguments: OperatorArguments) -> str:
 
 
 def _argument(operator: str, argument: InputArgument) -> str:
-    """Return an argument as the schema spells it: "float beta=1.0" for a number with a default, "Tensor(x!) x" for a
-    tensor that the operator writes.
+    """Return an argument as the schema spells it: "float beta=1.0", or "Tensor(x!) x" for a tensor that the operator
+    writes.
 
     Raise ArgumentError for an integer default that does not fit into 64 bits.
     """
@@ -133,19 +133,19 @@ class OperatorFunctions:
             "_all_contiguous": _all_contiguous,
             "_any_requires_grad": _any_requires_grad,
         }
-        """Globals of the generated functions: name -> value."""
+        """Global variables of the generated functions: name in the generated source, such as "_device_of" -> value."""
 
     def _first_call(self) -> Iterator[str]:
-        """Yield the source lines for the first call with each `_key`: with tensors on given GPUs and of given element
-        types. The lines check all arguments.
+        """Yield the source lines that check and run the first call with each `_key` (GPUs and element types of the
+        tensors).
 
-        The lines follow those of `_preparation` in the generated function `_checked`.
+        They follow the lines of `_preparation` in the generated function `_checked`.
         """
         raise NotImplementedError
 
     def _later_call(self) -> Iterator[str]:
-        """Yield the source lines for a call, first or later. The lines before them assign the call's key to `_key`. If
-        no earlier call had the same key, the lines call `_checked`, the function with the lines of `_first_call`."""
+        """Yield the source lines that run a call whose key is in the variable `_key`. If no earlier call had the same
+        key, the lines call `_checked`, the generated function that checks the call and runs it."""
         raise NotImplementedError
 
     def _shapes(self) -> Iterator[str]:
@@ -181,8 +181,9 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _recognised_call_on_gpu(self) -> list[str]:
-        """Return the source lines of `_call_on_gpu` for a function that begins with the lines of `_recognition`. A call
-        that is not recognised is noted, so that the next one like it may be."""
+        """Return the source lines that run a call, for a function that begins with the lines of `_recognition`.
+        Recognised means: found like an earlier call. A call that is not recognised is noted, so that later calls like
+        it may be."""
         required, optional = self._single()
         is_usual = "(_there or _none)" if optional else "True"
         key = f"_seen_key if _is_known and {is_usual} else {self._key()}" if self._tensors_decide_key() else self._key()
@@ -192,11 +193,13 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
 
     def _recognition(self) -> Iterator[str]:
-        """Yield the source lines that assign the variables by which a call is recognised.
+        """Yield the source lines that assign the variables by which a call is recognised, i.e. found like an earlier
+        call.
 
-        `_is_known` is True if PyTorch's guards recognise the call's required tensors, and also its optional ones if
-        none of these is None (`_there`). `_none` is True if all optional tensors are None. The variables `_seen_...`
-        describe the recognised calls; see `Recognised`.
+        `_is_known`: whether the call's tensors are like those of the earlier call. Optional tensors are compared if
+        `_there`.
+        `_there`, `_none`: whether all optional tensors are given; whether all of them are None.
+        `_seen_...`: fields of the `Recognised` of the earlier call.
         """
         yield "_matches, _seen_key, _seen_device, _seen_there, _seen_requires_grad = _seen"
         required, optional = self._single()
@@ -235,12 +238,14 @@ class OperatorFunctions:
         self._namespace["_several_gpus"] = self._torch.cuda.device_count() > 1
 
     def _on_its_gpu(self) -> list[str]:
-        """Return the source lines for a machine with several GPUs: if the tensors' GPU `_device` is not current, they
-        call the operator again with this GPU as the current one.
+        """Return the source lines that make the tensors' GPU `_device` the current one, if the machine has several
+        GPUs.
 
-        In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a CUDA
-        context there. So the first call in a thread also creates the context.
+        If another GPU is current, the lines call the operator again with `_device` as the current GPU. In the first
+        call in a thread they do so in any case, and create the thread's CUDA context.
         """
+        # In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a CUDA
+        # context there.
         return [
             # -1: in host memory
             "if _several_gpus and _device >= 0 and (_device != _current_device() or not _thread.__dict__):",
@@ -346,9 +351,12 @@ class OperatorFunctions:
         return self._compiled([*lines, *on_gpu], self._namespace, "_direct", first="_self, ")
 
     def _is_plain(self, argument: InputArgument) -> str:
-        """Return the Python expression that is true if the launch can use an argument as it is, without work by
-        PyTorch's dispatcher. True for a plain tensor (neither nested nor lazily negated, for example), and for a number
-        or string of exactly the declared type; also for None as an optional tensor."""
+        """Return the Python expression that is true if the launch can use an argument as it is, without PyTorch's
+        dispatcher.
+
+        It is true for a plain tensor (not nested or lazily negated, for example), for a number or string of exactly the
+        declared type, and for a missing optional tensor.
+        """
         name = argument.name
         conditions = {
             "Pointers": f"_all_plain({name})",
@@ -422,10 +430,11 @@ class OperatorFunctions:
     def _compiled(
         self, lines: list[str], namespace: dict[str, Any], function: str = "_function", first: str = ""
     ) -> Callable[..., Any]:
-        """Return a function with the name `function` and these source lines. Its parameters are the operator's inputs.
+        """Return a function with the name `function` and these source lines, and add it to `namespace`. Its parameters
+        are the operator's inputs.
 
-        The function is added to `namespace`, which is also its globals. `first` is source text to put before the inputs
-        in the parameter list: "_keys, ".
+        `namespace` has the function's global variables. `first` is source text before the inputs in the parameter list,
+        such as "_keys, ".
         """
         # PyTorch leaves arguments out that have their default values.
         namespace.update({f"_default_{each.name}": each.default for each in self._inputs if each.has_default})
@@ -462,12 +471,12 @@ class OperatorFunctions:
         return " or ".join(conditions + optional + lists)
 
     def _preparation(self, known_device: str = "") -> Iterator[str]:
-        """Yield the source lines that prepare the tensors, and then assign the index of the tensors' GPU to `_device`.
+        """Yield the source lines that make the tensors contiguous, and assign the index of their GPU to `_device`.
 
-        If `non_contiguous` is "pass", the tensors stay as they are. Otherwise the lines handle each tensor that is not
-        contiguous: if `non_contiguous` is "copy" and the operator does not write the tensor, they replace it by a
-        contiguous copy, else they raise ArgumentError. `known_device` is source text to put before the expression for
-        the GPU's index: "_seen_device if _is_known else ", or "".
+        `non_contiguous` decides what happens to a tensor that is not contiguous. "copy": it is replaced by a contiguous
+        copy, unless the operator writes it: then it raises ArgumentError. "refuse": it raises ArgumentError. "pass": it
+        stays as it is.
+        `known_device`: source text before the expression of the index, "_seen_device if _is_known else " or "".
         """
         for each in self._tensors if self._non_contiguous != "pass" else ():
             there = f"{each.name} is not None and " if each.is_optional else ""
@@ -482,10 +491,10 @@ class OperatorFunctions:
         yield f"_device = {known_device}{self._device()}"
 
     def _device(self) -> str:
-        """Return the Python expression for the index of the tensors' GPU; its value is -1 for tensors in host memory.
+        """Return the Python expression for the index of the tensors' GPU. Its value is -1 for tensors in host memory.
 
-        The expression is "x.get_device()" for the first tensor x that is neither optional nor in a list. If there is no
-        such tensor, it is a call of `_device_of`, which finds the first tensor on a GPU.
+        It is "x.get_device()" for the first single tensor x that is not optional. If there is no such tensor, it is a
+        call of `_device_of`, which finds the first tensor on a GPU.
         """
         first = next((each for each in self._tensors if each.type in ARRAYS and not each.is_optional), None)
         if first is not None:
@@ -521,7 +530,7 @@ class OperatorFunctions:
         )
 
     def _refuse_strides(self, name: str) -> None:
-        """Raise ArgumentError: the tensor of this name is not contiguous."""
+        """Raise ArgumentError, with the error message that the tensor argument `name` must be contiguous."""
         written = any(each.name == name and each.written for each in self._inputs)
         why = ", because the operator writes it" if written and self._non_contiguous == "copy" else ""
         raise ArgumentError(f"{self._operator}: {name} must be contiguous{why}: pass {name}.contiguous()")
@@ -597,11 +606,11 @@ def one_after_the_other(
 
 
 def _part(value: Any, dim: Any, index: int) -> Any:
-    """Return what the operator gets as an argument when it is called for the element `index` of a batch. For a tensor
-    `value`, this is its slice at `index` in the dimension `dim`.
+    """Return the argument that the operator gets for the element `index` of a batch: the slice of the tensor `value` at
+    `index` in dimension `dim`.
 
-    If `dim` is None, or `value` is not a tensor, it is `value` itself. For a list `value`, it is a list with the result
-    for each item; `dim` is then a list of dimensions, or one for all items.
+    If `dim` is None, or `value` is not a tensor, return `value`. If `value` is a list, return the list of the results
+    for its items. `dim` is then a list too, or one dimension for all items.
     """
     if isinstance(value, (list, tuple)):
         dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)

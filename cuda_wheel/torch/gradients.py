@@ -41,7 +41,7 @@ class Gradients:
         wanted = _backward_parameters(operator, inputs, outputs, backward) if backward else [f"grad_{outputs[0]}"]
         """Names of the parameters of `backward`. Without `backward`, only the first output's gradient: ["grad_y"]."""
         tangents = _jvp_parameters(operator, inputs, outputs, jvp) if jvp else []
-        """Names of the parameters of `jvp`; empty without `jvp`."""
+        """Names of the parameters of `jvp`, such as "x" and "tangent_x"; [] without `jvp`."""
         arrays = {*self._tensors, *outputs}
         kept = [name for name in wanted if name in arrays]
         kept_forward = [name for name in tangents if name in arrays]
@@ -68,10 +68,10 @@ class Gradients:
         self._jvp = self._forward_derivative(jvp, tangents, kept_forward, of_numbers) if jvp else None
 
     def _lines_that_keep(self, kept: Sequence[str], numbers: Sequence[str], constant: Sequence[str]) -> list[str]:
-        """Return the source lines that store in `_ctx` what the gradient needs: the tensors `kept` and the numbers
-        `numbers`.
+        """Return the source lines that store in `_ctx` what the gradient needs.
 
-        They also mark the outputs `constant` as outputs without a gradient. The three parameters are lists of names.
+        `kept`, `numbers`: names of the tensors and of the numbers to store.
+        `constant`: names of the outputs to mark as outputs without a gradient.
         """
         return [
             *setting_defaults(self._arguments),
@@ -83,12 +83,12 @@ class Gradients:
     def _reverse_derivative(
         self, backward: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
     ) -> Callable[..., Any]:
-        """Return a function (ctx, gradient of each output) that calls `backward`, and returns one gradient for each
-        input; None for a number.
+        """Return a function (ctx, gradient of each output) that returns one gradient for each input, computed by
+        `backward`. The gradient of a number is None.
 
-        `wanted` are the names of the parameters of `backward`; `kept` are the names of the tensors that were stored in
-        ctx. `of_numbers` has the source line that reads the stored numbers from ctx; it is empty if there are no
-        numbers.
+        `wanted`: names of the parameters of `backward`.
+        `kept`: names of the tensors that are stored in ctx.
+        `of_numbers`: the source line that reads the stored numbers from ctx; [] if there are none.
         """
         lines = [
             *([f"{', '.join(kept)}, = _ctx.saved_tensors"] if kept else []),
@@ -107,10 +107,12 @@ class Gradients:
     def _forward_derivative(
         self, jvp: Callable[..., Any], wanted: Sequence[str], kept: Sequence[str], of_numbers: Sequence[str]
     ) -> Callable[..., Any]:
-        """Return a function (ctx, tangent of each input) that calls `jvp`, and returns the tangents of the outputs.
+        """Return a function (ctx, tangent of each input) that returns the tangents of the outputs, computed by `jvp`.
+        Tangents are forward-mode derivatives. The tangent of a number is None.
 
-        A tangent is a forward-mode derivative. It is None for a number; PyTorch passes zeros for a tensor without a
-        tangent. The parameters are as for `_reverse_derivative`, with `jvp` in place of `backward`.
+        `wanted`: names of the parameters of `jvp`.
+        `kept`: names of the tensors that are stored in ctx.
+        `of_numbers`: the source line that reads the stored numbers from ctx; [] if there are none.
         """
         known = ", ".join(kept)
         lines = [
@@ -124,6 +126,7 @@ class Gradients:
         ]
         names = {"_jvp": jvp, "_refuse": self._refuse_tangents, "_len": len, "_tuple": tuple, "_isinstance": isinstance}
         names |= {"_several": (tuple, list), "_check": self._check_tangent}
+        # PyTorch passes zeros for a tensor without a tangent.
         parameters = ", ".join(["_ctx", *(f"tangent_{name}" for name in self._inputs)])
         return define_function("_forward_derivative", parameters, lines, names, self._operator)
 
@@ -219,10 +222,10 @@ def _refuse_backward(operator: str) -> Callable[..., Any]:
 def _check_differentiable(
     operator: str, inputs: Sequence[InputArgument], outputs: Sequence[str], rules: Sequence[Callable[..., Any]]
 ) -> None:
-    """Raise ArgumentError for an operator that writes inputs or returns nothing: PyTorch cannot differentiate it.
+    """Raise ArgumentError for an operator that PyTorch cannot differentiate: it writes inputs or returns nothing.
 
-    `rules` has the operator's functions `backward` and `jvp`, or one of them, or none. If it is not empty, an operator
-    that takes a list of tensors is an error too.
+    `rules`: the operator's functions `backward` and `jvp`, those of them that it has. If it has any, it must not take a
+    list of tensors.
     """
     lists = [each.name for each in inputs if each.type == "Pointers"]
     if lists and rules:
@@ -261,8 +264,7 @@ def _jvp_parameters(
 ) -> Sequence[str]:
     """Return the names that `jvp` takes: inputs, outputs, and the tangent of each input tensor, such as "tangent_x".
 
-    Raises ArgumentError for a name that the operator does not have. Raises it also if `jvp` does not take one of the
-    tangents, because a tangent that is left out would count as zero.
+    Raise ArgumentError for a name that the operator does not have, and if one of the tangents is missing.
     """
     arrays = [each for each in inputs if each.is_array]
     tangents = [f"tangent_{each.name}" for each in arrays]

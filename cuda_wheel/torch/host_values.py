@@ -131,8 +131,8 @@ _holders: dict[type[ctypes.Structure], Any] = {}
 def _holding(structure: type[ctypes.Structure]) -> Any:
     """Return a subclass of a ctypes structure, of the same layout, with two more attributes.
 
-    `types` maps each field's name to its ctypes type. `tensors` is () in the class; in an instance, it has the tensors
-    whose addresses are in the fields.
+    `types`: name of a field -> its ctypes type.
+    `tensors`: the tensors whose addresses are in the fields of an instance; () in the class.
     """
     if structure not in _holders:
         types = {each[0]: each[1] for base in reversed(structure.__mro__) for each in vars(base).get("_fields_", ())}
@@ -142,10 +142,11 @@ def _holding(structure: type[ctypes.Structure]) -> Any:
 
 
 def _fill(owner: Any, key: Any, kind: Any, value: Any, are_fake: bool, tensors: list[Any]) -> None:
-    """Write a value into the field or element `key` of the ctypes structure or array `owner`, of the ctypes type
-    `kind`.
+    """Write `value` into the field or element `key` of the ctypes structure or array `owner`. `kind` is the ctypes type
+    of the field or element.
 
-    For a tensor, write its address (null if `are_fake`, for tensors without data), and add the tensor to `tensors`.
+    For a tensor, write its address, and add the tensor to `tensors`. If `are_fake` (tensors without data), write null
+    in place of addresses.
     """
     if isinstance(kind, type) and issubclass(kind, ctypes.Array):
         target = owner[key] if isinstance(key, int) else getattr(owner, key)
@@ -179,9 +180,9 @@ def _fill_at_once(target: Any, kind: Any, values: Any, are_fake: bool, tensors: 
     """Write the list `values` into the first elements of the ctypes array `target`, in one step. Return False, and
     write nothing, if this is not possible.
 
-    It is possible for integers that all fit into `kind`, the ctypes type of the elements. If `kind` is a pointer, it is
-    possible for tensors that are all on GPUs, unless `are_fake` (without data): their addresses are written, and the
-    tensors are added to `tensors`.
+    It is possible for integers that fit into `kind`, the ctypes type of the elements. For a pointer type, it is
+    possible for tensors on GPUs: write their addresses, and add them to `tensors`. It is not possible for fake tensors
+    (`are_fake`).
     """
     if kind in _LIMITS:
         least, most = _LIMITS[kind]

@@ -88,11 +88,11 @@ class Call:
         ]
         """(name of the input, tensor) for each input tensor. Each tensor of a list has the name of the list."""
         self.written = written
-        """Names of the inputs that the operator writes."""
+        """Names of the inputs that the operator writes, from its setting `writes`."""
         self.read_only = read_only
         """Names of the inputs that kernels only read, though their pointers are not `const`."""
         self.is_random = is_random
-        """Whether the operator draws random numbers."""
+        """Whether the operator draws random numbers. (setting `random`)"""
         self.launches = launches
         """Whether kernels run after the check. False for a call with fake tensors (without data), where none is
         launched."""
@@ -142,10 +142,11 @@ class Call:
                 before.append((f"output {number + 1}", array))
 
     def _check_written(self, value: Any, what: str) -> None:
-        """Raise ArgumentError if the tensor `value`, which a kernel may write, shares memory with an input that is in
-        neither `writes` nor `read_only`.
+        """Raise ArgumentError if the tensor `value` shares memory with an input that is in neither `writes` nor
+        `read_only`.
 
-        `what` follows the operator's name in the error message, and says how the tensor is used: "add may write to its
+        `value`: a tensor that a kernel may write.
+        `what`: how the kernel uses it. The error message has this after the operator's name: "add may write to its
         argument 3".
         """
         import torch

@@ -43,12 +43,13 @@ class ModuleKernels:
 
     def __init__(self, module: str, variant: Mapping[str, Any]) -> None:
         self.module = module
-        """Dotted name of the module."""
+        """Dotted name of the module that has the kernels, such as "demo.kernels.knn"."""
         self._macros = dict(variant)
         self._variants: dict[tuple[Any, ...], ModuleKernels] = {}
         self._launches: dict[int, dict[Any, KernelLaunch]] = {}
         self._of_only_gpu: dict[Any, KernelLaunch] | None = None
-        """`_launches[0]` if it is known that this machine has only one GPU; else None."""
+        """Name of a kernel -> the kernel, loaded for GPU 0 (`_launches[0]`). None unless it is known that this machine
+        has only one GPU."""
         self._modules: dict[int, Module] = {}
         """Index of a GPU -> the module, loaded for that GPU."""
         self._checks: dict[str, KernelCheck] = {}
@@ -143,11 +144,12 @@ class ModuleKernels:
         return found
 
     def _like(self, name: tuple[Any, ...]) -> KernelInfo | None:
-        """Return the manifest entry of the first instance of the template `name[0]` whose template arguments begin with
-        `name[1:]`. Types of the same layout, such as `__half` and `c10::Half`, count as equal.
+        """Return the manifest entry of the first instance of a template. `name` has the template's name and then its
+        first template arguments.
 
-        A value in `name` that PyTorch does not know while it compiles counts as equal to any argument. If there is no
-        such instance, return None if the module can compile one, else raise UnknownKernelError.
+        An argument that PyTorch does not know while it compiles stands for any. Types of the same layout, such as
+        `__half` and `c10::Half`, count as equal. Without such an instance, return None if the module can compile one,
+        else raise UnknownKernelError.
         """
         from cuda_wheel.runtime.parts.by_value import template_of  # only for sizes that are not known
 

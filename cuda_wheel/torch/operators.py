@@ -163,10 +163,11 @@ def _registered(
     outputs: Sequence[str],
     settings: Settings,
 ) -> Any:
-    """Register an operator with PyTorch, and return it. `written` is its schema.
+    """Register an operator with PyTorch, and return it. It replaces an operator of the same name that this function
+    registered before.
 
-    An earlier operator of the same name that was registered here is replaced. Raises ArgumentError if PyTorch cannot
-    read the schema, or has an operator of the same name from elsewhere.
+    `written` is its schema. Raise ArgumentError if PyTorch cannot read the schema, or has an operator of this name from
+    elsewhere.
     """
     gradients = _gradients(name, inputs, outputs, settings)
     namespace, _, short = name.partition("::")
@@ -256,13 +257,12 @@ def _register_transforms(
     settings: Settings,
     batched: Callable[..., Any],
 ) -> None:
-    """Register up to three more implementations of the operator `made`. Each of them leaves the calls that it does not
-    serve to PyTorch.
+    """Register up to three more implementations of the operator `made`.
 
-    One is for calls inside transforms of `torch.func`. The other two are faster ways for plain tensors: one at the
-    dispatch key of autograd, and one for calls from Python, which avoids PyTorch's dispatcher. Neither is registered
-    for an operator with gradients that takes lists of tensors; without gradients, only the second is. `launch` is the
-    operator's function that launches, `batched` its rule for `torch.vmap`.
+    The first is for calls inside transforms of `torch.func`. The second is for plain tensors, at the dispatch key of
+    autograd. The third is for plain tensors in calls from Python, without PyTorch's dispatcher. An operator without
+    gradients has no second one. An operator with gradients that takes lists of tensors has only the first.
+    `launch`: the operator's function that launches. `batched`: its rule for `torch.vmap`.
     """
     short = name.partition("::")[2]
     derivative = None if gradients is None else gradients.transformable(torch, made, batched)

@@ -16,9 +16,9 @@ class Recognised(NamedTuple):
     """How an operator recognises calls with tensors like those of an earlier call, and what it knows of such calls."""
 
     matches: Callable[..., bool]
-    """Function of a call's tensors that returns whether they are like the tensors of the earlier call: in class,
-    dispatch keys, element type, GPU, number of dimensions and `requires_grad`. It must not be called with a nested
-    tensor, which would crash the process."""
+    """Function (tensors of a call) that returns whether they are like those of the earlier call: in class, dispatch
+    keys, element type, GPU, number of dimensions and `requires_grad`. It must not be called with a nested tensor, which
+    would crash the process."""
     key: Any
     """Value of the variable `_key` in the earlier call of the operator's generated function, with the tensors' GPUs and
     element types."""
@@ -34,11 +34,10 @@ class Recogniser:
     """Makes the `Recognised` of an operator when two calls in a row have tensors of the same kinds."""
 
     MOST = 64
-    """Maximum number of guards that are made for one operator. The limit is for operators whose tensors no guard
-    recognises, or whose tensors change all the time: for them, making guards would cost time in call after call."""
+    """Maximum number of guards (compiled comparisons of a call's tensors) that are made for one operator."""
 
     NOTHING = Recognised(lambda *tensors: False, None, -1, True, False)
-    """A `Recognised` that recognises no call. Operators begin with it."""
+    """A `Recognised` that recognises no call. Every operator begins with it."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         """`namespace` has the global names of the operator's generated functions. The newest `Recognised` is `_seen`
@@ -54,6 +53,7 @@ class Recogniser:
         `key` and `device` are those of this call, whose tensors are plain ones: strided, not nested, and of PyTorch's
         own classes.
         """
+        # Where no guard recognises the tensors, or they change all the time, each call would pay for another guard.
         if self._made >= self.MOST:
             return
         kinds = (key, device, has_optional, *((type(each), each.dim(), each.requires_grad) for each in tensors))

@@ -48,9 +48,9 @@ class Tunable:
     rtol: float
     """Relative tolerance of results. If `rtol` and `atol` are both 0, results must be equal bit by bit."""
     atol: float
-    """Absolute tolerance of results."""
+    """Absolute tolerance: a result may differ from the first candidate's result x by up to `atol` + `rtol` * |x|."""
     rounds: int
-    """Number of times that each candidate is timed."""
+    """Number of times that each candidate is timed, after one more time that warms up."""
 
     def __call__(self, problem: Problem) -> tuple[Callable[[Any], object], Any]:
         """Call the declared function, so that a program can use it as if it were not decorated."""

@@ -94,10 +94,10 @@ def _element_type(array: Any) -> str:
 
 
 def _difference(dtype: str, wanted: bytes, content: bytes, rtol: float, atol: float) -> str | None:
-    """Return a message if `content`, the bytes of an array, differs from `wanted` by more than the tolerance; else
-    None.
+    """Return a message if the bytes `content` of an array differ from `wanted` by more than the tolerance, else None.
+    Message: "element 3 is 1.5, not 1.0; 1 of 8 differ".
 
-    `dtype` is the element type as `_element_type` returns it. If `rtol` and `atol` are both 0, all bits must be equal.
+    `dtype` is the element type, such as "<f4" or "bfloat16". If `rtol` and `atol` are both 0, all bits must be equal.
     """
     exact = not (rtol or atol)
     try:
@@ -216,11 +216,11 @@ class GpuTimer:
 
 TIE = 1.01
 """Candidates count as equally fast if their time is at most this factor times the fastest time. The first of them in
-the user's list is chosen, so that noise in the times does not change tables."""
+the user's list is chosen."""
 
 SHORTEST_KERNEL = 0.5e-6
-"""Least time in seconds by which a launch must take longer than no launch at all. Even an empty kernel takes longer
-than that. So a candidate below this limit launched nothing on the default stream."""
+"""Least time in seconds by which a launch must take longer than no launch at all. A candidate below this limit launched
+nothing on the default stream."""
 
 
 class Timer(Protocol):
@@ -277,13 +277,14 @@ def tune(tunable: Tunable, timer: Timer) -> Iterator[Measured]:
         right = [trial for trial in trials if trial.reason is None]
         _time(tunable, what, launch, right, timer)
         fastest = min(trial.seconds for trial in right)
+        # The first one of these: noise in the times does not change the table.
         best = next(trial for trial in right if trial.seconds <= fastest * TIE)
         yield Measured(problem, trials, best, _row(tunable, problem, best, trials[0], timer))
 
 
 def _set_up(tunable: Tunable, problem: Problem, what: str) -> tuple[Callable[[Choice], object], ResultArrays]:
     """Call the user's function for a problem; return its launch function and its result arrays. Raises CudaWheelError
-    if the user's function does not return these two. `what` begins the error message."""
+    if the user's function does not return these two. `what` begins the error message: "scale for n=4096"."""
     returned = tunable(dict(problem))
     if not isinstance(returned, tuple) or len(returned) != 2 or not callable(returned[0]):
         raise CudaWheelError(
@@ -301,11 +302,10 @@ def _check(
     trials: Sequence[Trial],
     timer: Timer,
 ) -> None:
-    """Run each candidate, and compare its results with those of the first candidate. If a candidate fails or differs,
-    set its `Trial.reason`.
+    """Run each candidate. If it fails, or its results differ from those of the first candidate, set its `Trial.reason`.
 
-    Raises CudaWheelError, whose message begins with `what`, if the first candidate fails, leaves the result arrays
-    unchanged or gives different results in two runs. Raises it also if the GPU becomes unusable.
+    Raise CudaWheelError if the first candidate fails, leaves the result arrays unchanged, or gives different results in
+    two runs. Raise it also if the GPU becomes unusable. `what` begins the error message: "scale for n=4096".
     """
     timer.finish()
     start = results.read()
@@ -354,16 +354,16 @@ def _check(
 def _time(
     tunable: Tunable, what: str, launch: Callable[[Choice], object], trials: Sequence[Trial], timer: Timer
 ) -> None:
-    """Set `Trial.seconds` of each trial to the median of its times, one from each round.
+    """Set `Trial.seconds` of each trial to the median of its times. Each round times every candidate once.
 
-    A round times every candidate once. Each round starts with the next candidate in the list, so that a change of the
-    GPU's clock affects all candidates alike. Raises CudaWheelError, whose message begins with `what`, if a candidate
-    launches nothing on the default stream.
+    Raise CudaWheelError if a candidate launches nothing on the default stream. `what` begins the error message: "scale
+    for n=4096".
     """
     calls: list[Any] = [lambda choice=trial.choice: launch(choice) for trial in trials]
     flushes = [timer.flushes(call) for call in calls]
     samples: list[list[float]] = [[] for _ in calls]
     for turn in range(tunable.rounds + 1):
+        # Each round starts with the next candidate, so that a change of the GPU's clock affects all alike.
         for place in range(len(calls)):
             number = (place + turn) % len(calls)
             taken = timer.seconds(calls[number], flushes[number])
@@ -372,6 +372,7 @@ def _time(
     nothing = median(timer.seconds(lambda: None, 1) for _ in range(9))
     for trial, taken_times in zip(trials, samples, strict=True):
         trial.seconds = median(taken_times)
+        # Even an empty kernel takes longer.
         if trial.seconds < nothing + SHORTEST_KERNEL:
             raise CudaWheelError(
                 f"{what}: nothing can be measured. The default stream has no work from the candidate "

@@ -35,10 +35,12 @@ def compile_by_nvjitlink(
 
 
 def _cubin_key(code: bytes, arch: str, arguments: Sequence[str], build: str | None, driver: Version) -> str:
-    """Return the cache key of the cubin that nvJitLink compiles from the PTX `code` for `arch`, such as "90a".
+    """Return the cache key of the cubin that nvJitLink compiles from the PTX `code`.
 
-    `arguments` are nvJitLink's other command-line options; `build` identifies its exact build, and is None if that is
-    unknown. The driver's version is a part of the key.
+    `arch`: target architecture without "sm_", such as "90a".
+    `arguments`: all other command-line options of nvJitLink.
+    `build`: identifier of nvJitLink's exact build; None if it is unknown.
+    `driver`: CUDA release of the driver, which is a part of the key.
     """
     return Cache.key("cubin", repr((FORMAT, build, driver)), sha256_of(code), arch, *arguments)
 

@@ -20,20 +20,20 @@ class Attributes(NamedTuple):
     """
 
     registers: int
-    """Registers per thread. (NUM_REGS)"""
+    """Number of registers that each thread of the kernel uses. (NUM_REGS)"""
     shared: int
-    """Static shared memory in bytes per block. (SHARED_SIZE_BYTES)"""
+    """Static shared memory that each block of the kernel uses, in bytes. (SHARED_SIZE_BYTES)"""
     max_dynamic_shared: int
     """Maximum dynamic shared memory that a launch may request at present, in bytes per block.
     (MAX_DYNAMIC_SHARED_SIZE_BYTES)"""
     constant: int
     """Constant memory of the module's `__constant__` variables, in bytes. (CONST_SIZE_BYTES)"""
     local: int
-    """Local memory in bytes per thread. (LOCAL_SIZE_BYTES)"""
+    """Local memory that each thread of the kernel uses, in bytes. (LOCAL_SIZE_BYTES)"""
     max_threads: int
-    """Maximum number of threads per block. (MAX_THREADS_PER_BLOCK)"""
+    """Maximum number of threads in a block of the kernel. (MAX_THREADS_PER_BLOCK)"""
     binary_version: Version
-    """Compute capability of the machine code: (9, 0) for sm_90. (BINARY_VERSION)"""
+    """Compute capability of the kernel's machine code: (9, 0) for sm_90. (BINARY_VERSION)"""
     ptx_version: Version
     """Virtual architecture that the code was compiled from: (9, 0) for compute_90. (PTX_VERSION)"""
 

@@ -118,8 +118,8 @@ def _compiled(
 def _read(files: ModuleFiles, file: str, carried: Carried) -> bytes:
     """Return the CUDA sources that a module's fatbin file carries after its fatbins.
 
-    `file` is the name of the fatbin file. `carried` has the offset, size and SHA-256 of the sources. Raise ImageError
-    if the SHA-256 of the sources read is another one.
+    `file`: name of the fatbin file. `carried`: offset, size and SHA-256 of the sources. Raise ImageError if the sources
+    have another SHA-256.
     """
     sources = files.read(file, carried.offset, carried.size)
     if sha256_of(sources) != carried.sha256:

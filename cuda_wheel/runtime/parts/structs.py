@@ -82,11 +82,10 @@ class StructConverter(Converter):
         return self._converted(plain_number(value))
 
     def _converted(self, value: Any) -> bytes:
-        """Return the bytes of an argument for the struct.
+        """Return the bytes of an argument for the struct. Raise TypeError for an argument that does not fit.
 
-        The argument is a buffer, an object of cuda.bindings or cuda.core that holds a struct, or, for a vector or
-        complex type, its numbers. Raise TypeError for any other value, and for a buffer of another size than the
-        struct's.
+        The argument is a buffer of the struct's size, or an object of cuda.bindings or cuda.core that holds a struct.
+        For a vector or complex type, it may also be numbers, such as (1.0, 2.0).
         """
         numbers = self._numbers(value) if self._vector else None
         if numbers is not None:
@@ -131,10 +130,10 @@ class StructConverter(Converter):
             raise TypeError(f"{value_text(value)} does not fit: {error}") from None
 
     def _numbers(self, value: Any) -> Sequence[Any] | None:
-        """Return the numbers in an argument for a vector or complex type: the items of a tuple or list, one number, the
-        two parts of a complex number, or the numbers in a buffer.
+        """Return the numbers in an argument for a vector or complex type. Return None for an argument whose bytes are
+        used as they are.
 
-        Return None for any other value: its bytes are used as they are.
+        (1, 2) -> (1, 2). 1+2j -> (1.0, 2.0). A buffer of numbers -> the numbers in it. 3 -> (3,) for a vector type.
         """
         if isinstance(value, (tuple, list)):
             return value
@@ -167,14 +166,15 @@ def _has_overlapping_fields(value: Any) -> bool:
 
 
 def _descriptor_bytes(descriptor: Any) -> bytes:
-    """Return the 128 bytes of the CUtensorMap in `descriptor`, cuda.core's TensorMapDescriptor.
+    """Return the 128 bytes of the CUtensorMap in `descriptor`, a TensorMapDescriptor of cuda.core.
 
-    The descriptor has no public attribute with these bytes. But cuda.core's private class `ParamHolder`, which prepares
-    the arguments of a launch, gives their address. Raise TypeError if this version of cuda.core has no such class.
+    Raise TypeError if this version of cuda.core gives no access to them.
     """
     try:
         from cuda.core._kernel_arg_handler import ParamHolder  # optional
 
+        # No public attribute has the bytes. This private class, which prepares the arguments of a launch, has their
+        # address.
         holder = ParamHolder([descriptor])
         address = ctypes.c_void_p.from_address(holder.ptr).value
     except (ImportError, AttributeError, TypeError) as error:
@@ -185,15 +185,15 @@ def _descriptor_bytes(descriptor: Any) -> bytes:
 
 
 _TENSOR_MAP = 128
-"""Size of a CUtensorMap in bytes."""
+"""Size in bytes of a CUtensorMap, the driver's struct for a tensor map."""
 
 _REAL = FloatConverter("d")
-"""Converts each element of a vector of floating-point numbers."""
+"""Converter to a C double. It checks and converts each element of a vector of floating-point numbers."""
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is one number of Python, NumPy or ctypes, such as 3 or `numpy.float32(1)`. Any other NumPy
-    scalar, such as a `datetime64`, counts as a number too, unless it is a record or bytes."""
+    """Return whether a value is one number of Python or ctypes, or a scalar of NumPy. True for 3 and
+    `numpy.float32(1)`; False for bytes and for a NumPy record."""
     from numbers import Number  # imported when a value is no tuple
 
     if isinstance(value, (bytes, bytearray)):
@@ -204,10 +204,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _holds(format: str, element: str) -> bool:
-    """Return whether a buffer of elements of this format can be read as a vector of elements of the format `element`.
+    """Return whether a buffer of elements of this `format` can be read as a vector of elements of the format `element`.
 
-    It can if its elements are of the same kind and size, or are bytes. ("<i", "i") -> True, ("<f", "i") -> False.
-    Source: Python, "struct" and PEP 3118.
+    ("<i", "i") -> True. ("<f", "i") -> False. ("B", "i") -> True: bytes suit any vector. Source: Python, "struct" and
+    PEP 3118.
     """
     codes = re.findall(r"[a-zA-Z?]", re.sub(r":[^:]*:|T\{|\d+[sx]", "", format))
     return set(map(_number_kind, codes)) <= {_number_kind(element), *map(_number_kind, "Bcsx")}
@@ -216,7 +216,7 @@ def _holds(format: str, element: str) -> bool:
 def _number_kind(code: str) -> tuple[str, int]:
     """Return (kind, size in bytes) of a format character of `struct`: "H" -> ("u", 2).
 
-    The kind is "f" for a float, "i" for a signed and "u" for an unsigned integer; any other character is its own kind.
+    Kinds: "f" for a float, "i" for a signed integer, "u" for an unsigned integer. Any other character is its own kind.
     """
     kind = "f" if code in "efdg" else "u" if code in "BHILQ" else "i" if code in "bhilq" else code
     return kind, struct.calcsize(code) if code in _NUMBER_FORMATS else 1

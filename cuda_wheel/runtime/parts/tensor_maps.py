@@ -163,11 +163,12 @@ def _check_array(layout: _Layout, interleave: int) -> None:
 
 
 def _check_row(size: int, swizzle: int, interleave: int) -> None:
-    """Raise ArgumentError if the size of a row of the box is not allowed, or if swizzle and interleave do not go
-    together.
+    """Raise ArgumentError for a row of the box that has a wrong size, and for a swizzle that `interleave` does not
+    allow.
 
-    A row is the box's extent in the last dimension, and `size` its size in bytes. Without interleave, `size` must be a
-    multiple of 16 and, if there is a swizzle, at most the swizzle. `swizzle` and `interleave` are in bytes, 0 for none.
+    `size`: bytes of the box in its last dimension. Without interleave, it must be a multiple of 16, and at most the
+    swizzle if there is one.
+    `swizzle`, `interleave`: in bytes, 0 for none. An interleave of 32 needs a swizzle of 32.
     """
     if not interleave and size % 16:
         raise ArgumentError(f"a row of the box must be a multiple of 16 bytes, not {size}")
@@ -178,8 +179,7 @@ def _check_row(size: int, swizzle: int, interleave: int) -> None:
 
 
 def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[int, ...]:
-    """Return `values` as a tuple of `rank` integers from 1 to `largest`, both included; raise ArgumentError if they are
-    not.
+    """Return `values` as a tuple. Raise ArgumentError unless it has `rank` integers from 1 to `largest`, both included.
 
     `what` is the name of the parameter in the error message: "box takes numbers up to 256, not 512".
     """
@@ -194,9 +194,9 @@ def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[i
 
 
 def _other_type(found: str, wanted: str) -> str:
-    """Return `wanted`, the element type that the caller asks for, if it can replace `found`, the array's own type.
+    """Return `wanted`, the element type that the caller asks for. Raise ArgumentError if a tensor map has no such type.
 
-    Raise ArgumentError if a tensor map has no such type, or if the two types differ in size.
+    `found`: the array's own element type. Raise ArgumentError also if its size is not that of `wanted`.
     """
     if wanted not in _SIZES:
         raise ArgumentError(f"dtype must be one of {', '.join(_SIZES)}, not {value_text(wanted)}")

@@ -13,7 +13,7 @@ __all__ = ["load_on_trial", "try_to_load"]
 
 
 REFUSALS = ("CUDA_ERROR_NO_BINARY_FOR_GPU", "CUDA_ERROR_INVALID_IMAGE", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
-"""Names of the driver's errors for an image that it cannot read or run."""
+"""Names of the driver's errors that mean: the driver cannot read the image, or the GPU cannot run it."""
 
 
 def load_on_trial(
@@ -58,11 +58,12 @@ def try_to_load(load: Callable[[], Module], doubt: str, device: int | None) -> M
 
 
 def _use_code(module: Module, device: int | None) -> None:
-    """Make the driver load the module's code on GPU `device` now. It would otherwise wait until a kernel is first used.
+    """Make the driver load the module's code on GPU `device` now. Raise DriverError if the driver refuses the code.
 
-    Raises DriverError if the driver refuses the code. A `device` of None is the current GPU, else GPU 0.
+    If `device` is None, use the current GPU; if no GPU is current, GPU 0.
     """
     driver, target = cuda_driver(), str(module.image.target)
+    # Asking for an attribute of a kernel loads the code, which the driver else does when a kernel is first used.
     for info in [info for info in module.manifest.kernels if target not in info.absent][:1]:
         which = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_BINARY_VERSION
         gpu = (current_device() or 0) if device is None else device

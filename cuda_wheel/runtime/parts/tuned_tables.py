@@ -120,8 +120,11 @@ def _natural_number(value: Any) -> int:
 
 
 def _check_rows(rows: Sequence[Row]) -> None:
-    """Raise ValueError if two rows have the same name, GPU and problem; or if the problems of two rows with the same
-    name have different keys, or under the same key an integer and a string."""
+    """Raise ValueError if two rows have the same name, GPU and problem.
+
+    Raise ValueError also if two rows of one name have problems of different form: with other keys, or with a string in
+    place of an integer.
+    """
     found = set()
     kinds: dict[str, dict[str, str]] = {}
     for row in rows:

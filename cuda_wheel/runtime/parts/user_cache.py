@@ -104,9 +104,9 @@ class Cache:
         self._limit: int | None = None  # parsed by the first `put`: reading needs no limit
         self._room = 0  # bytes that may be written before the next check of the limit
         self.postponed: list[tuple[str, bytes]] | None = None
-        """List of (key, bytes): small entries that `put` and `write` have added here and not written to a file. Until a
-        call of `write_postponed`, by this process or another, writes them, they cannot be read. None if `put` and
-        `write` write every entry at once."""
+        """List of (key, bytes): small entries that are not written to files yet. None if every entry is written
+        immediately. `put` and `write` add entries. `write_postponed`, of this process or another, writes them; before,
+        they cannot be read."""
 
     @staticmethod
     def key(*parts: str) -> str:
@@ -164,11 +164,10 @@ class Cache:
             self._write_file(key, data, partial(self.has, key))
 
     def _write_file(self, key: str, data: bytes, is_intact: Callable[[], bool]) -> bool:
-        """Write `data` as the entry `key`. Return False, usually after a warning, if writing failed. Return True if the
-        entry was written, or if it is larger than the cache's limit and is therefore not written.
+        """Write `data` as the entry `key`. Return False, usually after a warning, if writing failed; else True.
 
-        `is_intact` returns whether another process has written the entry meanwhile. If it has, a PermissionError gives
-        no warning.
+        An entry larger than the cache's limit is not written, which counts as success. `is_intact` returns whether
+        another process has written the entry meanwhile. In that case, a PermissionError gives no warning.
         """
         path = self.path(key)
         temporary = f"{path}.{os.urandom(8).hex()}.part"
@@ -278,9 +277,9 @@ class Cache:
     def _files(self) -> Iterator[tuple[float, int, str]]:
         """Yield (time of last use, size in bytes, path) for each entry and each temporary file of an entry (".part").
 
-        The user may have named a folder with other files in it. So a file counts only if its folder, name and owner are
-        those of an entry. Symbolic links are not followed.
+        A file counts only if its folder, name and owner are those of an entry. Symbolic links do not count.
         """
+        # The user may have named a folder with other files in it.
         for folder in _listed(self.folder):
             if len(folder.name) == 2 and _is_hexadecimal(folder.name) and folder.is_dir(follow_symlinks=False):
                 for file in _listed(folder.path):
@@ -338,8 +337,8 @@ def warn(text: str) -> None:
 
 
 _NAME = "in-use"
-"""Name of the lock file in the cache's folder. A process that uses a cached file in place, without a copy, holds a
-shared lock. A process that removes entries holds an exclusive lock. The first shared lock creates the file."""
+"""Name of the lock file in the cache's folder. A process that removes entries holds an exclusive lock. A process that
+uses a cached file in place, without a copy, holds a shared lock."""
 
 
 @contextmanager
@@ -368,9 +367,10 @@ def removing(folder: str, wait: bool) -> Iterator[bool]:
 
 
 def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None, bool]":
-    """Lock the lock file of the cache in `folder`; with `wait`, wait for other processes. Closing the file unlocks it.
+    """Lock the lock file of the cache in `folder`. Closing the file unlocks it. With `wait`, wait for other processes.
 
-    Return (the locked file, False); or, without a lock, (None, whether another process has the lock).
+    Return (file, False) if it is locked, (None, True) if another process has the lock, (None, False) if locking is
+    impossible.
     """
     if sys.platform == "win32":
         return None, False
@@ -379,6 +379,7 @@ def _locked(folder: str, exclusive: bool, wait: bool) -> "tuple[IO[bytes] | None
     except ImportError:  # some builds of Python lack it
         return None, False
     try:
+        # "ab": the first shared lock creates the file.
         mode = "r+b" if exclusive else "ab"
         file = open(os.path.join(folder, _NAME), mode, opener=open_private)  # noqa: SIM115 - closed by the callers
     except OSError:

@@ -134,9 +134,10 @@ class Global:
 
 
 def _awaited_bytes(array: Any, stream: int, kept: Kept) -> tuple[int, int]:
-    """Return (address, size in bytes) of an array on the GPU, and add to `kept` what must stay alive during the copy.
+    """Return (address, size in bytes) of an array on the GPU, which is to be copied on `stream`.
 
-    If the array says that another stream computes it, `stream` is made to wait for that stream.
+    If the array says that another stream computes it, make `stream` wait for that stream. Add to `kept` what must stay
+    alive during the copy.
     """
     kind = type(array)
     if is_of(kind, "torch", "Tensor") or is_of(kind, "cupy", "ndarray"):

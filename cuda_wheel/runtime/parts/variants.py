@@ -24,8 +24,8 @@ def read_macros(macros: Mapping[str, Any]) -> Variant:
 
 
 _files: dict[tuple[Any, ...], ManifestFile] = {}
-"""(path, time, size, inode, check) of a manifest file -> the manifest that was read from it. `check` is whether its
-SHA-256s were checked. A program may load hundreds of variants from one file, which is read once."""
+"""(path, time, size, inode, check) of a manifest file -> the manifest that was read from it. `time` is when the file
+was changed. `check` is whether the manifest's SHA-256s were checked."""
 
 
 def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> ManifestFile:
@@ -38,6 +38,7 @@ def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> Manif
     except OSError as error:
         raise ImageError(f"{path} cannot be read: {error.strerror or error}") from error
     key = (path, status.st_mtime_ns, status.st_size, status.st_ino, check)
+    # A program may load hundreds of variants from one file.
     if key not in _files:
         found = read()
         for other in [other for other in _files if other[0] == path]:  # an earlier state of the file
@@ -91,8 +92,8 @@ def _some(values: Sequence[str]) -> str:
 def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float]:
     """Return how far a variant is from the requested `macros`: (number of macros that differ, sum of `_difference`).
 
-    A macro differs if it is in only one of `macros` and `variant`, or has two different values there. The sum is over
-    the macros that are in both.
+    A macro that only one of them has counts as one that differs, but adds nothing to the sum. {"n": 8}, (("n", 24),) ->
+    (1, 0.5).
     """
     own, differing, far = dict(variant), 0, 0.0
     for name in {*own, *macros}:
@@ -105,8 +106,11 @@ def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float
 
 
 def _difference(first: str, second: str) -> float:
-    """Return how much two values of a macro differ, from 0 (equal) to 1. For two numbers, this is |a - b| / (|a| +
-    |b|); else it is 1 minus the share of characters that the two strings have in common (difflib's `ratio`)."""
+    """Return how much two values of a macro differ, from 0 (equal) to 1: ("8", "24") -> 0.5.
+
+    For two numbers, this is |a - b| / (|a| + |b|). For other values, it is 1 - `SequenceMatcher.ratio` (module
+    difflib).
+    """
     try:
         one, other = float(first), float(second)
     except ValueError:

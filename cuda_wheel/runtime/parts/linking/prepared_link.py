@@ -167,19 +167,19 @@ class Linked(NamedTuple):
     linker: str
     """Linker that was used: "nvJitLink 12.9" or "the driver's"."""
     why: str
-    """Reason for the mode and the linker, in one sentence."""
+    """Why this mode and this linker were chosen, in one sentence: "LTO: every piece has LTO-IR"."""
     log: str
     """NVRTC's log, if it compiled a piece (an input of the link), and then the linker's log. The linker's log lists
     each kernel's resources if `JitOptions.verbose` is set."""
     errors: str
-    """Linker's error log. It may contain warnings, although the link succeeded."""
+    """Error log of the linker, separate from `log`. It may contain warnings, although the link succeeded."""
     seconds: float
     """Wall time in seconds of linking, or of reading the result from the cache. The compilation of CUDA C++ is
     included, unless an earlier call of `PreparedLink.digest` has done it."""
     linker_seconds: float | None
     """Seconds that the driver's linker reports (CU_JIT_WALL_TIME); None for nvJitLink or a cached result."""
     cached: bool
-    """Whether the result came from the cache."""
+    """Whether the result was read from the user's cache, without a new link."""
     pieces: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -282,11 +282,10 @@ class PreparedLink:
         )
 
     def _texts(self, inputs: Sequence[LinkerInput]) -> dict[str, str]:
-        """Return unit name -> PTX of the unit. `inputs` has one linker input for each unit, in the order of the units.
+        """Return unit name -> PTX of the unit, for each unit that has PTX.
 
-        The PTX of a unit is the linker input if this is PTX, else the PTX that the unit has beside its other code. A
-        unit of CUDA C++ without PTX is compiled to PTX by NVRTC if the link has several units. All other units are left
-        out.
+        `inputs` has one linker input for each unit, in the order of the units. PTX in `inputs` is preferred to the
+        unit's own. If the link has several units, CUDA C++ without PTX is compiled to PTX first.
         """
         texts = {}
         for unit, given in zip(self._units, inputs, strict=True):
@@ -321,15 +320,15 @@ class PreparedLink:
 
     @cached_property
     def _best_inputs(self) -> _Inputs:
-        """Linker inputs for the first strategy, which is the best one. They are made once, for both `digest` and `run`.
-        Else NVRTC would compile a unit twice if its code is not kept in the user's cache."""
+        """Linker inputs for the first strategy, which is the best one. They are made once, for both `digest` and
+        `run`."""
+        # Else a unit whose code the user's cache does not keep would be compiled twice.
         return self._compiled_inputs(self._strategies[0])
 
     def _compiled_inputs(self, strategy: Strategy) -> _Inputs:
-        """Return one linker input for each unit, and NVRTC's log. The input is one of the unit's own forms, or compiled
-        code.
+        """Return one linker input for each unit, in the order of the units, and NVRTC's log.
 
-        CUDA C++ is compiled to LTO-IR for a strategy with LTO, else to PTX.
+        CUDA C++ is compiled by NVRTC: to LTO-IR for a strategy with LTO, else to PTX.
         """
         inputs, logs = [], []
         lto = strategy.mode == "lto"
@@ -348,10 +347,10 @@ class PreparedLink:
         return _Inputs(inputs, "\n".join(filter(None, logs)))
 
     def _compiled(self, unit: LinkUnit, lto: bool) -> tuple[bytes, str]:
-        """Compile a unit's CUDA C++ with NVRTC, to LTO-IR with `lto`, else to PTX; return (code, log).
+        """Compile a unit's CUDA C++ with NVRTC: to LTO-IR with `lto`, else to PTX. Return (code, log).
 
-        The result is kept in the user's cache and taken from there. The cache is not used if the source may read other
-        files or the time of its compilation (`__TIME__`), or if the exact build of NVRTC is unknown.
+        The result is kept in the user's cache, with three exceptions: the source may read other files; it may read the
+        time of its compilation (`__TIME__`); the exact build of NVRTC is unknown.
         """
         text = unit.forms["cuda"]
         floating_point = unit.floating_point or FloatingPoint()
@@ -369,12 +368,12 @@ class PreparedLink:
         return code, log
 
     def _compiled_key(self, unit: LinkUnit, lto: bool, build: str) -> str:
-        """Return the cache key of what NVRTC compiles from a unit's CUDA C++: LTO-IR with `lto`, else PTX.
+        """Return the cache key of the code that NVRTC compiles from a unit's CUDA C++: LTO-IR with `lto`, else PTX.
 
-        The source must read no other file and no clock, because the key covers the source itself only. `build`
-        identifies the exact build of NVRTC.
+        The source must read no other file and no clock. `build` identifies the exact build of NVRTC.
         """
         options = nvrtc_options(lto, self._options, unit.floating_point or FloatingPoint())
+        # The key covers the source itself only, not what it includes.
         return Cache.key("cuda", FORMAT, sha256_of(unit.forms["cuda"]), unit.name, str(self._target), build, *options)
 
     def _key(self, strategy: Strategy, inputs: Sequence[LinkerInput], want_ptx: bool) -> str:

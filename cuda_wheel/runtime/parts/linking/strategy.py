@@ -63,7 +63,8 @@ class LinkUnit(NamedTuple):
     folder: str | None = None
     """Folder in which NVRTC looks for headers first: that of the CUDA C++ file. None if the unit is no such file."""
     floating_point: FloatingPoint | None = None
-    """Floating-point options of the unit; None for machine code."""
+    """Options of the unit's compiler for floating-point arithmetic, such as fused multiply-add. None for machine
+    code."""
 
 
 class Strategy(NamedTuple):
@@ -77,7 +78,7 @@ class Strategy(NamedTuple):
 
 
 CODE_KINDS: tuple[InputKind, ...] = ("cubin", "ptx", "fatbin", "object", "library", "cuda")
-"""Kinds of code that a link without LTO accepts, best first."""
+"""Kinds of code that a link without LTO accepts. Such a link uses the first of these kinds that a unit has."""
 
 CONTAINER_KINDS: tuple[InputKind, ...] = ("fatbin", "object", "library")
 """Kinds of code that are containers, with content that only a linker can read."""
@@ -138,10 +139,10 @@ def _with_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> Strategy | str:
-    """Return the strategy for a link with LTO; or, if LTO is impossible or forbidden, a string with the reason.
+    """Return the strategy for a link with LTO. If LTO is impossible or forbidden, return the reason, a string.
 
-    `against_nvjitlink` is why nvJitLink cannot link here at all; None if it can. `against_lto` is unit name -> why this
-    unit cannot be linked with LTO; None if it can.
+    `against_nvjitlink`: why nvJitLink cannot link here at all; None if it can.
+    `against_lto`: unit name -> why this unit cannot be linked with LTO; None if it can.
     """
     if options.lto is False:
         return "LTO: JitOptions(lto=False) forbids it"
@@ -168,11 +169,13 @@ def _without_lto(
     against_lto: Mapping[str, str | None],
     options: JitOptions,
 ) -> list[Strategy | str]:
-    """Return a list of two strategies without LTO: one for nvJitLink, then one for the driver's linker.
+    """Return two strategies without LTO: one for nvJitLink, then one for the driver's linker.
 
-    If one of the two is impossible, its item is a string with the reason. If `options` demand LTO, or a unit is LTO-IR
-    alone, the list has a single item, the reason why both are impossible. `releases` are the CUDA releases of
-    nvJitLink, NVRTC and the driver, each None if missing. `against_nvjitlink` and `against_lto` are as for `_with_lto`.
+    In place of a strategy that is impossible, the list has the reason, a string. If `options` or the units allow no
+    link without LTO, the list has only one item, the reason.
+    `releases`: CUDA releases of nvJitLink, NVRTC and the driver; None for each that is missing.
+    `against_nvjitlink`: why nvJitLink cannot link here at all; None if it can.
+    `against_lto`: unit name -> why this unit cannot be linked with LTO; None if it can.
     """
     nvjitlink, nvrtc, driver = releases
     if options.lto:
@@ -201,7 +204,7 @@ def _lto_only(units: Sequence[LinkUnit]) -> list[LinkUnit]:
 
 
 def _have_kind(units: Sequence[LinkUnit], kinds: Sequence[InputKind]) -> bool:
-    """Return whether any of these units has content of one of these kinds."""
+    """Return whether any of the units has code of one of these kinds, such as "ptx"."""
     return any(kind in unit.forms for unit in units for kind in kinds)
 
 
@@ -219,9 +222,10 @@ def _why_not_nvjitlink(nvjitlink: Version | None, driver: Version | None, capabi
 
 
 def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | None) -> str | None:
-    """Return why a unit cannot be linked with LTO, as a clause that names the unit; None if it can.
+    """Return why a unit cannot be linked with LTO; None if it can. The reason names the unit: "a is machine code, not
+    LTO-IR".
 
-    `nvjitlink` and `nvrtc` are the CUDA releases of the installed libraries; None where there is none.
+    `nvjitlink` and `nvrtc` are the CUDA releases of these libraries; None for a library that is not installed.
     """
     if "ltoir" in unit.forms:
         reason = unit.compiler and nvjitlink and unlinkable(unit.compiler, nvjitlink)
@@ -234,29 +238,30 @@ def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | Non
 
 
 def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
-    """Return a clause that names two units with different floating-point options for the linker; None if there are no
-    two such units. Machine code, a unit without these options, is not compared.
+    """Return why the units cannot be linked with LTO together: two of them have different floating-point options
+    (`FloatingPoint.of_link`).
 
-    Such units cannot be linked with LTO: nvJitLink takes one set of these options for a link.
+    The reason names both. Return None if all units have the same options. Machine code has none and is not compared.
     """
     computing = [(unit.name, unit.floating_point) for unit in units if unit.floating_point]
     for name, other in computing[1:]:
         first, chosen = computing[0]
+        # nvJitLink takes one set of these options for a link.
         if other.of_link != chosen.of_link:
             return f"{first} and {name} differ in floating-point options ({chosen}; {other})"
     return None
 
 
 def _too_compressed(units: Sequence[LinkUnit], reader: Version | None, what: str) -> str | None:
-    """Return why a linker of the CUDA release `reader` cannot read one of the `units`, because it is a fatbin
-    compressed with zstd. The reason names the first such unit. Return None if the linker can read all units, or
-    `reader` is None.
+    """Return why a linker cannot read one of the `units`: it is a fatbin compressed with zstd. Return None if the
+    linker can read them all.
 
-    `what`, such as "nvJitLink is", names the linker in the returned reason: "a is a fatbin compressed with zstd, which
-    linkers before CUDA 12.4 do not read, and nvJitLink is 12.2". (nvJitLink 12.0 crashes on such a fatbin; 12.1 to 12.3
-    read its compressed bytes as PTX.)
+    `reader`: CUDA release of the linker. None means that any unit can be read.
+    `what`: names the linker in the message. "nvJitLink is" -> "a is a fatbin compressed with zstd, which linkers before
+    CUDA 12.4 do not read, and nvJitLink is 12.2".
     """
     for unit in units:
+        # nvJitLink 12.0 crashes on such a fatbin; 12.1 to 12.3 read its compressed bytes as PTX.
         if reader is not None and reader < ZSTD_DRIVER and _is_zstd(unit.forms.get("fatbin")):
             needs = f"linkers before CUDA {dotted(ZSTD_DRIVER)} do not read, and {what} {dotted(reader)}"
             return f"{unit.name} is a fatbin compressed with zstd, which {needs}"
@@ -271,11 +276,12 @@ def _is_zstd(fatbin: bytes | None) -> bool:
 
 
 def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
-    """Return why a linker of the CUDA release `reader` cannot read one of the `units`, because its PTX is too new for
-    the linker. The reason names the first such unit. Return None if the linker can read all units, or `reader` is None.
+    """Return why a linker cannot read one of the `units`: its PTX is too new. Return None if the linker can read them
+    all.
 
-    A unit of CUDA C++ counts as PTX of the CUDA release `nvrtc`. `what`, such as "nvJitLink is", names the linker in
-    the returned reason: "a is PTX of CUDA 13.0, and nvJitLink is 12.9".
+    `nvrtc`: CUDA release of NVRTC, which compiles units of CUDA C++ to PTX.
+    `reader`: CUDA release of the linker. None means that any unit can be read.
+    `what`: names the linker in the message. "nvJitLink is" -> "a is PTX of CUDA 13.0, and nvJitLink is 12.9".
     """
     for unit in units:
         needs = nvrtc if "cuda" in unit.forms else unit.driver
