@@ -175,8 +175,7 @@ class _ModulePlanner:
         ]
 
     def _relocatable_job(self, source: Source, arch: str, form: Form) -> Job:
-        """Return the job that compiles a source to relocatable code (PTX or LTO-IR), which is linked in this build, at
-        run time, or both.
+        """Return the job that compiles a source to relocatable code, i.e. PTX or LTO-IR that is to be linked.
 
         PTX that goes into the wheel gets the PTX ISA version that the setting `ptx-version` asks for. PTX that is only
         linked in this build keeps the compiler's version.
@@ -260,10 +259,10 @@ def cuda_sources(module: SourceModule) -> list[Source]:
 
 
 def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
-    """Return the name expressions in the setting `instantiate` that the job for one source of a module instantiates.
+    """Return the name expressions in the setting `instantiate` that the job for `source` instantiates.
 
-    A name expression is instantiated in each CUDA source whose text contains the template's name. If no source contains
-    the name, a header may define the template: the expression is then instantiated in the module's first CUDA source.
+    They are those whose template's name is in the text of `source`. If the text of no source contains the name, the
+    module's first CUDA source instantiates the expression.
     """
 
     if not module.settings.instantiate:
@@ -273,6 +272,7 @@ def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
         name = expression.partition("<")[0].rpartition("::")[2].strip().lstrip("&")
         return re.search(rf"\b{re.escape(name)}\b", source.text) is not None
 
+    # If no source contains the name, a header may define the template.
     cuda = cuda_sources(module)
     return tuple(
         expression
@@ -282,8 +282,8 @@ def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
 
 
 def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
-    """Raise ConfigError if a target is virtual (PTX) and a source of the module cannot become LTO-IR. Such a link is
-    impossible, because nvJitLink makes PTX from LTO-IR only."""
+    """Raise ConfigError if a target is virtual (PTX) and a source of the module cannot become LTO-IR. The reason is
+    that nvJitLink makes PTX from LTO-IR only."""
     virtual = next((target for target in targets if not target.real), None)
     linked = (*module.sources, *module.defaults)
     other = next((each for each in linked if each.kind not in (*COMPILED, "ltoir")), None)

@@ -24,8 +24,8 @@ from cuda_wheel.builder.timing import Timed
 __all__ = ["Handler", "JobResults", "TaskQueue"]
 
 Handler = Callable[["Future[Timed[Any]]"], None]
-"""Function of the future of a finished call (a call that ran in a worker). It uses the result of the call or handles
-the exception."""
+"""Function that handles a finished call of a function in a worker. Its parameter is the future of the call, with the
+result or the exception."""
 
 
 class _Pending(NamedTuple):
@@ -33,7 +33,7 @@ class _Pending(NamedTuple):
 
     handler: Handler
     seconds: float
-    """Expected duration of the call in seconds."""
+    """Expected duration in seconds of the pending call of a function in a worker."""
     guessed: str
     """Identifier of the call's sources if `seconds` was estimated from their sizes; "" if `seconds` was measured in an
     earlier build."""
@@ -165,7 +165,8 @@ class JobResults(Mapping[Job, Compiled]):
             self._size -= _size(stored)
 
     def _write(self, result: Compiled) -> Path | None:
-        """Write a result to a new file in a scratch folder, and return its path; None if the file cannot be written."""
+        """Write a result to a new file in a scratch folder, and return the path of this file. None if the file cannot
+        be written."""
         try:
             self._folder = self._folder or self._stack.enter_context(scratch())
             self._files_written += 1

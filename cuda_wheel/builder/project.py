@@ -65,11 +65,13 @@ def build_files(
 
 
 def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str, Path] | None:
-    """Return path in the wheel -> file, for the outputs `kept` of an earlier build; None if a file is no longer in the
-    cache.
+    """Return path in the wheel -> file, for the outputs of an earlier build. None if a file is no longer in the cache.
 
-    `in_place` is the cache's folder: a file in it is used where it is, and any other is copied below `folder`. If
-    `in_place` is None, all files are copied. The SBOM is copied in any case, and is not in the result.
+    `kept`: outputs of the earlier build.
+    `folder`: folder into which the other files are copied.
+    `in_place`: the cache's folder, whose files are used where they are; None if all files are to be copied.
+
+    The SBOM is always copied, and is not in the result.
     """
     used = {
         path: name

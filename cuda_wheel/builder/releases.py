@@ -29,10 +29,10 @@ class Release(NamedTuple):
 
     cuda: Version
     ptx_isa: Version
-    """Newest PTX ISA version that the release accepts."""
+    """Newest PTX ISA version that the CUDA release accepts."""
     branch: int | None
-    """Branch of the driver that NVIDIA published with the release, such as 580; None if the driver is not published
-    yet."""
+    """Branch of the driver that NVIDIA published with the CUDA release, such as 580. None if the driver is not
+    published yet."""
 
 
 RELEASES = tuple(Release(each["cuda"], each["ptx"], each.get("driver")) for each in _TABLE["releases"])

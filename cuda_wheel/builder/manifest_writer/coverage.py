@@ -42,9 +42,15 @@ __all__ = [
 
 
 Cell = Literal["native", "jit", "link", "unproven", "none", "unknown"]
-"""How a module loads on a GPU with a driver. "native": as machine code; "jit": as PTX that the driver compiles; "link":
-as PTX that only nvJitLink compiles, if it is installed; "unproven": not known to load (see `Resolution.doubt`); "none":
-not at all; "unknown": the driver does not support the GPU."""
+"""How a module loads on a GPU with a driver.
+
+"native": as machine code.
+"jit": as PTX that the driver compiles.
+"link": as PTX that only nvJitLink compiles, if it is installed.
+"unproven": it is not known whether the module loads (see `Resolution.doubt`).
+"none": not at all.
+"unknown": the driver does not support the GPU.
+"""
 
 DRIVERS: tuple[Version, ...] = tuple(release.cuda for release in RELEASES if release.cuda >= OLDEST_DRIVER)
 """CUDA releases of all drivers that cuda-wheel's loader supports, in ascending order: ((12, 0), (12, 1), ...)."""
@@ -89,8 +95,8 @@ Cells = tuple[Cell, ...]
 """How a module loads on each (GPU, driver) pair in KEYS: one `Cell` for each pair, in the order of KEYS."""
 
 KnownCells = dict[tuple[Any, ...], Cells]
-"""Cache: the properties of a module's images that decide how it loads -> the module's cells. A project may have
-thousands of modules with the same targets; they share one item."""
+"""Cache of how modules load: properties of a module's images -> the module's cells. Modules with equal properties, such
+as thousands of modules with the same targets, share one item."""
 
 
 def distinct(manifests: Iterable[Manifest]) -> Iterable[Manifest]:
@@ -148,7 +154,7 @@ class Requirement(NamedTuple):
 
 
 LEVELS: tuple[Cell, ...] = ("none", "unproven", "link", "jit", "native")
-"""Ways of loading from worst to best. "unknown" is not among them: it is for drivers that do not support the GPU."""
+"""Ways in which a module loads, from worst to best. "unknown" is not included: it is no way of loading."""
 
 
 def missing(coverage: Coverage, requirement: Requirement) -> list[Key]:
@@ -231,20 +237,20 @@ def advice(coverage: Coverage, requirement: Requirement) -> list[str]:
 
 
 def _improve(plan: _Plan, least: Cell) -> _Plan:
-    """Return `plan` with added changes to the settings `compress`, `ptx-version` and `architectures`.
+    """Return `plan` with changes to the settings `compress`, `ptx-version` and `architectures` added.
 
-    All combinations of changes are tried. The best leaves the fewest (GPU, driver) pairs uncovered; among equals, it
-    has the fewest lines of advice. A pair is uncovered if the module loads on it worse than `least`.
+    Of all combinations of changes, the best is taken: the one with the fewest (GPU, driver) pairs on which the module
+    loads worse than `least`. Among equals, it has the fewest lines of advice.
     """
     plans = [_architecture_plan(variant, least) for variant in _variants(plan, least)]
     return min(plans, key=lambda each: (len(each.left), len(each.lines)))
 
 
 def _variants(plan: _Plan, least: Cell) -> Iterable[_Plan]:
-    """Yield `plan` itself, and `plan` with each of these added: a change to the setting `compress` (there may be two to
-    choose from), a change to the setting `ptx-version`, and both changes.
+    """Yield `plan` itself and variants of it: with a change to the setting `compress`, to `ptx-version`, or to both.
 
-    In each yielded plan, `left` are the (GPU, driver) pairs on which the module still loads worse than `least`.
+    There may be two changes to `compress` to choose from. In each yielded plan, `left` are the (GPU, driver) pairs on
+    which the module still loads worse than `least`.
     """
     for stored in (plan, *(_changed(plan, *change, least) for change in _compression_changes(plan.manifest))):
         yield from (_changed(stored, *change, least) for change in _lowering_changes(stored.manifest))
@@ -283,8 +289,7 @@ def _first_driver(image: Image, cuda: Version) -> Version:
 def _lowering_changes(manifest: Manifest) -> Iterable[tuple[str, Manifest]]:
     """Yield one item, (line of advice to lower PTX, manifest with lowered PTX), or nothing if no PTX can be lowered.
 
-    To lower PTX is to give it an older PTX ISA version: here the oldest that its target and OLDEST_DRIVER allow. PTX
-    that is lowered already keeps its version.
+    To lower PTX is to give it an older PTX ISA version: here the oldest that its target and OLDEST_DRIVER allow.
     """
     lowered = [_lowered(image) for image in manifest.images]
     if lowered != list(manifest.images):
@@ -306,13 +311,11 @@ def _ptx_isa(release: Version) -> Version:
 
 
 def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
-    """Return `plan` with advice for the setting `architectures`: to add machine code, PTX, or both. If neither covers a
-    pair in `plan.left`, return `plan` unchanged.
+    """Return `plan` with advice for the setting `architectures`: to add machine code, PTX, or both.
 
-    A (GPU, driver) pair is covered if the module loads on it at least as well as `least`. Machine code for several GPUs
-    is compared with PTX for one target. If PTX covers all pairs that machine code covers and more, PTX is advised; if
-    both cover the same pairs, machine code "or" PTX. Else machine code is advised, and also PTX if PTX covers further
-    pairs.
+    `least` is the worst way of loading that is accepted. Return `plan` unchanged if neither addition makes the module
+    load well enough on a (GPU, driver) pair in `plan.left`. If both do so for the same pairs, the advice is machine
+    code "or" PTX.
     """
     real = plan
     names: list[str] = []
@@ -322,6 +325,8 @@ def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
         if target and better and better is not real:
             real, names = better, [*names, f'"{target.arch}-real"']
     real = real._replace(lines=(*plan.lines, f"architectures: add {', '.join(names)}")) if names else plan
+    # PTX alone is advised if it covers all pairs that machine code covers, and more. If both cover the same pairs,
+    # either is advised. In all other cases machine code is advised, and PTX in addition if it covers further pairs.
     virtual, name = _best_virtual(plan, least)
     if name is None or (names and set(real.left) < set(virtual.left)):
         return real if name is None else _both(real, least)
@@ -333,8 +338,11 @@ def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
 
 
 def _both(real: _Plan, least: Cell) -> _Plan:
-    """Return `real`, a plan that adds machine code, with PTX for one target added. If PTX for no target covers a pair
-    in `real.left`, return `real` unchanged. `least` is the worst way of loading that is accepted."""
+    """Return `real`, a plan that adds machine code, with PTX for one target added: the best target.
+
+    `least` is the worst way of loading that is accepted. Return `real` unchanged if PTX for no target makes the module
+    load well enough on a (GPU, driver) pair in `real.left`.
+    """
     virtual, name = _best_virtual(real, least)
     if name is None:
         return real
@@ -344,25 +352,24 @@ def _both(real: _Plan, least: Cell) -> _Plan:
 
 def _best_real(gpu: Version, manifest: Manifest) -> Target | None:
     """Return the highest target for machine code that the manifest's compiler supports and that is known to run on a
-    GPU of compute capability `gpu`; None if there is none."""
+    GPU of compute capability `gpu`. None if there is no such target."""
     targets = [Target(*capability, "", True) for capability in _compilable(manifest)]
     suitable = [each for each in targets if each.major == gpu[0] and each.capability <= gpu and not doubt(each, gpu)]
     return max(suitable, default=None)
 
 
 def _best_virtual(plan: _Plan, least: Cell) -> tuple[_Plan, str | None]:
-    """Return (`plan` with PTX for one target added, the target as the setting `architectures` writes it, in quotes:
-    '"80-virtual"').
+    """Return (`plan` with PTX for one target added, name of this target in quotes: '"80-virtual"').
 
-    The target is the one that leaves the fewest (GPU, driver) pairs uncovered, i.e. loading worse than `least`. Among
-    equals, the highest target is taken, because it gives the best code. If no target covers a pair in `plan.left`,
-    return (`plan`, None).
+    The target is the one with the fewest (GPU, driver) pairs on which the module then loads worse than `least`. Among
+    equals, it is the highest target. Return (`plan`, None) if no target makes such pairs fewer than in `plan.left`.
     """
     best, name = plan, None
     for capability in _compilable(plan.manifest):
         target = Target(*capability, "", False)
         changed = _with_target(plan.manifest, target)
         left = uncovered(changed, plan.left, least)
+        # Among equals, the highest target gives the best code.
         if len(left) < len(plan.left) and len(left) <= len(best.left):
             best, name = _Plan(plan.lines, changed, left), f'"{target.arch}-virtual"'
     return best, name
@@ -374,10 +381,10 @@ def _compilable(manifest: Manifest) -> list[Version]:
 
 
 def _with_target(manifest: Manifest, target: Target) -> Manifest:
-    """Return a manifest with an image for `target` added. The image replaces any image for the same target.
+    """Return `manifest` with an image for `target` added, in place of any image for the same target.
 
-    A PTX image gets the oldest PTX ISA version that its target and OLDEST_DRIVER allow, as if it were lowered (given an
-    older version). But if the manifest has PTX that could be lowered and is not, the image gets the compiler's version.
+    A PTX image gets the oldest PTX ISA version that its target and OLDEST_DRIVER allow. But if PTX in the manifest
+    could be lowered (given an older version), the image gets the compiler's version.
     """
     driver, version = (manifest.cuda[0], 0), None
     if not target.real:
@@ -391,11 +398,10 @@ def _with_target(manifest: Manifest, target: Target) -> Manifest:
 
 
 def _with_toolchain(plan: _Plan, requirement: Requirement) -> _Plan | None:
-    """Return a new plan: build with the other toolchain (cu13 in place of cu12, or cu12 in place of cu13), and then
-    make further changes if they help to meet `requirement`. None if the manifest's compiler belongs to neither
-    toolchain.
+    """Return a new plan: to build with the other toolchain, cu13 in place of cu12 or the reverse.
 
-    Only the manifest of `plan` is used; its lines of advice are not.
+    The plan also contains further changes if they help to meet `requirement`. The lines of advice in `plan` are not
+    copied. None if the manifest's compiler belongs to neither toolchain.
     """
     manifest = plan.manifest
     other = next((major for major in TOOLCHAINS if major != manifest.cuda[0]), None)
@@ -421,8 +427,11 @@ def _compiled_by(image: Image, cuda: Version) -> Image:
 
 
 def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
-    """Yield at most two lines of advice about the (GPU, driver) pairs in `left`, which no change covers: a line about
-    the pairs whose driver is too old for any module, and a line about all other pairs."""
+    """Yield lines of advice about `left`, the (GPU, driver) pairs that no change covers.
+
+    One line is about the pairs whose driver is too old for any module, and one about all other pairs. A line about no
+    pair is not yielded.
+    """
     too_old = [key for key in left if key[1] < OLDEST_DRIVER]
     if too_old:
         first = dotted(OLDEST_DRIVER)

@@ -35,9 +35,11 @@ Names = tuple[str, ...]
 the names."""
 
 _EXACT_NAMES, _EXACT_GLOBS, _EXACT_CANDIDATES = 100, 3, 40
-"""Limits of the exhaustive search for the fewest globs. The search is made for at most _EXACT_NAMES names. It tries
-sets of at most _EXACT_GLOBS globs from the _EXACT_CANDIDATES globs that match most names. If there are more names, or
-if no set matches all names, a greedy search is made."""
+"""Limits of the exhaustive search for the fewest globs: number of names, of globs in a set, and of candidate globs.
+
+The candidates are the globs that match most names. A greedy search is made if there are more names, or if no set of
+globs matches all names.
+"""
 
 _MOST_PAIRS = 2_000
 """Maximum number of (beginning, end) pairs that are tried as globs "BEGINNING*END"."""
@@ -111,11 +113,10 @@ def _candidates(names: Sequence[str]) -> list[_Glob]:
 
 
 def _common_starts(names: Sequence[str]) -> list[str]:
-    """Return the beginnings that neighbours in the sorted list `names` share, each cut back to the start of a word:
-    "scale_" for "scale_f32" and "scale_f64", which share "scale_f".
+    """Return the beginnings that neighbours in the sorted list `names` share, each cut back to the start of a word.
 
-    A shared beginning is cut in two ways, with "_" between words and with "_" inside words: "a::b_c" gives "a::b_" and
-    "a::". If there are at most _EXACT_NAMES names, the uncut beginnings are returned too. "" is never returned.
+    "_" counts both as part of a word and as a separator: a shared "a::b_c" gives "a::" and "a::b_". If there are at
+    most _EXACT_NAMES names, the uncut "a::b_c" is returned too. "" is never returned.
     """
     found: dict[str, None] = {}
     for first, second in pairwise(names):
@@ -138,10 +139,10 @@ def _inner_words(name: str) -> Iterator[str]:
 def _useful(
     candidates: Sequence[_Glob], names: Collection[str], forbidden: Collection[str]
 ) -> dict[_Glob, frozenset[str]]:
-    """Return glob -> the names in `names` that it matches. Of `candidates`, only globs that match at least two of
-    `names` and none of `forbidden` are included.
+    """Return glob -> the names in `names` that it matches, for the useful globs among `candidates`.
 
-    If several globs match the same names, only the best is included, i.e. the one with the greatest `_Glob.rank`.
+    A useful glob matches at least two of `names` and none of `forbidden`. If several globs match the same names, only
+    the one with the greatest `_Glob.rank` is included.
     """
     lines = "\n".join(["", *forbidden, ""])  # one search in this text replaces one in each name
     best: dict[frozenset[str], _Glob] = {}
@@ -268,7 +269,7 @@ def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dic
     """Return (kernel name -> C++ types of its parameters, kernel name -> names of its parameters), both read from the
     text of the module's CUDA sources.
 
-    A kernel whose declaration is ambiguous is in neither.
+    Both dictionaries lack the kernels whose declaration is ambiguous.
     """
     macros = defined_macros(module.options)
     text = "\n".join(source.text for source in cuda_sources(module.module))
@@ -278,9 +279,11 @@ def _declared_types(module: ModulePlan) -> tuple[dict[str, tuple[str, ...]], dic
 def _with_declared(kernel: KernelInfo, results: Mapping[str, Compiled], names: tuple[str, ...] | None) -> KernelInfo:
     """Return `kernel` with the names, C++ types and struct fields of its parameters added.
 
-    `results` is architecture -> result, with what the compiler reported about the parameters. If it reported nothing
-    for this kernel, or not the same for all architectures, only `names` are added: the parameters' names as read from
-    the source text. If `names` is None too (unknown), `kernel` is returned unchanged.
+    `results`: architecture -> result, with what the compiler reported about the parameters.
+    `names`: names of the parameters as read from the source text, or None if they are unknown.
+
+    If the compiler's reports are missing or differ between architectures, only `names` are added. If these are None
+    too, `kernel` is returned unchanged.
     """
     answers = {result.parameters[kernel.symbol] for result in results.values() if kernel.symbol in result.parameters}
     declared = next(iter(answers)) if len(answers) == 1 else None
@@ -310,12 +313,11 @@ def _kernel(
     results: Mapping[str, Compiled],
     declared: tuple[str, ...] | None,
 ) -> KernelInfo:
-    """Return the manifest's record of the kernel `symbol`. Raises CompileError if the kernel's parameters differ
-    between images.
+    """Return the manifest's record of the kernel `symbol`. Raises CompileError if its parameters differ between images.
 
-    `expression` is the name expression in the setting `instantiate` that names the kernel, or None. `results` is
-    architecture -> merged result. `declared` are the C++ types of the kernel's parameters as read from the source text;
-    None if they are unknown.
+    `expression`: name expression in the setting `instantiate` that names the kernel, or None.
+    `results`: architecture -> merged result.
+    `declared`: C++ types of the kernel's parameters as read from the source text, or None if they are unknown.
     """
     demangled = signature(symbol)
     name = expression or demangled.name
@@ -339,9 +341,9 @@ def _with_types(
 ) -> tuple[Parameter, ...]:
     """Return the parameters with their C++ types added, if the types are known.
 
-    `demangled` are the types in the kernel's mangled symbol; None if the symbol is not mangled. `declared` are the
-    types as read from the source text; None if they are unknown. `declared` is used only if `demangled` is None, and
-    only if the types are compatible with the PTX types of the parameters.
+    `demangled`: types in the kernel's mangled symbol, or None if the symbol is not mangled.
+    `declared`: types as read from the source text, or None if they are unknown. They are used only if `demangled` is
+    None and the types are compatible with the PTX types of the parameters.
     """
     types = demangled
     if types is None and declared is not None and agree(declared, parameters):

@@ -76,8 +76,8 @@ def _definers(texts: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External:
     """Return the manifest's record of an undefined symbol, with its declaration.
 
-    The declaration is in C++ if the mangled symbol contains the parameter types, or if a source declares the symbol as
-    an `extern "C"` function. Else it is `ptx_declaration`.
+    The declaration is in C++ if it is known from the mangled symbol, or from an `extern "C"` function in a source.
+    Otherwise it is `ptx_declaration`.
     """
     demangled = signature(symbol)
     declaration = ptx_declaration
@@ -89,8 +89,11 @@ def _external(symbol: str, ptx_declaration: str, module: ModulePlan) -> External
 
 
 _STATEMENT = re.compile(r"([^;{}]*)([;{}]|\Z)")
-"""Matches text up to the next ";", "{" or "}" or the end of the file. Group 1 is the text, group 2 the character that
-ends it ("" at the end of the file): "int a; f() {" -> ("int a", ";"), (" f() ", "{")."""
+"""Matches text up to the next ";", "{" or "}", or up to the end of the file. Group 1 is the text. Group 2 is the
+character that ends it, or "" at the end of the file.
+
+The first match in "int a; f() {" has the groups ("int a", ";"), the second (" f() ", "{").
+"""
 
 
 def _c_declaration(name: str, module: ModulePlan) -> str | None:
@@ -124,9 +127,13 @@ def _check_all_named(externals: Sequence[External], module: ModulePlan) -> None:
 
 
 def _superfluous(name: str, externals: Sequence[External], definers: Mapping[str, str], module: ModulePlan) -> str:
-    """Return the error message for a name in the setting `extern` that is no undefined symbol of the module: either a
-    source of the module defines it, or no source uses it. `externals` are the undefined symbols; `definers` is symbol
-    -> path of the source that defines it."""
+    """Return the error message for a name in the setting `extern` that is no undefined symbol of the module.
+
+    `externals`: undefined symbols of the module.
+    `definers`: symbol -> path of the source that defines it.
+
+    The message names the source that defines `name`. If no source does, the message lists the undefined symbols.
+    """
     text = f'{module.module.name} has extern = ["{name}"], but does not leave that symbol undefined: '
     definer = next((source for symbol, source in definers.items() if name in (symbol, signature(symbol).name)), None)
     if definer is not None:
@@ -155,11 +162,10 @@ def merge_results(
 
 
 def _unlinked(units: Mapping[Job, Compiled]) -> list[Compiled]:
-    """Return those results of one architecture's jobs that contain the kernels, for a module without links in this
-    build.
+    """Return the results that contain the kernels, for one architecture of a module without links in this build.
 
-    `units` is job -> result. The results of jobs for loadable images are returned. If there are none, the results of
-    jobs for relocatable PTX (PTX to link at run time) are returned.
+    `units`: job -> result, for all jobs of the architecture. The results of jobs for loadable images are returned or,
+    if there are none, of jobs for PTX to link at run time.
     """
     whole = [unit for job, unit in units.items() if job.form == "whole"]
     return whole or [unit for job, unit in units.items() if job.form == "ptx"]
@@ -168,9 +174,11 @@ def _unlinked(units: Mapping[Job, Compiled]) -> list[Compiled]:
 def _merge(units: list[Compiled], images: list[Compiled]) -> Compiled:
     """Merge the results for one architecture of a module into one result.
 
-    `units` are the results of all jobs for the architecture. `images` are the results of the links or, if nothing is
-    linked, of the jobs that contain kernels. Code, kernels and variables are taken from `images`; what describes the
-    sources, such as headers and name expressions, from `units`; warnings from both.
+    `units`: results of all jobs for the architecture. They give what describes the sources, such as headers.
+    `images`: results of the links or, if nothing is linked, of the jobs that contain kernels. They give code, kernels
+    and variables.
+
+    The warnings of both are kept.
     """
     with_ptx = next((image for image in images if image.ptx), EMPTY)
     with_version = next((each for each in (with_ptx, *units) if each.ptx), EMPTY)
@@ -303,12 +311,12 @@ def _image(image: ImageContent, offset: int | None, result: Compiled, cuda: Vers
 
 
 def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str]:
-    """Return {"system-headers": "sha256:..."}, a hash of those `headers` that are in the folders of the setting
-    `system-include-dirs`; {} if there are none. `headers` are absolute paths.
+    """Return {"system-headers": "sha256:..."}, a hash of the headers in the folders of the setting
+    `system-include-dirs`.
 
-    The hash covers the headers' contents and their paths relative to these folders: absolute paths differ between
-    machines.
+    `headers` are absolute paths. Headers in other folders are ignored. Return {} if no header is left.
     """
+    # The hash covers paths relative to these folders, because absolute paths differ between machines.
     inside = {
         f"{path[len(folder) + 1 :].replace(os.sep, '/')} {sha256(Path(path).read_bytes()).hexdigest()}"
         for folder in module.system_dirs
@@ -319,8 +327,8 @@ def _system_headers(module: ModulePlan, headers: Iterable[str]) -> dict[str, str
 
 
 def _long_size(module: ModulePlan) -> int | None:
-    """Return the size of C++ `long` in bytes in the module's images, which is that of this machine; None if a source is
-    not CUDA C++."""
+    """Return the size in bytes of the C++ type `long` in the module's images. It equals the size on this machine. None
+    if a source is not CUDA C++."""
     return LONG_SIZE if all(source.kind == "cuda" for source in module.module.sources) else None
 
 

@@ -107,10 +107,10 @@ def no_kernel(module: ModulePlan, left_out: Collection[LeftOutCode]) -> str:
 
 
 def _seeming_kernels(module: ModulePlan) -> tuple[list[str], list[str]]:
-    """Return (kernel templates, other kernels) that the module's sources seem to define, each kernel as its name and
-    line: "scale (line 12)".
+    """Return (kernel templates, other kernels) that the module's sources seem to define.
 
-    A template in a false branch of an `#if` is among the other kernels.
+    Each kernel is given as its name and line: "scale (line 12)". A template in a false branch of an `#if` is among the
+    other kernels.
     """
     templates: list[str] = []
     others: list[str] = []
@@ -203,8 +203,8 @@ def suggested_instances(text: str, defined: Collection[str]) -> list[str]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return the offset in `text` of the ">" that closes a "<". `start` is the offset after the "<". If nothing closes
-    it, return the length of the text."""
+    """Return the offset in `text` of the ">" that closes a "<". `start` is the offset after the "<". If no ">" closes
+    the "<", return the length of the text."""
     depth = 1
     for match in re.finditer(r"[<>]", text[start:]):
         depth += 1 if match[0] == "<" else -1

@@ -37,8 +37,8 @@ BLOCK = 1 << 13
 several blocks."""
 
 FEW = 2 * BLOCK
-"""Maximum total size in bytes of a variant's kernels, as JSON, that are written as one block (one line). More kernels
-are divided into several blocks, unless `_share_names` returns True."""
+"""Largest total size in bytes at which the kernels of a variant, as JSON, are written as one block (one line). Kernels
+that are larger in total are divided into several blocks, unless `_share_names` returns True."""
 
 _NEVER_SHARED = ("macros", "fatbin", "kernels")
 """Keys of a variant's JSON object that are written for each variant, even if all variants have the same value."""
@@ -71,11 +71,10 @@ def manifest_text(*manifests: Manifest) -> str:
 
 
 def _signed(head: str) -> str:
-    """Return the beginning of a manifest file, up to its first block (line with kernels). `head` is the text of the
-    file's second line.
+    """Return the beginning of a manifest file, up to its first block (line with kernels).
 
-    The first line contains the SHA-256 of this whole beginning. For the computation, "" stands in the place of the
-    hash.
+    `head` is the text of the file's second line. The first line contains the SHA-256 of the returned text, computed
+    with "" in the place of the hash.
     """
     first = {"format": FORMAT, "cuda_wheel": __version__, "size": len(head.encode()), "sha256": ""}
     before, after = json.dumps(first)[:-2], f'", "module":\n{head}\n, "kernels": [\n'
@@ -100,13 +99,13 @@ def _blocks(document: Mapping[str, Any], manifest: Manifest) -> list[str]:
 
 
 def _share_names(manifest: Manifest, names: list[str]) -> bool:
-    """Return whether the symbol of a kernel equals the short name of another kernel. `names` are the short names of the
-    manifest's kernels, in order.
+    """Return whether the symbol of a kernel equals the short name of another kernel. If so, all kernels of the variant
+    must be written as one block (line of the manifest file).
 
-    If so, all kernels of the variant must be written as one block (line of the manifest file). A look-up of a name
-    reads only the block to which the name belongs as a short name. In another block, a kernel with this symbol would be
-    missed.
+    `names` are the short names of the manifest's kernels, in order.
     """
+    # A look-up of a name reads only the block to which the name belongs as a short name, and would miss a kernel with
+    # this symbol in another block.
     known = set(names)
     return any(info.symbol != name and info.symbol in known for info, name in zip(manifest.kernels, names, strict=True))
 
@@ -159,11 +158,10 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
 
 
 def _struct_keys(structs: Iterable[Struct | None]) -> dict[Struct, str]:
-    """Return struct -> its key in the manifest, for `structs` and for the structs in their fields; None among `structs`
-    is ignored.
+    """Return struct -> its key in the manifest, for `structs` and for the structs in their fields at any depth.
 
-    The key is the struct's name. If structs with different contents have the same name, a number is added: "Pair",
-    "Pair #2".
+    The key is the struct's name. If different structs have the same name, a number is added: "Pair", "Pair #2". None
+    among `structs` is ignored.
     """
     found: dict[Struct, str] = {}
     keys = set()

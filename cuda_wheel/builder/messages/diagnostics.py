@@ -100,6 +100,9 @@ def merge_by_target(texts: Mapping[str, str]) -> list[str]:
 
 # --- NVRTC's log --------------------------------------------------------------------------------------
 
+# The lines are about: resource use, which `images.assembly` reads; deprecated targets, which `report.notes` reports
+# once; an NVRTC option; errors that another line of the log reports too; internal functions of the compiler that do not
+# match a call.
 _NOISE = (
     "ptxas info",
     "ptxas         .",
@@ -113,34 +116,33 @@ _NOISE = (
     "ERROR NVJITLINK_ERROR",
     "ERROR 1: ",
 )
-"""Beginnings of log lines to ignore. They are about: resource use, which `images.assembly` reads; deprecated targets,
-which `report.notes` reports once; an NVRTC option; errors that another line of the log reports too; internal functions
-of the compiler that do not match a call."""
+"""Beginnings of the log lines that a build does not report to the user."""
 
+# NVRTC counts an error each time it prints it, and a build reports the error once.
 _COUNT = re.compile(r"(| and )\d+ (catastrophic )?errors? detected\b")
-"""Matches the line with the number of errors, such as "2 errors detected in ...". The line is ignored: NVRTC counts an
-error each time it prints it, and a build reports it once."""
+"""Matches a log line that counts errors, such as "2 errors detected in ...". Such a line is ignored."""
 
+# "Error" with a capital is from NVRTC's code generator.
 _HEAD = re.compile(
     r"(?P<file>\S.*?)(?:\((?P<line>[0-9]{1,9})\))?: (?P<severity>catastrophic error|[Ee]rror|warning|remark|note)"
     r"(?: #(?P<number>\d+(?:-D)?))?: (?P<message>.*)"
 )
 """Matches the first line of a diagnostic of NVRTC, such as `k.cu(3): warning #177-D: variable "x" was declared ...`.
 
-The groups are `file`, `line` (optional), `severity`, `number` ("177-D", optional) and `message`. NVRTC's code generator
-writes "Error" with a capital.
+The groups are `file`, `line` (optional), `severity`, `number` ("177-D", optional) and `message`.
 """
 
+# No group for the line in the PTX: users do not see the PTX.
 _PTXAS = re.compile(r"(?:ptxas (?:[^;:]*; *)?)?(?P<severity>error|fatal|warning) +: (?P<message>.*)")
-"""Matches a diagnostic of ptxas, such as "ptxas application ptx input, line 9; error : ..."; the program's name may be
-missing. The groups are `severity` and `message`. The line in the PTX is ignored, because users do not see the PTX."""
+"""Matches a diagnostic of ptxas, such as "ptxas application ptx input, line 9; error : ...". The groups are `severity`
+and `message`. The program's name may be missing."""
 
 _BARE = re.compile(r"(?P<severity>error): (?P<message>\S.*)")
 """Matches an error of NVRTC's code generator that has no file and line, "error: MESSAGE"; groups `severity` and
 `message`."""
 
 _NO_MATCH = "3326-D"
-"""NVRTC's number of the note that a function (one overload of several) does not match a call."""
+"""NVRTC's number for the note that one of several overloads of a function does not match a call."""
 
 _PTXAS_ABORTED = "Ptx assembly aborted due to errors"
 
@@ -148,8 +150,8 @@ _NO_FILES = ("At end of source", "nvrtc", "command-line", "Command-line")
 """Words that NVRTC prints in place of a file name if a message is about no line of a file."""
 
 _NAME_MAP = "__nv_name_map"
-"""File name that NVRTC prints in errors about name expressions. It writes the expressions to a file of this name, and
-compiles that."""
+"""File name that NVRTC prints in errors about name expressions. NVRTC compiles the expressions as a file of this
+name."""
 
 _GCC_PRAGMA = re.compile(r"pragma\W+(?:GCC|STDC)\b")
 """Matches a pragma for the host compiler, `#pragma GCC ...` or `#pragma STDC ...`. nvcc passes it to GCC; NVRTC warns
@@ -158,15 +160,14 @@ about it, and this warning is dropped."""
 _UNKNOWN_ATTRIBUTE = re.compile(r'unknown attribute "_*(\w+?)_*"')
 
 _LAYOUT_ATTRIBUTES = ("vector_size", "ms_struct", "scalar_storage_order", "no_unique_address")
-"""GCC attributes that change the layout of a type. NVRTC ignores them with a warning, so that the layout would be
-wrong; the warning becomes an error."""
+"""GCC attributes that change the layout of a type. NVRTC ignores them with a warning, and the layout would be wrong.
+Therefore this warning becomes an error."""
 
 _HOST_ATTRIBUTES = (
     *("access", "assume_aligned", "designated_init", "init_priority", "no_icf", "no_sanitize", "noclone", "noipa"),
     *("optimize", "returns_nonnull", "simd", "tls_model", "transparent_union", "visibility"),
 )
-"""GCC attributes that do not affect device code. nvcc passes them to GCC without a warning; so NVRTC's warning is
-dropped."""
+"""GCC attributes that do not affect device code. NVRTC's warning about them is dropped, because nvcc does not warn."""
 
 _BUILTIN = "__nv_nvrtc_builtin_header.h"
 
@@ -225,10 +226,10 @@ def _reported(diagnostics: Iterable[Diagnostic], system: tuple[str, ...]) -> tup
 
 
 def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:
-    """Return a diagnostic with the severity that it has with nvcc and GCC; None if these report nothing.
+    """Return `diagnostic` with the severity that it has with nvcc and GCC. None if nvcc and GCC report nothing.
 
-    A warning about a GCC extension that does not affect device code is dropped; a warning about an attribute that
-    changes the layout of a type becomes an error.
+    A warning about `#pragma GCC ...` is dropped. A warning about an attribute that changes the layout of a type, such
+    as `vector_size`, becomes an error.
     """
     if diagnostic.severity == "warning" and diagnostic.message == "unrecognized #pragma":
         # A line without the word uses a macro, whose text the log does not have: mostly _Pragma("GCC diagnostic ...").
@@ -244,8 +245,11 @@ def _as_gcc_means_it(diagnostic: Diagnostic) -> Diagnostic | None:
 
 
 def _blocks(log: str) -> list[list[str]]:
-    """Return the lines of a log, without noise, as one list for each diagnostic: its first line, followed by the
-    indented lines below it."""
+    """Divide the log of a compiler into diagnostics. Return the lines of each: its first line and the indented lines
+    below it.
+
+    Blank lines and the lines that `_NOISE` and `_COUNT` describe are left out.
+    """
     blocks: list[list[str]] = []
     ended = True
     # NVRTC ends its own part of the log with a NUL. str.splitlines would split source lines at further characters.
@@ -310,16 +314,16 @@ def caret_below(text: str) -> str:
 
 
 def _column(lines: list[str]) -> tuple[int | None, list[str]]:
-    """Return (1-based column of the caret, the lines with the caret moved to that column); (None, `lines`) if there is
-    no caret. `lines` are the lines below a diagnostic. The caret is the "^" below the source line.
+    """Return (1-based column of the caret, the lines with the caret moved to that column).
 
-    NVRTC places the caret by counting bytes; the returned column counts characters. NVRTC prints two spaces before the
-    source line, and keeps the line's tabs.
+    `lines` are the lines below a diagnostic. The caret is the "^" below the source line. The column counts characters,
+    but NVRTC places the caret by counting bytes. Return (None, `lines`) if there is no caret.
     """
     index = _caret_index(lines)
     if index is None:
         return None, lines
     before = lines[index - 1].encode()[: lines[index].index("^")].decode(errors="ignore")
+    # NVRTC prints two spaces before the source line, and keeps the line's tabs.
     return len(before) - 2 + 1, [*lines[:index], caret_below(before), *lines[index + 1 :]]
 
 
@@ -333,15 +337,15 @@ def _caret_index(lines: Sequence[str]) -> int | None:
 
 
 def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -> Diagnostic:
-    """Return a diagnostic whose details show the source line as the author wrote it, in place of the line that the
-    compiler read. Return it unchanged if the original line is not known.
+    """Return `diagnostic` with the source line as its author wrote it, in place of the line that the compiler read.
 
-    The column and the caret stay right, because cuda-wheel's changes to a source do not move code to another column.
+    Return `diagnostic` unchanged if the original line is not known.
     """
     lines, caret = original_lines(diagnostic.file), _caret_index(diagnostic.details)
     if lines is None or caret is None or diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
     original = lines[diagnostic.line - 1].rstrip("\r\n")
+    # Column and caret are kept: most changes to a source do not move code to another column.
     details = (*diagnostic.details[: caret - 1], f"  {original}", *diagnostic.details[caret:])
     return diagnostic._replace(details=details)
 
@@ -352,12 +356,12 @@ def _with_original_line(diagnostic: Diagnostic, original_lines: OriginalLines) -
 def _without_name_map(diagnostics: Sequence[Diagnostic], source: str, expressions: Sequence[str]) -> list[Diagnostic]:
     """Return the diagnostics, with one error in place of all errors about the same wrong name expression.
 
-    For a wrong name expression, NVRTC reports several errors, about a generated file that users do not know. The one
-    error is about `source`, the path of the source. `expressions` are the name expressions in the setting
-    `instantiate`.
+    `source`: path of the source that the new error names.
+    `expressions`: name expressions in the setting `instantiate`.
     """
     result: list[Diagnostic] = []
     reasons: list[str] = []
+    # For a wrong name expression, NVRTC reports several errors, about a generated file that users do not know.
     for diagnostic in diagnostics:
         if diagnostic.file != _NAME_MAP:
             result.append(diagnostic)
@@ -381,5 +385,5 @@ def _not_a_kernel(source: str, subject: str, reason: str) -> Diagnostic:
 
 
 def _compact(expression: str) -> str:
-    """Return a name expression without white space, to compare two of them."""
+    """Return a name expression without white space, for a comparison with another name expression."""
     return re.sub(r"\s", "", expression)

@@ -71,14 +71,21 @@ CONTAINERS: dict[str, str] = _TABLE["containers"]
 kernel instead."""
 
 OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["overloads"]
-"""Overloads of functions that older architectures lack, one dictionary each. "function" is a regular expression for the
-function's name, "argument" a regular expression for the type of the function's first argument. "architecture" is the
-first architecture that has the overload, such as 80; "what" describes the overload."""
+"""Overloads of functions that older architectures lack, one dictionary each.
+
+"function": regular expression for the function's name.
+"argument": regular expression for the type of the function's first argument.
+"architecture": first architecture that has the overload, such as 80.
+"what": description of the overload.
+"""
 
 NO_OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["no overloads"]
-"""Overloads of functions that no architecture has, one dictionary each. "function" is a regular expression for the
-function's name, "argument" a regular expression for the type of the function's first argument. "hint" says what to use
-instead."""
+"""Overloads of functions that no architecture has, one dictionary each.
+
+"function": regular expression for the function's name.
+"argument": regular expression for the type of the function's first argument.
+"hint": what to use instead.
+"""
 
 DEVICE_LIBRARIES = tuple((each["headers"], each["hint"]) for each in _TABLE["device libraries"])
 """Libraries for device code that the CUDA toolkit does not contain, as (regular expression of their headers' names,
@@ -92,7 +99,7 @@ FOREIGN_HEADERS = (
         "<{0}> is a host header: move the device code to a file that does not include it",
     ),
 )
-"""Headers that projects include and mostly do not contain, as (regular expression of their names, hint). They belong to
+"""Headers that projects include but seldom contain, as (regular expression of their names, hint). They belong to
 `DEVICE_LIBRARIES`, to other libraries, or to the host's system."""
 
 
@@ -167,8 +174,11 @@ def _in_another_folder(name: str, case: Case) -> str | None:
 
 
 def _listed_header(name: str, case: Case, table: Sequence[tuple[str, str]]) -> str | None:
-    """Return the hint for a missing header `name` from a table; None if no row matches. A row is (regular expression of
-    header names, hint). The first row whose expression matches the whole name gives the hint."""
+    """Return the hint for a missing header `name`; None if no row of `table` matches.
+
+    A row is (regular expression of header names, hint). The first row whose expression matches the whole name gives the
+    hint. `case` tells the CUDA version for package names in the hint.
+    """
     hint = next((hint for pattern, hint in table if re.fullmatch(pattern, name)), None)
     curand = "nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand"
     return hint and hint.format(name, curand=curand, nvshmem=f"nvidia-nvshmem-cu{case.cuda}")

@@ -111,8 +111,8 @@ def unnamed_host_function(match: re.Match[str], diagnostic: Diagnostic, case: Ca
 def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
     """Yield (name, 1-based line) of each host function that device code seems to call.
 
-    It is a guess from the text. A host function is one without `__device__`, `__global__` and `constexpr`; it seems to
-    be called if its name occurs in the body of a device function.
+    This is a guess from `text`, a CUDA source. The function has no `__device__`, `__global__` or `constexpr`, and its
+    name occurs in the body of a device function.
     """
     plain = masked(text)
     host: dict[str, int] = {}
@@ -127,8 +127,8 @@ def _called_host_functions(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _body(text: str, start: int) -> str:
-    """Return the text between two braces. `start` is the offset in `text` after the opening brace; the returned text
-    ends before the brace that closes it, or at the end of `text` if none does."""
+    """Return the text between two braces. `start` is the offset in `text` after the opening brace. The returned text
+    ends before the closing brace, or at the end of `text` if there is none."""
     depth = 1
     for match in re.finditer(r"[{}]", text[start:]):
         depth += 1 if match[0] == "{" else -1
@@ -198,9 +198,9 @@ def missing_in_pytorch(match: re.Match[str], diagnostic: Diagnostic, case: Case)
     return f"{scope}::{name}: {_GOES_ON}" if _PYTORCH.match(scope) else None
 
 
+# The first errors often cause the later ones.
 MAX_HINTS = 4
-"""Maximum number of hints in the error message of one compilation. They are for the first errors, which often cause the
-later ones."""
+"""Maximum number of hints in the error message of one compilation. The hints are for the first errors."""
 
 _MARK_IT_OR_MOVE_IT = (
     "mark {0} that device code uses with {1}; move code that only the host uses to Python or to another file"
@@ -294,9 +294,11 @@ _RULES: tuple[tuple[str, str | Rule], ...] = (
     (r"(?:Unresolved extern (?:function|variable)|Undefined reference to) '([^']+)'", undefined_symbol),
     (r"^(.*) \(instantiate\) is not a kernel of this file: (.*)", not_a_kernel),
 )
-"""(regular expression, hint) of each rule, in the order in which they are tried. The expression is searched for in the
-compiler's error message. The hint is a text, in which {0} stands for group 1 of the match and {1} for group 2; or it is
-a function that returns the text."""
+"""Rules for hints, in the order in which they are tried, each as (regular expression, hint).
+
+The expression is searched for in the compiler's error message. The hint is a text, with {0} for group 1 of the match
+and {1} for group 2, or a function that returns the text.
+"""
 
 _COMPILED_RULES = tuple((re.compile(pattern), hint) for pattern, hint in _RULES)
 

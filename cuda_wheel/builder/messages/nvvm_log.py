@@ -17,16 +17,16 @@ __all__ = ["read_nvvm_log", "read_nvvm_result"]
 
 
 _PLACE = re.compile(r"(?: \(([0-9]{1,9}), ([0-9]{1,9})\))?: (?:parse )?")
-"""Matches what follows the file name in a message: " (3, 12): parse ". Group 1 is the 1-based line, group 2 the 0-based
-column in bytes; both are None in a message without them."""
+"""Matches what follows the file name in a message of libNVVM: " (3, 12): parse ". Group 1 is the 1-based line, group 2
+the 0-based column in bytes. Both are None in a message without a position."""
 
 _SEVERITY = re.compile(r"(?:libnvvm : )?(?:(?:[Ee]rror|([Ww]arning))?: )*(?:<unknown>:0:0: )?")
 
 _NOISE = re.compile(
     r"incompatible IR detected|Consider inserting/updating|!\w|Example valid data layout|(?:32|64)-bit: |nvgpu-\*"
 )
-"""Matches the start of a message that only explains the message before it. Such messages are dropped; `_hint` gives the
-same advice."""
+"""Matches the start of a message of libNVVM that only explains the message before it. Such a message is dropped,
+because `_hint` gives the same advice."""
 
 _OPENING = re.compile(r"(?:, must be one of:|(?<=\.)Error: ?)$")
 
@@ -88,10 +88,12 @@ def _blocks(log: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int) -> Diagnostic:
-    """Return a diagnostic with its column, and with its source line and a caret below it as `details`.
+    """Return `diagnostic` with its column, and with its source line and a caret below it as `details`.
 
-    `lines` are the lines of the source, `column` is 0-based and in bytes. The diagnostic is returned unchanged if the
-    source has no such line.
+    `lines`: lines of the source.
+    `column`: 0-based column in bytes.
+
+    `diagnostic` is returned unchanged if the source has no such line.
     """
     if diagnostic.line is None or not 0 < diagnostic.line <= len(lines):
         return diagnostic
@@ -101,12 +103,14 @@ def _with_source_line(diagnostic: Diagnostic, lines: Sequence[str], column: int)
 
 
 def _line_of(details: Sequence[str], lines: Sequence[str]) -> int | None:
-    """Return the 1-based line of the source that contains the wrong instruction; None if the line is not known.
+    """Return the 1-based line of the source that contains the wrong instruction. None if the line is not known.
 
-    `lines` are the lines of the source. `details` are the lines below an error of LLVM's verifier. They show the
-    instruction, in LLVM's own format, and no line number. The first line of `details` that equals exactly one line of
-    the source decides. White space at both ends, and comments of the source, are ignored.
+    `details`: lines below an error of LLVM's verifier. They show the instruction and no line number.
+    `lines`: lines of the source.
+
+    The first line of `details` that equals exactly one line of the source decides.
     """
+    # Outer white space and comments of the source are ignored.
     code = [line.partition(";")[0].strip() for line in lines]
     unique = {line for line, count in Counter(code).items() if count == 1}
     return next((code.index(each.strip()) + 1 for each in details if each.strip() in unique), None)

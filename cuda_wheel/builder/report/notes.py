@@ -17,7 +17,7 @@ __all__ = ["library_notes", "plan_notes", "unneeded_folders"]
 
 OLDEST = 75
 """Oldest architecture (75 is sm_75) that NVRTC 12.9 does not call deprecated. NVRTC 13 cannot compile for older
-ones."""
+architectures."""
 
 
 def plan_notes(plan: Plan) -> list[str]:
@@ -45,11 +45,12 @@ def _ptx_alone_note(modules: Sequence[ModulePlan]) -> Iterator[str]:
 
 
 def _deprecation_note(compiler: str, lists: Iterable[Architectures]) -> Iterator[str]:
-    """Yield one note about the deprecated targets that settings name one by one, such as "70-real"; nothing if there
-    are none.
+    """Yield one note about the deprecated targets that settings name one by one, such as "70-real".
 
-    `lists` are values of the setting `architectures`; words in them such as "all" do not count. `compiler` is the
-    compiler's name for the note.
+    `compiler`: name of the compiler in the note.
+    `lists`: values of the setting `architectures`. Words in them such as "all" do not count.
+
+    Nothing is yielded if no deprecated target is named.
     """
     named = {target for each in lists for target in named_targets(each.entries, each.where)}
     old = sorted({f"sm_{target.arch}" for target in named if 10 * target.major + target.minor < OLDEST})

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["ProgressReporter", "Reporter", "SilentReporter"]
 
 _MANY = 50
-"""If a module has more kernels than this, the build prints a hint that the module's setting `instances` would keep only
-some of them."""
+"""Number of kernels in a module above which a build prints a hint: the module's setting `instances` would keep only
+some of the kernels."""
 
 MINIMUM_SHOWN = 0.05
 """Total duration of a phase, in seconds, below which the last line of a build does not list the phase."""
@@ -143,9 +143,11 @@ class ProgressReporter:
             self._timings.write_text(json.dumps(trace), encoding="utf-8")
 
     def _open_timings(self) -> None:
-        """Create the file of the trace; raise ConfigError if it cannot be written. If `_timings`, the path given by the
-        user, is a folder, set `_timings` to the path of a new file in the folder. Nothing is done if `_timings` is
-        None."""
+        """Create the file of the trace at `_timings`, the path given by the user. Do nothing if `_timings` is None.
+
+        If `_timings` is a folder, set `_timings` to the path of a new file in the folder. Raises ConfigError if the
+        file cannot be written.
+        """
         if self._timings is None:
             return
         if self._timings.is_dir():
@@ -159,8 +161,11 @@ class ProgressReporter:
             ) from None
 
     def _summary(self, seconds: float) -> str:
-        """Return the last line of a build that took `seconds`: how many jobs and links came from the cache, were
-        compiled, were linked, failed or were not done, and the time that the workers spent in each phase."""
+        """Return the last line of a build: "3 jobs in 2.5 s: 2 compiled, 1 failed; workers: 2.1 s compiling".
+
+        `seconds` is the duration of the build. The counts are of jobs and links: from the cache, compiled, linked,
+        failed, not done. Counts of 0 are left out.
+        """
         results: tuple[How, ...] = ("from the cache", "compiled", "linked", "failed")
         counts = [f"{self._finished[how]} {how}" for how in results if self._finished[how]]
         not_done = max(self._jobs - sum(self._finished[how] for how in results), 0)  # a failed bundle is not a job

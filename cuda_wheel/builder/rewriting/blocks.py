@@ -267,7 +267,6 @@ def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[D
     brackets.
 
     Here, only the first branch is returned: `#if A` / `void f(int) {` / `#else` / `void f(long) {` / `#endif` / `}`.
-    With both branches, two braces would be opened and one closed.
     """
     stack: list[list[tuple[int, int]]] = []
     dropped: list[tuple[int, int]] = []
@@ -280,6 +279,7 @@ def _without_unbalanced_branches(tokens: Sequence[Token], directives: Sequence[D
                 stack[-1].append((directive.end, directive.end))
                 continue
             branches = stack.pop()
+            # With all branches, two braces would be opened and one closed.
             if len(branches) > 1 and any(_is_unbalanced(tokens, *branch) for branch in branches):
                 dropped += branches[1:]
     if not dropped:

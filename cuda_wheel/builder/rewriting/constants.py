@@ -29,7 +29,7 @@ class ProjectCode(NamedTuple):
     """The functions and macros of a source and of the project's headers that it includes."""
 
     device_words: frozenset[str]
-    """Words that mark device code: `__device__` and the like, and the macros that expand to one of them."""
+    """Words that mark device code: markers such as `__device__`, and the macros that expand to such a marker."""
     kernels: frozenset[str]
     """Unqualified names of kernels, i.e. of definitions marked `__global__` directly or by a macro."""
     functions: frozenset[str]
@@ -114,7 +114,7 @@ class Constants:
         """Definition of a constant -> path of its file, for each constant that is to be written as a reference: `const
         float& b`."""
         self._refused: set[CodeBlock] = set()
-        """Definitions of constants whose original text the compiler refused."""
+        """Definitions of constants that the compiler refused with their original text, i.e. without `constexpr`."""
         self._kept: dict[CodeBlock, set[str]] = {}
         """Definition of a constant that the compiler refused as `constexpr` -> the compiler's error messages about it.
         These constants are not made `constexpr` again."""
@@ -139,22 +139,22 @@ class Constants:
         return True
 
     def _undo_constexpr(self, file: str, blocks: SourceBlocks, line: int, message: str) -> bool:
-        """Handle the compiler's error `message` at a 1-based line of `file`, if a constant in this line was made
-        `constexpr`. Return True if the error may be gone with the changes made so far. `blocks` are the tokens and
-        definitions of `file`.
+        """Take back the `constexpr` of a constant in the 1-based `line` of `file`, where the compiler reports
+        the error `message`.
 
-        If the constant is still marked as `constexpr`, it gets its original text again. If the compiler refused the
-        original text before, the constant becomes a reference instead; return False if it cannot become one. If the
-        constant lost its `constexpr` by an earlier error, return True for each message that was not seen before,
-        because one compilation may print several messages about one constant. In all other cases, return False.
+        The constant gets its original text again. If the compiler refused that text before, the constant becomes a
+        reference. Return whether the error may be gone with the changes made so far. This is False if no constant in
+        the line was made `constexpr`, or if nothing is left to try.
 
-        Columns do not identify the constant: `constexpr` is longer than `const` and shifts the rest of the line.
+        `blocks` are the tokens and definitions of `file`.
         """
+        # Columns do not identify the constant: `constexpr` is longer than `const` and shifts the rest of the line.
         for block, where in self._constexpr.items():
             if where == file and _is_at(block, blocks, line):
                 del self._constexpr[block]
                 self._kept[block] = {message}
                 return block not in self._refused or self._make_reference(file, block)
+        # An earlier error undid the `constexpr`. One compilation may print several messages about one constant.
         for block in blocks.definitions:
             if block in self._kept and message not in self._kept[block] and _is_at(block, blocks, line):
                 self._kept[block].add(message)
@@ -181,9 +181,11 @@ class Constants:
                     self._make_constexpr(where, other)
 
     def _make_reference(self, file: str, block: CodeBlock) -> bool:
-        """Mark a constant to be written as a reference, `const float& b`, and return True. If it cannot be a reference,
-        because `_as_reference` returns None or because a `decltype` of it would change, return False and change
-        nothing."""
+        """Mark a constant to be written as a reference, `const float& b`, and return True.
+
+        Return False, and change nothing, if `_as_reference` returns None or a `decltype` of the constant would change.
+        `file` is the path of the constant's file.
+        """
         if _as_reference(block) is None or block.names & self._deduced:
             return False
         self._references[block] = file
@@ -191,12 +193,11 @@ class Constants:
 
 
 def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
-    """Return the names whose constants must not become references, because `decltype(name)` would then be another type.
+    """Return the names whose constants must not become references, because `decltype(name)` would be another type.
 
-    This is every name that is the whole operand of a `decltype`, such as `limit` in `decltype(ns::limit)`. With a
-    longer operand, as in `decltype(limit + 1)`, the type stays the same, so names in it are not included. For a
-    definition that contains `decltype(auto)`, or a macro that expands to a `decltype`, all words of the definition are
-    included.
+    They are the names that are the whole operand of a `decltype`: `limit` in `decltype(ns::limit)`, but not in
+    `decltype(limit + 1)`. In a definition with `decltype(auto)`, or with a macro that expands to a `decltype`, they are
+    all words.
     """
     blocks = list(files)
     macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
@@ -233,9 +234,8 @@ def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:
 def _may_be_constexpr(block: CodeBlock) -> bool:
     """Return whether a definition outside of a class has the form `const TYPE name = VALUE;` and can be a number.
 
-    True for `const float b = -a;`. VALUE must not contain a brace, a bracket or a string, but need not be a constant
-    expression. If VALUE contains a call, TYPE must be arithmetic: True for `const int n = f();`, False for
-    `const T n = f();`.
+    VALUE contains no brace, bracket or string. If VALUE contains a call, TYPE must be arithmetic.
+    True: `const float b = -a;` and `const int n = f();`. False: `const T n = f();`.
     """
     texts = [token.text for token in block.tokens]
     if block.in_class or block.body or texts.count("const") != 1 or "=" not in texts:
@@ -260,10 +260,11 @@ def _is_plain(heading: Sequence[Token]) -> bool:
 
 
 def _as_reference(block: CodeBlock) -> list[Replacement] | None:
-    """Return the replacements that turn a constant into a reference: `const float b = f();` into `const float& b =
-    f();`. None if the block does not define a constant, or defines a template.
+    """Return the replacements that turn a constant into a reference: `const float b = f();` into
+    `const float& b = f();`.
 
-    An array only loses its `const`. The definition of a static member outside its class is removed.
+    An array only loses its `const`. The definition of a static member outside its class is removed. None if the block
+    defines a template or no constant.
     """
     tokens = block.tokens
     texts = [token.text for token in tokens]

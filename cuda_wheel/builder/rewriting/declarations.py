@@ -36,8 +36,8 @@ _MEMBER = re.compile(
 (`->`), group 3 the last member (`c`)."""
 
 _TYPE = b"::cuda_wheel_detail::without_reference<decltype(%s)>::type::%s"
-"""C++ text for `CLASS::MEMBER`, to be filled in: the first `%s` is an expression for an object of the class, the second
-the member's name. The preamble (a header that NVRTC reads before the source) declares `without_reference`."""
+"""C++ text for `CLASS::MEMBER`. The first `%s` is to be an expression for an object of the class, the second the
+member's name. The preamble (a header that NVRTC reads before the source) declares `without_reference`."""
 
 
 class ClassConstants(Rewriter):
@@ -105,7 +105,7 @@ class ConstexprFunctions(Rewriter):
 
 
 def _plain_name(function: str) -> str:
-    """Return a function's name as `CodeBlock.name` has it: "ns::S<a::b>::get<int>" -> "get"."""
+    """Return a function's name without scope and template arguments: "ns::S<a::b>::get<int>" -> "get"."""
     return "operator" if re.search(r"\boperator\b", function) else unqualified_name(function).strip()
 
 
@@ -142,12 +142,14 @@ class HostMarkers(Rewriter):
                 yield error.file, [(token.start, token.end, text.encode())]
 
     def _without(self, marker: str, name: str, outer: frozenset[str]) -> str | None:
-        """Return the text to which the macro `name` expands, but without `marker`, which is also removed from macros
-        that the macro's body uses: for `#define API __host__ inline` and `__host__`, return "inline".
+        """Return the text to which the macro `name` expands without `marker`: "inline" for
+        `#define API __host__ inline`.
 
-        Return None if no definition of the macro contains `marker`, or if its definitions lead to several different
-        texts. Definitions with parameters are ignored. `outer` are the names of the macros in whose bodies this macro
-        was found; they are not expanded again.
+        `marker` is also removed from the macros in the macro's body. `outer` are the names of the macros around this
+        macro, which are not expanded again.
+
+        Definitions with parameters are ignored. Return None if no definition contains `marker`, or if the texts of
+        several definitions differ.
         """
         texts = set()
         for definition in definitions_of(name, self.files) if name not in outer else ():
@@ -238,8 +240,11 @@ class TypeAttributes(Rewriter):
                 )
 
     def _attributes_end(self, file: str, index: int) -> int:
-        """Return the index of the first token after the attributes that begin at the token `index` of `file`; `index`
-        itself if no attribute is there. The name of a macro, with its arguments, is taken for an attribute."""
+        """Return the index of the first token after the attributes that begin at the token `index` of `file`.
+
+        The name of a macro, with its arguments, is taken for an attribute. Return `index` itself if no attribute is
+        there.
+        """
         tokens = self.files[file].tokens
         while index < len(tokens) and tokens[index].kind == "word":
             definitions = list(definitions_of(tokens[index].text, self.files))
@@ -288,11 +293,14 @@ class ZeroArrays(Rewriter):
 
 
 def _as_member(tokens: Sequence[Token], content: bytes) -> list[Replacement]:
-    """Return the replacements that make the array member `TYPE name[SIZE];` valid for SIZE 0 (by a bit-field and an
-    empty class, as `ZeroArrays` describes). `tokens` are the tokens of the declaration, `content` is the text of its
-    file.
+    """Return the replacements that make the array member `TYPE name[SIZE];` valid for SIZE 0. `ZeroArrays` describes
+    the new text.
 
-    Return [] if the declaration has another form, or if the file packs classes by `packed` or `#pragma pack`.
+    `tokens`: tokens of the declaration.
+    `content`: text of the whole file.
+
+    Return [] if the declaration has another form. Also return [] if the file packs classes by `packed` or
+    `#pragma pack`.
     """
     texts = [token.text for token in tokens]
     bracket = texts.index("[") if "[" in texts else 0

@@ -98,8 +98,9 @@ _QUOTED_NAME = re.compile(r'"(?:\w+::)*([A-Za-z_]\w*)"')
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Turn off Python's garbage collection in the `with` block. The collector would take a third of the time in which a
-    large project's headers are read, and would free nothing: all of their millions of tokens are in use."""
+    """Turn off Python's garbage collection in the `with` block."""
+    # The collector would take a third of the time in which a large project's headers are read. It would free nothing:
+    # all of their millions of tokens are in use.
     gc.disable()
     try:
         yield
@@ -121,12 +122,12 @@ def unmarked_kernels(project: Project) -> list[str]:
 
 
 def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project | None:
-    """Return the project extended by all headers of one library: the library with the first error whose message is
-    about code that can be rewritten. None if no such error is in a library's header, or if the project already has
-    these headers.
+    """Return `project` extended by all headers of one library. None if there is no such library.
 
-    The headers of other libraries are not read, because there may be thousands.
+    It is the library that contains the first error about code that can be rewritten. Errors outside of libraries, and
+    in libraries that the project already has, are skipped.
     """
+    # The headers of other libraries are not read, because there may be thousands.
     for error in errors:
         if error.places and (is_initializer_error(error.message) or may_be_rewritten(error.message)):
             wider = project.with_library(error.places[0][0])
@@ -136,11 +137,10 @@ def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project |
 
 
 def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
-    """Return whether all errors are in device code of the project's own files, and none has a message that a rewriter
-    handles. Then no change of the text can help, because device code is never left out.
-
-    Only the files with the errors are read: a project may have megabytes of other files.
-    """
+    """Return whether no change of the text can help against `errors`: all are in device code of the project's own
+    files, and none has a message that a rewriter handles."""
+    # Device code is never left out. Only the files with the errors are read: a project may have megabytes of other
+    # files.
     files: dict[str, SourceBlocks] = {}
     for error in errors:
         if not error.places or may_be_rewritten(error.message):
@@ -179,7 +179,7 @@ class Edits:
                 self._read(self._project)
 
     def _read(self, project: Project) -> None:
-        """Read the files of `project`, and start again with no changes."""
+        """Read the files of `project`, and forget all changes made so far."""
         self._project = project
         self.files = project_files(project)
         self._own = {file: each for file, each in self.files.items() if file == project.source or project.is_own(file)}
@@ -263,8 +263,11 @@ class Edits:
         return self._constants.rewrite(*error.places[0], error.message)
 
     def _changed_files(self, bodies: Mapping[str, Sequence[Replacement]]) -> Mapping[str, bytes]:
-        """Return path -> new text of each file that changes. Changes are the replacements in `bodies`, by path, and the
-        rewritten code outside of left-out function bodies."""
+        """Return path -> new text of each file that changes by rewritten code or by `bodies`.
+
+        `bodies`: path -> replacements in the function bodies that are left out. Rewritten code inside left-out bodies
+        is ignored.
+        """
         edits = {file: list(found) for file, found in bodies.items()}
         for file, found in self._rewritten().items():
             kept = (each for each in found if not self.bodies.covers(file, each[0]))
@@ -272,8 +275,8 @@ class Edits:
         return changed_files(self.files, self._project.source, edits, self._project.find)
 
     def _rewritten(self) -> dict[str, list[Replacement]]:
-        """Return path -> replacements for all code that is rewritten, without those of function bodies that are left
-        out."""
+        """Return path -> replacements of all rewritten code. Replacements that leave out function bodies are not
+        included."""
         found = self._constants.replacements()
         for file, edits in self._rewriters.replacements().items():
             found.setdefault(file, []).extend(edits)

@@ -104,15 +104,20 @@ def _before_type(tokens: Sequence[Token], closing: int) -> int | None:
 
 
 def _may_be_called(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the "(" at `index` may begin the arguments of a call, judged by the token before it: True after a
-    word, ")", "]" or ">", as in `f(`. False after `return` or a token such as "=", and at the start."""
+    """Return whether the "(" at `index` may begin the arguments of a call, judged by the token before the "(".
+
+    True after a word, ")", "]" or ">", as in `f(`. False after `return`, after a token such as "=", and at the start.
+    """
     before = tokens[index - 1] if index else None
     return before is not None and before.text != "return" and (before.kind == "word" or before.text in (")", "]", ">"))
 
 
 def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the token `index` is the first one of a macro's body, after `define NAME` or `define NAME(...)`.
-    `tokens` are the tokens of a directive, without the "#"; False if they do not begin with `define`."""
+    """Return whether the token `index` is the first one of a macro's body: `x` in `define NAME x` or
+    `define NAME(a) x`.
+
+    `tokens` are the tokens of a directive, without the "#". False if the directive is no `define`.
+    """
     if tokens[0].text != "define":
         return False
     has_parameters = tokens[2].text == "(" and tokens[1].end == tokens[2].start
@@ -120,7 +125,7 @@ def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _spelled(tokens: Iterable[Token]) -> str:
-    """Return the texts of tokens, separated by spaces."""
+    """Return the texts of `tokens`, joined by spaces: "unsigned int"."""
     return " ".join(token.text for token in tokens)
 
 
@@ -148,11 +153,11 @@ class HostAssembly(Rewriter):
                 yield error.file, [replacement]
 
     def _replacement(self, blocks: SourceBlocks, index: int) -> Replacement | None:
-        """Return the replacement of an `asm` statement, or of a call of a macro whose body contains `asm`. Return None
-        if neither is at the token `index`.
+        """Return the replacement of the `asm` statement at the token `index`, or of a call of a macro whose body
+        contains `asm`.
 
-        `index` is where the compiler reported the error: it is the first token of the statement or call, or the token
-        after the first one.
+        `index` is the first token of the statement or call, or the token after the first one: the compiler reports the
+        error at either. Return None if neither a statement nor a call is there.
         """
         tokens = blocks.tokens
         first = next((i for i in (index, index - 1) if i >= 0 and self._is_assembly(tokens[i])), None)
@@ -226,11 +231,11 @@ class NarrowingArguments(Rewriter):
 
 
 def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple[int, int] | None:
-    """Return (start, end), the byte offsets of the argument that begins at the token `index` in a list in braces, such
-    as `n` in `{n, 1}`. None if no such argument begins there.
+    """Return (start, end), the byte offsets of an argument in a list in braces, such as `n` in `{n, 1}`.
 
-    If `of_dimensions` is true, also return None if the list does not give dimensions, as it does in `dim3 grid{n, 1}`
-    and `<<<{n, 1}, 32>>>`.
+    `index`: token at which the argument begins. Return None if no argument begins there.
+    `of_dimensions`: whether to return None for all lists but dimensions, as in `dim3 grid{n, 1}` and
+    `<<<{n, 1}, 32>>>`.
     """
     if not index or tokens[index - 1].text not in ("{", ","):
         return None
@@ -302,9 +307,10 @@ class Powers(Rewriter):
                 yield from self._in_macro(tokens[index].text, set())
 
     def _in_macro(self, name: str, seen: set[str]) -> Iterator[FileEdit]:
-        """Yield the replacements of calls of `pow` in the macro `name`, and in the macros that its body uses. `seen`
-        are the names of macros that are not searched again; the name of each macro that is searched is added to
-        `seen`."""
+        """Yield the replacements of calls of `pow` in the macro `name`, and in the macros that its body uses.
+
+        `seen` are the names of the macros that are not searched again. Each searched macro is added to `seen`.
+        """
         seen.add(name)
         for definition in definitions_of(name, self.files):
             for index, token in enumerate(definition.body):
@@ -329,9 +335,10 @@ def _call(tokens: Sequence[Token], index: int) -> list[Replacement] | None:
     return around(tokens[comma + 1].start, tokens[end - 1].end, _EXPONENT % (b"(%s)" % base))
 
 
+# In the body of a macro with parameters, "#" would make a string.
 _DEFINITION = re.compile(r"([A-Za-z_]\w*)\s+#\s*pragma\s+(.+)", re.DOTALL)
 """Matches what follows `#define` if a macro is a pragma: `UNROLL #pragma unroll 4`. Group 1 is the macro's name, group
-2 the text after `#pragma`. A macro with parameters does not match: in its body, "#" would make a string."""
+2 the text after `#pragma`. A macro with parameters does not match."""
 
 
 class PragmaMacros(Rewriter):
@@ -402,8 +409,11 @@ class VoidPointers(Rewriter):
         yield from self._in_macros(macros)
 
     def _in_macros(self, names: list[str]) -> Iterator[FileEdit]:
-        """Yield the replacements of each left operand of `+`, `-`, `+=` or `-=` that may be a `void*`. The operands are
-        in the bodies of the macros `names`, and of the macros that these bodies use."""
+        """Yield the replacements of each left operand of `+`, `-`, `+=` or `-=` that may be a `void*` in a macro's
+        body.
+
+        The macros are those in `names`, and those that their bodies use at any depth.
+        """
         waiting, seen = list(names), set()
         while waiting:
             name = waiting.pop()

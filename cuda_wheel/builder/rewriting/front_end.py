@@ -35,23 +35,26 @@ _REFUSALS = (
 )
 """NVRTC's errors about host code, by the names that they have in options of the front end (NVRTC's C++ parser)."""
 
+# Stand-in headers only declare the functions that these errors are about; the library's own headers define them.
+# Therefore `_LIKE_NVCC` makes these errors warnings, and a build does not print the warnings about functions of
+# stand-in headers. If device code calls such a function, NVRTC reports another error.
 _UNDEFINED = ("decl_with_local_type_but_not_defined", "decl_with_no_linkage_type_but_not_defined", "never_defined")
-"""Names, in options of the front end (NVRTC's C++ parser), of errors about a function that is declared and not defined,
-and that no other file can define. Example: a member of `std::vector<T>` for a local type T.
+"""Names of NVRTC's errors about functions that are declared but not defined, and that no other file can define.
+Example: a member of `std::vector<T>` for a local type T. The names are those in options of the front end (NVRTC's C++
+parser)."""
 
-Stand-in headers only declare such functions; the library's own headers define them. Therefore `_LIKE_NVCC` makes these
-errors warnings, and a build does not print the warnings about functions of stand-in headers. If device code calls such
-a function, NVRTC reports another error.
-"""
-
+# nvcc reports an error after these warnings, and NVRTC may not. nvcc reports two more errors, for which NVRTC has no
+# such option: for `typeid` and `dynamic_cast` in device code (to turn RTTI off would refuse them in host code too), and
+# for a call of a virtual host function in device code.
 _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_address_taken_in_device")
-"""Warnings about host variables in device code, by the names that they have in options of the front end (NVRTC's C++
-parser). They become errors: nvcc reports an error after them, and NVRTC may not.
+"""Names of NVRTC's warnings about host variables in device code, which become errors as with nvcc. The names are those
+in options of the front end (NVRTC's C++ parser)."""
 
-nvcc reports two more errors, for which NVRTC has no such option: for `typeid` and `dynamic_cast` in device code (to
-turn RTTI off would refuse them in host code too), and for a call of a virtual host function in device code.
-"""
-
+# nvcc with GCC also uses a GNU mode of the front end (C++ parser): --gnu_version, --g++. In NVRTC 12.9, 13.0 and 13.5,
+# this mode ends in errors: both the mode and NVRTC declare `__int128_t`, and no option prevents that.
+# `cuda_wheel_detail/gnu_extensions.h` replaces those of GCC's extensions that macros and functions can express, and
+# `rewriting` rewrites others. Statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20,
+# designated initializers stay errors.
 _LIKE_NVCC = (
     *("-Xcudafe", f"--diag_warning={','.join(_UNDEFINED)}"),
     *("-Xcudafe", f"--diag_error={','.join(_MISUSES)}"),
@@ -63,15 +66,10 @@ _LIKE_NVCC = (
     *("--define-macro=__NVCC__=1", "--define-macro=__CUDACC_EXTENDED_LAMBDA__=1"),
     "--define-macro=__CUDACC_RELAXED_CONSTEXPR__=1",
 )
-"""Options with which NVRTC treats a source as nvcc does. NVRTC then accepts lambdas marked `__device__`, calls of
-`constexpr` host functions from device code, "$" in names and `__int128`; and it defines the macros by which sources
-recognize nvcc.
+"""Options with which NVRTC treats a source as nvcc does.
 
-nvcc with GCC also uses a GNU mode of the front end (C++ parser): --gnu_version, --g++. In NVRTC 12.9, 13.0 and 13.5,
-this mode ends in errors: both the mode and NVRTC declare `__int128_t`, and no option prevents that.
-`cuda_wheel_detail/gnu_extensions.h` replaces those of GCC's extensions that macros and functions can express, and
-`rewriting` rewrites others. Statement expressions, `a ?: b`, case ranges, arrays of no length and, before C++20,
-designated initializers stay errors.
+NVRTC then accepts lambdas marked `__device__`, calls of `constexpr` host functions from device code, "$" in names and
+`__int128`. It also defines the macros by which sources recognize nvcc.
 """
 
 HOST_CODE_OPTIONS = (*("-Xcudafe", f"--diag_suppress={','.join(_REFUSALS)}"), *_LIKE_NVCC)
@@ -86,29 +84,32 @@ PREAMBLE_OPTION = "--pre-include=cuda_wheel_detail/host_code.h"
 """NVRTC option that reads the preamble, a header, before the source. The preamble declares what nvcc declares: the CUDA
 runtime API and parts of the C library."""
 
+# Headers that test for the macro, such as CUTLASS's, may leave out their host code if it is defined. Some headers of
+# the toolkit and of CCCL need the macro. The include folder contains headers of the same names that define the macro
+# around them, and must therefore be searched first.
 NOT_NVRTC_OPTIONS = (
     f"--include-path={STAND_INS[0]}/cuda_wheel_detail/not_nvrtc",
     "--define-macro=CUDA_WHEEL_NOT_NVRTC",
 )
-"""NVRTC options that hide the macro `__CUDACC_RTC__` from the project's headers; nvcc does not define it. Headers that
-test for the macro, such as CUTLASS's, may leave out their host code if it is defined.
+"""NVRTC options that hide the macro `__CUDACC_RTC__` from the project's headers. nvcc does not define this macro. The
+options must precede all other options."""
 
-Some headers of the toolkit and of CCCL need the macro. The include folder contains headers of the same names that
-define it around them, so these options must precede all others.
-"""
-
+# Without these options, the front end (C++ parser) instantiates all templates after an error: 25 s for files with large
+# kernels in which it finds the first error after 2 s.
 FIRST_ERROR = ("-Xcudafe", "--error_limit=1")
-"""NVRTC options that stop a compilation at the first error. Without them, the front end (C++ parser) instantiates all
-templates after an error: 25 s for files with large kernels in which it finds the first error after 2 s."""
+"""NVRTC options that stop a compilation at the first error."""
 
 USED_PARTS_OPTION = "--define-macro=CUDA_WHEEL_USED_PARTS"
-"""NVRTC option that marks a compilation in which the unused parts of stand-in headers are left out: the parts that, as
-the module `used_parts` finds, declare none of the names in the project's texts."""
+"""NVRTC option that leaves out the unused parts of stand-in headers. A part is unused if it declares none of the names
+in the project's texts (see the module `used_parts`)."""
 
+# The functions of c10::complex need Thrust's headers, which take longer to compile than many kernels.
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
-"""Name of the macro with which stand-in headers define the functions of c10::complex. It is defined only for sources
-that call them: the functions need Thrust's headers, which take longer to compile than many kernels. Without it, a call
-of such a function is an error whose message contains the macro's name."""
+"""Name of the macro with which stand-in headers define the functions of c10::complex.
+
+The macro is defined only for sources that call these functions. Without the macro, such a call is an error whose
+message contains the macro's name.
+"""
 
 _HOST_CODE = re.compile(
     rb"<<<|\bcuda[A-Z]\w*\s*\(|\b__host__\b|\bpow\s*\(|"

@@ -64,25 +64,27 @@ _MENTION = re.compile(rb"\b(?:(?:__)?(?:packed|aligned)(?:__)?|align|__align__|_
 
 _ATTRIBUTE = re.compile(rb"\b__attribute|\b__declspec\b|\bgnu\b|__align__|__builtin_align__|__CUDA_ALIGN__")
 
+# An alignment of less than 16 bytes may be below the type's natural alignment.
 _BEHIND_KEYWORD = re.compile(
     rb"(?:\b(?:struct|class|union|extern\s+__shared__)|[;{]\s*__shared__)\s+"
     rb"(?:(?:__align__|__builtin_align__)\s*\(\s*(?:16|32|64|128|256|512|1024)\s*\)|__attribute__\s*\(\(\s*(?:__)?packed)"
 )
-"""Matches the most frequent layout attributes that NVRTC honours, with the keyword before them:
-`struct __attribute__((packed`, or an alignment of at least 16 bytes, as in `struct __align__(16)`. A smaller alignment
-does not match, because it may be below the type's natural alignment."""
+"""Matches a frequent layout attribute that NVRTC honours, with the keyword before it: `struct __attribute__((packed` or
+`struct __align__(16)`. An alignment of less than 16 bytes does not match."""
 
 _SUSPECT = re.compile(
     rb"\}(?:\s|\#[^\n]*\n)*(?:__attribute|__declspec)[^;{}]*?(?:packed|align)|\[\s*\[[^;{}]*?\bgnu\b[^;{}]*?(?:packed|align)"
 )
-"""Matches what may be a layout attribute that NVRTC ignores: `} __attribute__((packed`, after the closing brace of a
-type, or `[[gnu::packed`. The expression is for preprocessed text; a match may also be harmless code."""
+"""Matches what may be a layout attribute that NVRTC ignores, in preprocessed text. Examples are `[[gnu::packed` and,
+after the closing brace of a type, `} __attribute__((packed`. A match may also be harmless code."""
 
 
 def _text_may_have(text: bytes) -> bool:
-    """Return whether a text may contain a layout attribute that NVRTC ignores or treats otherwise than GCC. True for
-    `struct A {...} __attribute__((packed));`, or for `alignas` in a text with `#pragma pack`; False if the text has
-    only attributes that `_BEHIND_KEYWORD` matches, such as `struct __attribute__((packed)) A`."""
+    """Return whether a text may contain a layout attribute that NVRTC ignores or treats otherwise than GCC.
+
+    True: `struct A {...} __attribute__((packed));`, or `alignas` in a text with `#pragma pack`.
+    False: `struct __attribute__((packed)) A`, and other attributes that `_BEHIND_KEYWORD` matches.
+    """
     if b"packed" not in text and b"align" not in text:
         return False
     if b"alignas" in text and _PACK.search(text):
@@ -101,9 +103,13 @@ def may_have_layout_attributes(texts: Iterable[bytes], headers: Iterable[str]) -
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _version_may_have(header: str, changed: int, size: int) -> bool:
-    """Return whether the file with the path `header` may contain a layout attribute that NVRTC ignores
-    (`_text_may_have`). `changed`, its modification time in nanoseconds, and `size` are only keys for the cache: a
-    changed file is read again."""
+    """Return whether the file `header` may contain a layout attribute that NVRTC ignores (see `_text_may_have`).
+
+    `changed`: modification time of the file in nanoseconds.
+    `size`: size of the file in bytes.
+
+    Both are only keys for the cache: a changed file is read again.
+    """
     return _text_may_have(Path(header).read_bytes())
 
 
@@ -111,9 +117,9 @@ class LayoutError(NamedTuple):
     """An error about a layout attribute."""
 
     file: str
-    """Path of the file with the attribute, as the compiler prints paths."""
+    """Path of the file with the layout attribute that must be changed, as the compiler prints paths."""
     line: int
-    """1-based line of the attribute."""
+    """1-based line of the layout attribute that must be changed."""
     reason: str
     """Error message: what is wrong, and what to write instead."""
 
@@ -206,8 +212,11 @@ class PreprocessedCode:
         return b"".join([*parts, self._text[at:]]), places
 
     def _alignments(self) -> Iterator[tuple[Sequence[Token], bytes, int]]:
-        """Yield a tuple for each attribute that may lower the alignment of a type or member: the attribute's tokens,
-        its replacement ` alignas(N) `, and the byte offset at which the replacement is to be inserted."""
+        """Yield (tokens of an attribute, its replacement ` alignas(N) `, byte offset at which to insert the
+        replacement).
+
+        Only the attributes that may lower the alignment of a type or data member are yielded.
+        """
         tokens = self.tokens
         for keyword, first, last in type_brackets(tokens):
             if tokens[keyword].text == "enum":
@@ -225,13 +234,15 @@ class PreprocessedCode:
 
 
 def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]]) -> list[Token]:
-    """Return the tokens of all files that contain a match of `named`. `own` is a list of (segment, text of the
-    segment), where a segment is a part of the preprocessed text that comes from one file. A file may have several
-    segments. The tokens' byte offsets count from the start of the preprocessed text.
+    """Return the tokens of all files that contain a match of `named`.
 
-    A class is found only if it begins and ends in files whose tokens are returned.
+    `own`: list of (segment, text of the segment). A segment is a part of the preprocessed text that comes from one
+    file. A file may have several segments.
+
+    The tokens' byte offsets count from the start of the preprocessed text.
     """
     files = {segment.file for segment, part in own if named.search(part)}
+    # A class is found only if it begins and ends in files whose tokens are returned.
     return [
         token._replace(start=token.start + segment.start)
         for segment, part in own
@@ -250,7 +261,7 @@ def _largest_alignment(text: bytes) -> int:
 
 
 def _number(tokens: Sequence[Token]) -> int | None:
-    """Return the number that the tokens are; None if they are not exactly one decimal number."""
+    """Return the number that the tokens are, such as 16. None if the tokens are not exactly one decimal number."""
     return int(tokens[0].text) if len(tokens) == 1 and tokens[0].text.isdecimal() else None
 
 
@@ -264,8 +275,8 @@ def _single_attributes(tokens: Sequence[Token], begin: int, stop: int) -> Iterat
 
 
 def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int, int]]:
-    """Yield, for each sequence of attributes of a data member: the index of its first token, the index after its last
-    token, and the byte offset at which the member's declaration begins.
+    """Yield a tuple for each sequence of attributes of a data member: the index of its first token, the index after its
+    last token, and the byte offset of the member's declaration.
 
     `first` and `last` are the token indices of the class's braces. Sequences that contain `packed` are skipped.
     """
@@ -289,9 +300,11 @@ def _member_attributes(tokens: Sequence[Token], first: int, last: int) -> Iterat
 
 
 def _is_data_member(tokens: Sequence[Token], head: int, index: int) -> bool:
-    """Return whether the attributes at the token `index` belong to a data member: True for `int a __attribute__(...)`;
-    False if they belong to a type, a function, a static member or a `typedef`. `head` is the index of the declaration's
-    first token."""
+    """Return whether the attributes at the token `index` belong to a data member. `head` is the index of the first
+    token of the declaration.
+
+    True: `int a __attribute__(...)`. False: attributes of a type, a function, a static member or a `typedef`.
+    """
     if tokens[index - 1].text in ("class", "struct", "union", "enum", "}"):  # those of a type
         return False
     before = tokens[head:index]
@@ -302,10 +315,10 @@ _NO_MEMBERS = frozenset(("typedef", "using", "friend", "static", "operator"))
 
 
 def _alignas(attribute: Sequence[Token], largest: int) -> bytes:
-    """Return ` alignas(N) ` for an attribute `__attribute__((aligned(N)))` that may lower an alignment.
+    """Return ` alignas(N) ` for an attribute `__attribute__((aligned(N)))` that may lower an alignment; otherwise b"".
 
-    Return b"" if the attribute has no N. Also return b"" if N is a number and at least `largest`, because `largest` is
-    a number of bytes that no type's alignment exceeds, and so N cannot lower one.
+    `largest` is a number of bytes that no type's alignment exceeds. An N of at least `largest` cannot lower an
+    alignment. An attribute without N gives b"" too.
     """
     for index, token in enumerate(attribute):
         if token.text.strip("_") == "aligned" and attribute[index + 1].text == "(":
@@ -338,8 +351,11 @@ def type_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, int, int]]:
 
 
 def _type_keyword(tokens: Sequence[Token], head: int, bracket: int) -> int | None:
-    """Return the token index of the keyword (`struct`, `enum` ...) of the type whose body begins with the brace at
-    `bracket`. `head` is the token index at which the declaration begins. None if the brace begins anything else."""
+    """Return the token index of the keyword (`struct`, `enum` ...) of the type whose body begins at `bracket`.
+
+    `head`: token index at which the declaration begins.
+    `bracket`: token index of the opening brace. None is returned if the brace does not begin the body of a type.
+    """
     keyword = None
     index = head
     while index < bracket:

@@ -27,11 +27,11 @@ from cuda_wheel.builder.rewriting.project_texts import LocatedError, definition_
 __all__ = ["BODY", "LeftOutBodies", "Refusal"]
 
 
+# NVRTC 12.9 to 13.5 report the error whichever warnings are suppressed. After it, `LeftOutBodies.body_of` raises
+# Refusal, so that no function that device code may call is built without its body.
 BODY = " volatile int cuda_wheel_zero = 0; static int cuda_wheel_host = cuda_wheel_zero;"
-"""Text that replaces the body of a left-out host function. If device code may call the function, or if it is
-`constexpr`, NVRTC 12.9 to 13.5 report an error about the static variable, whichever warnings are suppressed. After this
-error, `LeftOutBodies.body_of` raises Refusal, so that no function that device code may call is built without its
-body."""
+"""Text that replaces the body of a left-out host function. If device code may call the function, NVRTC reports an error
+about the static variable in this text. A `constexpr` function gives the same error."""
 
 _DEVICE_CODE = "device code may call it"
 
@@ -45,7 +45,7 @@ class Reason(NamedTuple):
     """Why a body cannot be left out."""
 
     text: str = ""
-    """The reason for which the body stays, in words; "" if the compiler's error message is reason enough."""
+    """Why the body of a function is not left out, in words. "" if the compiler's error message is reason enough."""
     instance: str = ""
     """A name expression that the body uses and the module's setting `instantiate` lacks, such as "scale<float>", if
     this is the reason; otherwise ""."""
@@ -63,14 +63,14 @@ class _Body(NamedTuple):
     """A function body to leave out."""
 
     file: str
-    """Project-relative path of the function's file."""
+    """Project-relative path of the file that contains the function whose body is left out."""
     block: CodeBlock
-    """Definition of the function, with the body."""
+    """Definition of the function whose body is left out, including this body."""
     error: LocatedError
-    """The compiler's error in the body; because of it, the body is left out."""
+    """The compiler's error in the body, for which the body is left out."""
     launches: tuple[str, ...] = ()
-    """C++ expressions, such as "scale<float>", for the kernels and device variables that the original body names. They
-    are written into the new body, so that the compiler still puts these kernels and variables into the image."""
+    """C++ expressions for the kernels and device variables that the original body names, such as "scale<float>". The
+    new body names them too, and so the compiler still puts them into the image."""
 
 
 class LeftOutBodies:
@@ -103,9 +103,10 @@ class LeftOutBodies:
         raise Refusal(part_of)
 
     def _definitions_at(self, error: LocatedError) -> Iterator[tuple[str, CodeBlock | None, bool]]:
-        """Yield (file, definition or None, whether the place is in the body) for each place of an error that is in one
-        of the project's files. The definition is the one in this file that contains the place; None if no definition
-        contains it."""
+        """Yield (file, definition, whether the place is in the definition's body) for each place of an error.
+
+        Places outside the project's files are skipped. The definition is the one that contains the place, or None.
+        """
         for file, line, column in error.places:
             blocks = self._files.get(file)
             if blocks is not None:
@@ -125,7 +126,7 @@ class LeftOutBodies:
         return bool(error.places) and self._is_left_out(definition_at(self._files, *error.places[0]))
 
     def _is_left_out(self, block: CodeBlock | None) -> bool:
-        """Return whether the body of the definition `block` is left out; False for None."""
+        """Return whether the body of the function that `block` defines is left out; False if `block` is None."""
         return any(each.block is block for each in self._bodies)
 
     def covers(self, file: str, offset: int) -> bool:
@@ -189,14 +190,16 @@ class LeftOutBodies:
 
 
 def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> Iterator[str]:
-    """Yield a C++ expression for each kernel and device variable that a function's body names: "scale<float>". It skips
-    those that are in the image even if nothing uses them.
+    """Yield a C++ expression for each kernel and device variable that a function's body names: "scale<float>".
 
-    Raises Refusal if the body may instantiate a kernel or device variable in any other way than by such a name. `unit`
-    is the preprocessed source, and `block` the function in it; its body begins and ends with the two words of `marker`.
-    `instances` are the name expressions of the module's `instantiate`, without scope: "scale<float>" for
-    "ns::scale<float>".
+    `unit`: the preprocessed source.
+    `block`: the function in `unit`.
+    `instances`: name expressions of the module's `instantiate` without scope: "scale<float>" for "ns::scale<float>".
+
+    Kernels and variables that are in the image even if nothing uses them are skipped. Raises Refusal if the body may
+    instantiate a kernel or device variable in any other way than by its name.
     """
+    # The body begins and ends with the two words of `marker`.
     heading, body = block.tokens[: -len(block.body)], block.body[2:-2]  # without the markers
     through = ["an operator or another implicit call"] if "*" in unit.instantiating else []
     used = [heading[index] for index in unit.instantiating_names(heading) if heading[index + 1].text != "("]
@@ -218,9 +221,10 @@ def _launches(unit: TranslationUnit, block: CodeBlock, instances: Set[str]) -> I
 
 
 def _name_end(unit: TranslationUnit, body: Sequence[Token], index: int, instances: Set[str]) -> int:
-    """Return the index of the token after a name and its template arguments in `body`. The name is that of a kernel or
-    device variable, at the token `index`. `instances` are the name expressions of the module's `instantiate`, without
-    scope: "scale<float>" for "ns::scale<float>".
+    """Return the index of the token after a name and its template arguments in `body`.
+
+    `index`: token of the name, i.e. of a kernel or device variable.
+    `instances`: name expressions of the module's `instantiate` without scope: "scale<float>" for "ns::scale<float>".
 
     Raises Refusal if the name is that of a template and its instance, such as "scale<float>", is not in `instances`.
     """
@@ -264,11 +268,12 @@ def _qualified_start(tokens: Sequence[Token], index: int) -> int:
 
 
 def _local_names(body: Sequence[Token], kernels: Sequence[range]) -> frozenset[str]:
-    """Return the words of a function's body that may be local names, such as `x` in `int x` or `T* x`. The word "using"
-    is also returned if it is in the body.
+    """Return the words of a function's body that may be local names, such as `x` in `int x` or `T* x`.
 
-    `kernels` are ranges of token indices, one for each name of a kernel. The words in these ranges, and in launch
+    `kernels`: ranges of token indices, one for each name of a kernel. Words in these ranges, and in launch
     configurations (`<<<...>>>`), are not returned.
+
+    The word "using" is also returned if it is in the body.
     """
     covered = {index for each in kernels for index in each}
     found: set[str] = set()
