@@ -24,8 +24,8 @@ from cuda_wheel.builder.timing import Timed
 __all__ = ["Handler", "JobResults", "TaskQueue"]
 
 Handler = Callable[["Future[Timed[Any]]"], None]
-"""Function that handles a finished call of a function in a worker. Its parameter is the future of the call, with the
-result or the exception."""
+"""A function `handler(future)`. The build's own thread calls it after a worker has finished a call. `future` holds the
+result of the worker's call, or the exception."""
 
 
 class _Pending(NamedTuple):

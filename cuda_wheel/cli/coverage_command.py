@@ -106,10 +106,10 @@ def _print_wrapped(line: str, indent: str = "") -> None:
 
 
 def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
-    """Return the tables of all coverages, then a legend, then an empty line. A coverage says how modules that load
-    alike load on each GPU and driver.
+    """Return the tables of all coverages, then a legend, then an empty line.
 
-    The legend has a line for each kind of cell in the tables: the cell's label, and what the label means.
+    A coverage is about one or more modules. It says how they load on each GPU with each driver: all in the same way.
+    The legend explains each label in the tables.
     """
     found = {cell for coverage in coverages for cell in coverage.cells.values()}
     meanings = [

@@ -382,8 +382,11 @@ def _rows(content: bytes) -> list[tuple[str, str, str]]:
 def _member_differences(
     path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, recorded: tuple[str, str] | None
 ) -> Iterator[str]:
-    """Yield a message if a file of the wheel differs from its row in RECORD. `recorded` is (hash, size) from the row;
-    None if RECORD does not list the file."""
+    """Yield a message if RECORD has no row for a file of the wheel, no supported hash in the row, or another hash or
+    size than the file's.
+
+    `recorded`: (hash, size) from the row: ("sha256=...", "512"); None without a row.
+    """
     if recorded is None:
         yield f"{info.filename} is not in RECORD"
         return

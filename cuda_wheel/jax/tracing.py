@@ -54,8 +54,11 @@ class Launch(NamedTuple):
     kernel: KernelIdentity
     """Identity of the kernel. An exported program runs only where the operator has a kernel of this identity."""
     parameters: str
-    """C++ types of the kernel's parameters: "const float*, int"; "" for a kernel that is compiled when it is loaded. An
-    exported program runs only where the operator's kernel has these types."""
+    """C++ types of the kernel's parameters: "const float*, int". An exported program runs only if the installed
+    operator's kernel has the same types.
+
+    "" for a kernel that is compiled when it is loaded. The types of such a kernel are not compared.
+    """
     inputs: Sequence[ArrayType]
     outputs: Sequence[ArrayType]
     aliases: Sequence[tuple[int, int]]

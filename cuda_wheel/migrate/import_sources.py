@@ -286,11 +286,10 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
 
 
 def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extension]], list[tuple[Path, KernelText]]]:
-    """Return two lists of pairs: (Python file, extension in this file), and (Python file, string of CUDA C++ in this
-    file).
+    """Return two lists: (Python file, extension in the file), and (Python file, string of CUDA C++ in the file).
 
-    `files`: paths of Python files and `.cu` files. A `.cu` file gives no pair. Raises ConfigError for any other file,
-    and for a Python file with neither an extension nor a string.
+    `files`: Python files, and `.cu` files, which are skipped. Raise ConfigError for any other file, and for a Python
+    file without extensions and strings of CUDA C++.
     """
     extensions: list[tuple[Path, Extension]] = []
     texts: list[tuple[Path, KernelText]] = []

@@ -335,10 +335,10 @@ def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _strings(value: Any, where: str) -> list[str]:
-    """Return the paths in `value`, a list in pyproject.toml; an empty list for any other value, such as `{find = {}}`.
+    """Return `value`, a list of strings in pyproject.toml; [] if it is not a list, as in `packages = {find = {}}`.
 
-    `where`: key of the list, for the error message "tool.setuptools.packages in pyproject.toml must have paths, not 5."
-    Raises ConfigError for an item that is no path.
+    Raise ConfigError for an item that is no string or contains NUL. `where`: the list's key for the message, such as
+    "tool.setuptools.packages".
     """
     items = value if isinstance(value, list) else []
     wrong = next((each for each in items if not isinstance(each, str) or "\0" in each), None)

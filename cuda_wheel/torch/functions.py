@@ -193,13 +193,12 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
 
     def _recognition(self) -> Iterator[str]:
-        """Yield the source lines that assign the variables by which a call is recognised, i.e. found like an earlier
-        call.
+        """Yield the source lines that compare a call with an earlier one. They assign:
 
-        `_is_known`: whether the call's tensors are like those of the earlier call. Optional tensors are compared if
-        `_there`.
-        `_there`, `_none`: whether all optional tensors are given; whether all of them are None.
-        `_seen_...`: fields of the `Recognised` of the earlier call.
+        `_matches`, `_seen_key`, `_seen_device`, `_seen_there`, `_seen_requires_grad`: the earlier call's `Recognised`.
+        `_there`: whether all optional tensors are given.
+        `_none`: whether all are None.
+        `_is_known`: whether the required tensors, and the optional ones if `_there`, are like the earlier call's.
         """
         yield "_matches, _seen_key, _seen_device, _seen_there, _seen_requires_grad = _seen"
         required, optional = self._single()
@@ -238,11 +237,10 @@ class OperatorFunctions:
         self._namespace["_several_gpus"] = self._torch.cuda.device_count() > 1
 
     def _on_its_gpu(self) -> list[str]:
-        """Return the source lines that make the tensors' GPU `_device` the current one, if the machine has several
-        GPUs.
+        """Return the source lines that make `_device`, the tensors' GPU, current on a machine with several GPUs.
 
-        If another GPU is current, the lines call the operator again with `_device` as the current GPU. In the first
-        call in a thread they do so in any case, and create the thread's CUDA context.
+        If another GPU is current, the lines switch to `_device` and call the operator again. In a thread's first call
+        they always do, and create the thread's CUDA context.
         """
         # In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a CUDA
         # context there.
@@ -514,8 +512,11 @@ class OperatorFunctions:
         )
 
     def _refuse_tangents(self, *tensors: Any) -> None:
-        """Raise ArgumentError if one of these tensors has a forward-mode derivative. Raise it always if no tensors are
-        passed, or before PyTorch 2.9."""
+        """Raise ArgumentError if one of `tensors` has a forward-mode derivative, which the call would lose. Without
+        `tensors`, and before PyTorch 2.9, raise it always.
+
+        Generated functions call this in forward mode where the operator computes no such derivative.
+        """
         unpack = self._torch.autograd.forward_ad.unpack_dual
         # Before PyTorch 2.9, tensors of torch.func come here without their tangents.
         exact = hasattr(self._torch.library, "get_kernel")

@@ -166,8 +166,8 @@ def is_symbol(value: Any) -> bool:
 
 
 _SYMBOLS = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}
-"""Name of the class of numbers that PyTorch does not know while it compiles -> a known number of the same kind. Checks
-use the known number in place of the unknown one."""
+"""Name of a class of PyTorch -> a number. An instance of the class, such as a SymInt, is a value that PyTorch does not
+know while it compiles. Checks use the number in its place: 0 for a SymInt."""
 
 
 def _is_known(size: Any) -> bool:

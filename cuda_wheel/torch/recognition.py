@@ -13,7 +13,8 @@ __all__ = ["Recognised", "Recogniser"]
 
 
 class Recognised(NamedTuple):
-    """How an operator recognises calls with tensors like those of an earlier call, and what it knows of such calls."""
+    """Facts about an earlier call of an operator, and a test for calls with tensors like those of the earlier call. A
+    call that passes the test uses the facts and need not compute them again."""
 
     matches: Callable[..., bool]
     """Function (tensors of a call) that returns whether they are like those of the earlier call: in class, dispatch
@@ -37,7 +38,7 @@ class Recogniser:
     """Maximum number of guards (compiled comparisons of a call's tensors) that are made for one operator."""
 
     NOTHING = Recognised(lambda *tensors: False, None, -1, True, False)
-    """A `Recognised` that recognises no call. Every operator begins with it."""
+    """The `Recognised` that every operator has before `note` makes the first one. Its test fails for all tensors."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         """`namespace` has the global names of the operator's generated functions. The newest `Recognised` is `_seen`

@@ -59,11 +59,12 @@ __all__ = [
 # The same wherever the project and the toolchain are installed: an isolated build installs the toolchain in a new
 # folder each time.
 Place = tuple[int, str]
-"""Location of a file that a job reads: (index of a folder, path of the file in that folder). Examples: (0, "src/k.cuh")
-is in the project, and (-1, "cuda_fp16.h") in the last include folder.
+"""Location of a file: (index of a folder, path in the folder).
 
-Index 0 is the project's folder, -1 the last folder of `Job.include_dirs`, -2 the one before it, and so on. Index
-OUTSIDE is for all other files. Their path is absolute, or relative to the project's folder."""
+0: the project's folder: (0, "src/k.cuh"). -1: the last folder of `Job.include_dirs`; -2: the one before it.
+OUTSIDE: elsewhere. The path is relative to the project's folder; but absolute below -I/opt/x or another absolute folder
+in an option, and on another drive.
+"""
 
 OUTSIDE = 1
 """Index in a `Place` of a file that is neither in an include folder nor in the project."""

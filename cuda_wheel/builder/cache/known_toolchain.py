@@ -116,10 +116,10 @@ def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
 
 
 def _looks(paths: dict[str, tuple[str, ...]], locations: dict[str, list[_Location]]) -> list[list[int] | None]:
-    """Return the `_state` of each file in `paths["libraries"]`, and then of each file in `paths["sources"]`.
+    """Return the state of each file in `paths["libraries"]`, then of each file in `paths["sources"]`.
 
-    `paths`: kind of path -> absolute paths, as `_paths_of` returns it. `locations`: kind of path -> `_Location` of each
-    of these paths, in the same order.
+    State: [size, build ID or None]; [size, build ID or None, time of change] outside the folders of Python packages;
+    None if unreadable. `paths`: result of `_paths_of`. `locations`: their `_Location`s.
     """
     pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))
     return [_state(path, location) for path, location in pairs]

@@ -199,9 +199,9 @@ class WholeBuilds:
     ) -> bool:
         """Return whether no file has changed since the build read it.
 
-        `inputs`: place -> SHA-256 of the file when a job read it; None for a file that did not exist. `known`: place ->
-        SHA-256 of each file that exists now. Return False if a SHA-256 in `known` is None: that file is unreadable or
-        outside the project.
+        `inputs`: place -> SHA-256 when a job read the file; None if there was none.
+        `known`: place -> SHA-256 of an existing file now. None means unreadable or outside the project: return False.
+        `reader`: gives the paths of places.
         """
         if None in known.values() or any(known.get(place) != digest for place, digest in inputs.items()):
             return False

@@ -293,7 +293,11 @@ STRATEGIES = (
         _with_empty_headers,
     ),
 )
-"""Ways to compile a source with host code, in the order in which they are tried."""
+"""Ways to make NVRTC, which compiles only device code, accept a source that also has host code.
+
+After each NVRTC call, the first strategy that applies and has a request makes the next call. If none does, the last
+result counts.
+"""
 
 
 def _lacks_complex_functions(result: NvrtcResult | None) -> bool:

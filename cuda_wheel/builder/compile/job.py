@@ -165,8 +165,11 @@ def _finished(job: Job, compiled: Compiled) -> Compiled:
 
 
 def _narrowed(compiled: Compiled, job: Job) -> Compiled:
-    """Return a job's result without the kernels that the setting `instances` excludes. Raises CompileError if it
-    excludes all kernels, and ConfigError for code for a debugger."""
+    """Return a job's result without the kernels that the setting `instances` excludes.
+
+    Raise CompileError if the setting excludes all kernels. Raise ConfigError if `compiled` has a cubin, which NVRTC
+    makes with -G (code for a debugger): kernels can be removed from PTX only.
+    """
     if compiled.cubin is not None:
         raise ConfigError(f"{job.source}: instances cannot leave out kernels of code for a debugger: leave out -G.")
     named = [symbol for symbol in compiled.names.values() if symbol]

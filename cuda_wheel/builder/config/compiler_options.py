@@ -84,7 +84,8 @@ IGNORED_PATTERNS: dict[str, str] = _by_option("ignored", "patterns")
 reason says why it has no effect on the images."""
 
 IGNORED_WITH_VALUE: tuple[str, ...] = _TABLE["ignored with value"]
-"""Options that are ignored, without dashes, and may have their value in the next argument."""
+"""Those options in `IGNORED` whose value may be in the next argument. Dashes are left out: "ccbin" stands for
+`-ccbin g++`. `Xcompiler` is ignored except for the options in its value that affect device code."""
 
 # Such an option would change the images unnoticed, or contradict what cuda-wheel sets.
 REFUSED: dict[str, str] = _by_option("refused", "options")

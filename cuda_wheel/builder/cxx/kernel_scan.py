@@ -248,8 +248,11 @@ def _declarator(part: str) -> tuple[str, str, int] | None:
 
 
 def _closes(text: str, start: int) -> bool:
-    """Return whether `text`, the text before a "{", closes the parenthesis that opens just before `start`. True in
-    `void f(int n)`, a heading. False in `f(Pair`, a call with the argument `Pair{1, 2}`."""
+    """Return whether a parenthesis is closed in `text`, which is the text before a "{". `start`: offset after the
+    opening "(".
+
+    True for `void f(int n)`, the heading of a function. False for `f(Pair`, from the call `f(Pair{1, 2})`.
+    """
     return text[start:].count(")") > text[start:].count("(")
 
 

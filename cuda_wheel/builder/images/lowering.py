@@ -117,10 +117,10 @@ def in_short(ptx: str, proven: Collection[str] = ()) -> str:
 
 
 def _in_short(ptx: str, kernel: Item, known: set[str]) -> str:
-    """Return a kernel's text without the statements whose forms are all in `known`, and add the kernel's forms to
-    `known`. Declarations are kept. Each statement that is kept gets loads and stores of its registers.
+    """Return a shortened kernel, and add its forms to `known`. A form is a PTX line with "0" in place of registers,
+    numbers, labels and mangled names.
 
-    A form is a PTX line with "0" in place of registers, numbers, labels and mangled names.
+    Statements whose forms are all in `known` are removed. Other statements get loads and stores. Declarations stay.
     """
     head, _, body = ptx[kernel.start : kernel.end].removesuffix("}").partition("\n{\n")
     kept: list[str] = []
@@ -156,11 +156,10 @@ _STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_A
 
 
 def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
-    """Yield `statement`, after loads of all its registers and before stores of its results. The results are the
-    registers in the first operand of an instruction, or all registers in a block.
+    """Yield loads of all registers in `statement`, then `statement`, then stores of its results (registers in the first
+    operand; all registers of a block in braces). A jump becomes "@condition bra LABEL; jump; LABEL:".
 
-    `sizes` is prefix of register names -> type to load and store: "%r" -> "b32". `label` is an unused label. A jump
-    gets a conditional branch to `label` before it, and `label` after it.
+    `sizes`: register prefix -> type to load ("%r" -> "b32"); "" for predicates. `label`: an unused label.
     """
     first = _FIRST_OPERAND.match(statement)
     results = _registers(statement if first is None or statement.startswith("{") else first[1], sizes)
@@ -213,6 +212,8 @@ def _without_name(text: str, kernel: Item) -> str:
 
 
 def _forms_of(text: str) -> frozenset[str]:
+    """Return the forms of a PTX text's lines, and also each line with a parameter unchanged. A form is a line with "0"
+    in place of registers, numbers, labels and mangled names: "mov.u32 0, 0;" for "mov.u32 %r1, 7;"."""
     lines = dict.fromkeys(_REGISTER.sub(_ANY_REGISTER, text).split("\n"))
     # With the numbers of parameters: their total size may need a newer PTX ISA version.
     return frozenset([*_PARAMETER.findall(text), *map(_form, lines)]) - {""}
@@ -232,6 +233,8 @@ def _general(token: str) -> str:
 
 
 def _forms(ptx: str, kernel: Item) -> frozenset[str]:
+    """Return the forms of a kernel's lines (see `_forms_of`), without the kernel's name. A form is a PTX line with "0"
+    in place of registers, numbers, labels and mangled names: "mov.u32 0, 0;" for "mov.u32 %r1, 7;"."""
     return _forms_of(_without_name(ptx[kernel.start : kernel.end], kernel))
 
 

@@ -128,8 +128,11 @@ def _common_starts(names: Sequence[str]) -> list[str]:
 
 
 def _inner_words(name: str) -> Iterator[str]:
-    """Yield each run of one to four words inside a name, with the separators around the run: "<float,", "<float,16>"
-    and ",16>" for "k<float,16>"."""
+    """Yield each run of one to four words that has a separator on both sides, with these separators. A separator is any
+    character but a letter or digit.
+
+    "k<float,16>" gives "<float,", "<float,16>" and ",16>". The run "k<" is not yielded: no separator is before "k".
+    """
     ends = [match.start() for match in re.finditer(r"[^A-Za-z0-9]", name)]
     for index, start in enumerate(ends):
         for end in ends[index + 1 : index + 5]:

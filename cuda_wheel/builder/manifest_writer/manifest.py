@@ -345,9 +345,12 @@ def _compilers(module: ModulePlan, toolchain: Toolchain) -> dict[str, str]:
 
 
 def _resources(result: Compiled, target: Target) -> dict[str, dict[str, int]]:
-    """Return kernel symbol -> launch bounds and resources in the image for `target`, each as name -> number: {"k":
-    {"max_threads": 256, "registers": 32}}. Only images of machine code have resources, as the assembler reports
-    them."""
+    """Return kernel symbol -> name of a launch bound or resource -> number: {"k": {"max_threads": 256, "registers":
+    32}}.
+
+    Resources, such as "registers", come from the assembler: they are left out if the image for `target` is not machine
+    code.
+    """
     reported = result.resources if target.real else {}
     return {
         symbol: {**result.bounds.get(symbol, {}), **reported.get(symbol, {})}

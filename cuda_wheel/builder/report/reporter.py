@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["ProgressReporter", "Reporter", "SilentReporter"]
 
 _MANY = 50
-"""Number of kernels in a module above which a build prints a hint: the module's setting `instances` would keep only
-some of the kernels."""
+"""Largest number of kernels in a module without a hint. For more kernels, a build suggests the module's setting
+`instances`, which keeps only the chosen ones."""
 
 MINIMUM_SHOWN = 0.05
 """Total duration of a phase, in seconds, below which the last line of a build does not list the phase."""

@@ -275,8 +275,8 @@ class Edits:
         return changed_files(self.files, self._project.source, edits, self._project.find)
 
     def _rewritten(self) -> dict[str, list[Replacement]]:
-        """Return path -> replacements of all rewritten code. Replacements that leave out function bodies are not
-        included."""
+        """Return path -> replacements of constants and of other code that NVRTC refuses. Replacements that leave out
+        function bodies are not included: `self.bodies` has them."""
         found = self._constants.replacements()
         for file, edits in self._rewriters.replacements().items():
             found.setdefault(file, []).extend(edits)

@@ -105,10 +105,10 @@ in the project's texts (see the module `used_parts`)."""
 
 # The functions of c10::complex need Thrust's headers, which take longer to compile than many kernels.
 COMPLEX_FUNCTIONS = "CUDA_WHEEL_COMPLEX_FUNCTIONS"
-"""Name of the macro with which stand-in headers define the functions of c10::complex.
+"""Name of the macro that makes stand-in headers define the functions of c10::complex, such as `exp`.
 
-The macro is defined only for sources that call these functions. Without the macro, such a call is an error whose
-message contains the macro's name.
+Without the macro, a call of `exp` is an error that names the macro. After this error, the build defines the macro and
+compiles again.
 """
 
 _HOST_CODE = re.compile(

@@ -234,15 +234,14 @@ class PreprocessedCode:
 
 
 def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]]) -> list[Token]:
-    """Return the tokens of all files that contain a match of `named`.
+    """Return the tokens of each file that contains a match of `named`. Their byte offsets count from the start of the
+    preprocessed text.
 
-    `own`: list of (segment, text of the segment). A segment is a part of the preprocessed text that comes from one
-    file. A file may have several segments.
-
-    The tokens' byte offsets count from the start of the preprocessed text.
+    `own`: (segment, its text) outside the toolchain's headers. A segment is a part of the preprocessed text from one
+    file.
     """
     files = {segment.file for segment, part in own if named.search(part)}
-    # A class is found only if it begins and ends in files whose tokens are returned.
+    # A class is found in these tokens only if both of its braces are in files with a match.
     return [
         token._replace(start=token.start + segment.start)
         for segment, part in own

@@ -27,11 +27,14 @@ from cuda_wheel.builder.rewriting.project_texts import LocatedError, definition_
 __all__ = ["BODY", "LeftOutBodies", "Refusal"]
 
 
-# NVRTC 12.9 to 13.5 report the error whichever warnings are suppressed. After it, `LeftOutBodies.body_of` raises
-# Refusal, so that no function that device code may call is built without its body.
+# NVRTC 12.9 to 13.5 report the error even if all warnings are suppressed. After the error, `LeftOutBodies.body_of`
+# raises Refusal, so that no function that device code may call is built without its body.
 BODY = " volatile int cuda_wheel_zero = 0; static int cuda_wheel_host = cuda_wheel_zero;"
-"""Text that replaces the body of a left-out host function. If device code may call the function, NVRTC reports an error
-about the static variable in this text. A `constexpr` function gives the same error."""
+"""C++ statements that replace the body of a left-out host function.
+
+NVRTC reports an error about the static variable in this text if device code may call the function, or if the function
+is `constexpr`. By this error, the build finds bodies that must stay.
+"""
 
 _DEVICE_CODE = "device code may call it"
 
@@ -268,12 +271,10 @@ def _qualified_start(tokens: Sequence[Token], index: int) -> int:
 
 
 def _local_names(body: Sequence[Token], kernels: Sequence[range]) -> frozenset[str]:
-    """Return the words of a function's body that may be local names, such as `x` in `int x` or `T* x`.
+    """Return the words of a function's body that may be local names, such as `x` in `int x` or `T* x`. The keyword
+    `using` is returned too.
 
-    `kernels`: ranges of token indices, one for each name of a kernel. Words in these ranges, and in launch
-    configurations (`<<<...>>>`), are not returned.
-
-    The word "using" is also returned if it is in the body.
+    `kernels`: for each mention of a kernel, its token indices in `body`. Words there and in `<<<...>>>` are skipped.
     """
     covered = {index for each in kernels for index in each}
     found: set[str] = set()

@@ -338,11 +338,11 @@ class TranslationUnit:
         return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
 
     def _names_that_reach(self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize) -> dict[str, int]:
-        """Return name -> byte offset of its first declaration, for names whose use may instantiate one of
+        """Return name -> byte offset from which code can use the name, for each name whose use may instantiate one of
         `declarations`.
 
-        These are the names of `declarations`, and the names of declarations that use such a name, directly or not. Only
-        declarations that begin before the byte offset `end` count as users.
+        Names for a kernel template `k`: `k`, and each template that uses `k`, directly or not. Templates that begin
+        after the byte offset `end` are ignored.
         """
         found: dict[str, int] = {}
         waiting = list(declarations)

@@ -36,7 +36,7 @@ before every source) or to PyTorch's stand-in headers. The macro `CUDA_WHEEL_WIT
 _PYTORCH_NAMES = {b"torch", b"ATen", b"c10", b"at", b"THC"}
 
 _IN_STD = frozenset(name for name, row in _TABLE["parts"].items() if row.get("in std"))
-"""Keys of `PARTS` for the parts whose names are all in namespace std."""
+"""Parts (keys of `PARTS`) that only declare names in namespace std. Example: "ATOMIC", which declares `std::atomic`."""
 
 _NAMED = {part: re.compile(rf"^(?:{names})$".encode(), re.MULTILINE) for part, names in PARTS.items()}
 

@@ -383,8 +383,8 @@ _OPAQUE_OPTION = re.compile(r"--?(?:[\w-]*pch[\w-]*|X?cudafe[\w-]*|X?cicc[\w-]*)
 _HARMLESS_VALUE = re.compile(
     r"--?(?:diag_\w+|display_error_number|no_warnings|extended-lambda|relaxed_constexpr)(?:=.*)?"
 )
-"""Matches a value of `-Xcudafe`, i.e. an option for NVRTC's front end (C++ parser), for which the front end reads no
-files: "--diag_suppress=20012". `config.compiler_options` accepts the same values."""
+"""Matches a value of `-Xcudafe` that does not make the compiler read a file: "--diag_suppress=20012". Users may set
+such values (see `config.compiler_options`)."""
 
 
 def option_folders(options: Sequence[str]) -> list[str]:

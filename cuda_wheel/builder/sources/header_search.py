@@ -182,7 +182,8 @@ def _first_folders(job: Job) -> list[str]:
 
 
 def _folders(job: Job) -> list[str]:
-    """Return all absolute folders in which a job's compiler searches for headers, in search order."""
+    """Return the absolute path of every folder in which a job's compiler searches for headers, in search order. Those
+    of `_first_folders` come first, then those in `include_dirs`."""
     return list(dict.fromkeys([*_first_folders(job), *_absolute(job, job.include_dirs)]))
 
 
@@ -191,12 +192,11 @@ def _absolute(job: Job, folders: Iterable[str]) -> list[str]:
 
 
 def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-    """Yield the paths at which a new file would be found in place of one of `headers`. They are in the folders that the
-    compiler searches before the folder with the header. If several folders contain the header, each of them counts.
+    """Yield each path at which a new file would hide one of `headers` (absolute paths): "/a/x.h" for "/b/x.h" if
+    "/a" is searched before "/b". If several folders contain a header, each counts.
 
-    `headers`: absolute paths of headers.
-    `first`: folders that are searched first, in an order that is not fixed.
-    `folders`: all folders in search order, beginning with those in `first`.
+    `first`: folders searched first, in any order.
+    `folders`: `first`, then all others in search order.
     """
     prefixes = [(folder, folder + os.sep) for folder in folders]
     for header in headers:
@@ -436,8 +436,12 @@ class _Search:
         return self._missing()
 
     def _missing(self) -> list[MissingHeader]:
-        """Return the headers that a file includes unconditionally and that are in no folder. Files whose guard is in
-        `_skipped` are ignored, and the folders in `_further` are searched too."""
+        """Return each header that the source certainly includes, directly or through other files of the project, and
+        that is in no folder.
+
+        The folders in `_further` are searched too. A file is ignored if the macro of its include guard is in
+        `_skipped`.
+        """
         return [
             MissingHeader((below(path, self._root) or path).replace(os.sep, "/"), include.line, name, include.quoted)
             for path in visit([self._source], self._certainly_included)

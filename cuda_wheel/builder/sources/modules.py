@@ -396,9 +396,11 @@ def _source_module(root: Path, settings: ModuleConfig, note: Callable[[str], obj
 
 
 def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if a module's settings contradict each other or do not fit its sources. Example of the first:
-    `extern-default` without `extern`. Example of the second: `relocatable` with an object file, which cannot be
-    compiled."""
+    """Raise ConfigError if a module cannot be linked as its settings say.
+
+    Contradictory settings: `extern-default` without `extern`; `instances` with `link = "lto"`.
+    Settings that do not fit the sources: `relocatable` with an object file; several sources with `link = "none"`.
+    """
     name, link = settings.name, settings.link
     if settings.instances and (link == "lto" or settings.relocatable or settings.extern):
         raise ConfigError(

@@ -181,10 +181,10 @@ def launch_here(grid, block, {parameters}*rest, shared_memory=0, **attributes):
         return launch(grid, block, {names}*rest, stream=stream, shared_memory=shared_memory, **attributes)
 {finish}
 """
-"""Source of `launch_here`, which launches on the current stream of one library, such as PyTorch. `current_stream_here`
-returns that stream. The types of the arguments do not matter.
+"""Template of the source of `launch_here`; `_here` fills in the names in braces. `launch_here(grid, block, ...)`
+launches a kernel on the current stream of one library, such as PyTorch.
 
-If an argument cannot be packed, `Kernel.launch` launches on that stream instead.
+If an argument cannot be packed into the launch's memory, `Kernel.launch` launches on that stream instead.
 """
 
 
@@ -327,9 +327,11 @@ def _refuse() -> None:
 
 
 def _element_type_and_address(value: Any) -> tuple[Any, int | None]:
-    """Return (element type, address) of a default argument. A bound launch compares later arguments with these two. The
-    element type is None unless `value` is an array of PyTorch or CuPy. The address is None unless `value` is a tensor
-    of PyTorch."""
+    """Return (element type, address of the first element) of `value`, the default of one parameter of a bound function.
+    A call compares its argument with both.
+
+    PyTorch tensor: (element type, address). CuPy array: (element type, None). Any other value: (None, None).
+    """
     is_tensor = is_of(type(value), "torch", "Tensor")
     return (
         getattr(value, "dtype", None) if is_tensor or is_of(type(value), "cupy", "ndarray") else None,

@@ -71,11 +71,11 @@ def packaged_libraries(name: str) -> "Iterator[PackagedLibrary]":
                 yield major, folder, path
 
 
-def _file_of(name: str, major: int, package: str) -> str | None:
-    """Return the path of the library `name` in the folder `package` of its Python package, for CUDA's version `major`;
-    None if the library is not there."""
+def _file_of(name: str, major: int, folder: str) -> str | None:
+    """Return the path of the library `name` for CUDA's version `major`; None if the library is not there. `folder`:
+    folder of the library's Python package, such as "/site-packages/nvidia/cu13"."""
     below, start, end = _place_in_package(name, major)
-    folder = os.path.join(package, *below)
+    folder = os.path.join(folder, *below)
     try:
         found = sorted(each for each in os.listdir(folder) if each.startswith(start) and each.endswith(end))
     except OSError:

@@ -145,8 +145,9 @@ def _from_content(content: str | bytes | bytearray, name: str | None) -> LinkInp
 
 
 def _from_object_code(value: Any) -> LinkInput:
-    """Return a cuda.core.ObjectCode as a piece (a value to link). The attribute `code` of `value` is the content, or
-    the path of a file with the content. Source: cuda.core, `ObjectCode`."""
+    """Return a piece (a value to link) from `value`, a cuda.core.ObjectCode. `value.code` is the content as bytes, or
+    the path of a file. Raise ImageError if an ObjectCode of this type cannot be linked. Source: cuda.core,
+    `ObjectCode`."""
     kind, code, name = str(value.code_type), value.code, getattr(value, "name", "")
     if kind not in get_args(InputKind) or kind in ("cuda", "module"):
         raise ImageError(f"an ObjectCode of type {kind!r} cannot be linked: {_ACCEPTED}")
