@@ -19,9 +19,9 @@ __all__ = [
 
 
 TEGRA: frozenset[Version] = frozenset({(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)})
-"""Compute capabilities of integrated GPUs (Jetson). It is not known whether a Jetson runs machine code for another
-minor version, or another GPU runs a Jetson's. The CUDA C++ Programming Guide ("Binary Compatibility") says no.
-nvJitLink from 13.2 on accepts sm_80 for 8.7; older ones and CUDA 12.6's driver refuse it."""
+"""Compute capabilities of integrated GPUs (Jetson). It is not known whether a Jetson and another GPU of the same major
+version run each other's machine code. The CUDA C++ Programming Guide ("Binary Compatibility") says no. nvJitLink 13.2
+and later accept sm_80 for 8.7; older ones and CUDA 12.6's driver refuse it."""
 
 OLDEST_DRIVER: Version = (12, 0)
 """First CUDA release whose driver has cuLibraryLoadData, which loads all modules. Source: CUDA Driver API."""

@@ -257,11 +257,12 @@ def _register_transforms(
     settings: Settings,
     batched: Callable[..., Any],
 ) -> None:
-    """Register up to three more implementations of the operator `made`.
+    """Register further implementations of the operator `made`:
 
-    The first is for calls inside transforms of `torch.func`. The second is for plain tensors, at the dispatch key of
-    autograd. The third is for plain tensors in calls from Python, without PyTorch's dispatcher. An operator without
-    gradients has no second one. An operator with gradients that takes lists of tensors has only the first.
+    - for calls inside transforms of `torch.func`;
+    - for plain tensors, at the dispatch key of autograd, if the operator has gradients and takes no list of tensors;
+    - for plain tensors in calls from Python, unless the operator has gradients and takes a list of tensors.
+
     `launch`: the operator's function that launches. `batched`: its rule for `torch.vmap`.
     """
     short = name.partition("::")[2]

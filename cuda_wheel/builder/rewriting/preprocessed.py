@@ -381,9 +381,9 @@ class TranslationUnit:
 
 
 def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Token, str]]:
-    """Yield (index, text before, token, text after) for each token outside brackets and template arguments. Of a pair
-    of brackets, only the opening one is yielded. The texts are those of the neighbouring tokens, "" if there is
-    none."""
+    """Yield (index, text of the token before, token, text of the token after) for each token outside brackets and
+    template arguments. An opening bracket is yielded too, its closing one is not. A text is "" at the first or last
+    token."""
     index = 0
     while index < len(tokens):
         token = tokens[index]

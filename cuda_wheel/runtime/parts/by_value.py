@@ -148,8 +148,8 @@ def _length(arguments: Sequence[str]) -> int:
 # --- accessors -------------------------------------------------------------------------------------
 
 _VECTOR = re.compile(r"[a-z]+[1-4](_\d+a)?|__half2|__nv_bfloat162")
-"""Matches the name of a CUDA vector type, such as "float4". For an accessor with elements of a vector type, the element
-type that an array must have is not known."""
+"""Matches the name of a CUDA vector type, such as "float4". If an accessor has elements of such a type, the arrays that
+it accepts are not known."""
 
 
 class AccessorConverter(PointerConverter):
