@@ -228,8 +228,8 @@ def _without_dead_code(job: LinkJob, known: Compiled) -> Compiled:
 def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[bytes, str]:
     """Link a job with nvJitLink and return (cubin, nvJitLink's log). `extra_options` are added to nvJitLink's options.
 
-    `text` is the PTX that was made of the job's LTO-IR inputs, or "". If the job has line information and this PTX can be
-    linked, it takes the place of the LTO-IR.
+    `text` is the PTX that was made of the job's LTO-IR inputs, or "". If the job has line information and this PTX can
+    be linked, it takes the place of the LTO-IR.
     """
     options = ["-Xptxas=-v", *ptxas_options(job.options), *extra_options]
     if job.lineinfo and text:
