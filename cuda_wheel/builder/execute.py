@@ -72,8 +72,8 @@ BUNDLE: WorkerFunction[Fatbin] = WorkerFunction("cuda_wheel.builder.images.bundl
 # The workers of a small build need not import the code that writes manifests. In a larger build, with a hundred short
 # jobs per second, the build's own process would be the bottleneck.
 PACKED_IN_WORKERS = 50
-"""Smallest number of modules to build for which the worker processes write the manifests. In a build of fewer modules,
-the build's own process writes the manifests."""
+"""If at least this number of modules must be built, the worker processes write the manifests. Otherwise, the build's
+own process writes them."""
 
 TIME_LEFT_INTERVAL = 0.1
 """Minimum number of seconds between two estimates of the time left. Each estimate examines every pending call."""
@@ -119,7 +119,7 @@ class PlanRunner:
         self._lacking: list[LackingKernelsError] = []
         """One error for each module in which an image lacks kernels that another image has."""
         self._next_report = 0.0
-        """Earliest time of the next estimate of the time left, in seconds since 1970."""
+        """Time, in seconds since 1970, before which the time left is not estimated again."""
 
     def run(self) -> Generator[BuiltModule, None, None]:
         """Yield each module of the plan as soon as it is built or read from the cache.
@@ -334,7 +334,7 @@ class PlanRunner:
             self._fail(module, compile_failure(job, self._plan.toolchain, error, named))
 
     def _cancel_needless_jobs(self, failed: Sequence[ModulePlan]) -> None:
-        """Cancel each job of the failed modules that no module without failure needs."""
+        """Cancel jobs of the failed modules, except jobs that a module without failure needs."""
         for other in dict.fromkeys(other for module in failed for other in module.jobs):
             if other in self._compiling and not self._users_left[other]:
                 self._workers.stop(self._compiling.pop(other))
@@ -378,9 +378,8 @@ class PlanRunner:
     # --- stage 4: bundle ----------------------------------------------------------------------------
 
     def _bundle_if_linked(self, module: ModulePlan) -> None:
-        """If all links of a module are done, merge the results of its jobs and links, and submit the call that bundles
-        its images. The merged result is checked first, unless the call checks it. No call is submitted after a module
-        of the build has failed."""
+        """If all links of a module are done, merge the results of its jobs and links. Check the merged result, unless a
+        worker will check it. Submit the call that bundles the images, unless a module of the build has failed."""
         build = self._states[module.module.full_name]
         if len(build.linked) < len(module.links):
             return

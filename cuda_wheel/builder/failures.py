@@ -34,12 +34,12 @@ __all__ = [
 
 
 _ENOUGH = 3
-"""Number of sources that must fail with the same error in a header for the build to end early. The build does not end
-early if a job has compiled."""
+"""The build ends early if at least this number of sources fail with the same error in a header, and no job has
+compiled."""
 
 _SHOWN = 4
-"""Maximum number of module names in the line above a diagnostic that several modules have. "..." stands for further
-names."""
+"""If several modules have the same diagnostic, a line above it names at most this number of them. "..." stands for the
+others."""
 
 _ERROR = re.compile(r"(\S.*?)(?::\d+)?(?::\d+)?: error: ")
 
@@ -176,8 +176,8 @@ def _with_suspects(job: Job, text: str) -> str:
 _SYMBOL = re.compile(r"'([A-Za-z_$][\w$]*)'")
 
 _OTHER_GPU = "is machine code for"
-"""Part of an error message of `builder.link`, for an input that is a cubin of another GPU. `builder.link` raises the
-error before it calls nvJitLink."""
+"""Part of the error message of `builder.link` if an input is a cubin for another GPU. `builder.link` raises this error
+before it calls nvJitLink."""
 
 _LINK_HELP = {
     Cause.UNDEFINED: (

@@ -305,8 +305,9 @@ def _lacks_complex_functions(result: NvrtcResult | None) -> bool:
 
 
 def _used_parts_request(job: Job, request: NvrtcRequest) -> NvrtcRequest | None:
-    """Return the request without those parts of cuda-wheel's own headers that declare no name in the project's texts.
-    These headers are the host-code preamble (text put before the source) and the stand-ins for library headers.
+    """Return the request with only the used parts of cuda-wheel's own headers: parts that declare a name in the
+    project's texts. These headers are the host-code preamble (text put before the source) and the stand-ins for
+    library headers.
 
     Return None if the request has no preamble, if precompiling the whole headers saves more time, or if the names that
     the project uses are not all known.
@@ -361,7 +362,7 @@ _FIRST_CAPABILITY = 100
 on."""
 
 _MENDED = (13, 5)
-"""First NVRTC release, as (major, minor), that does not crash on a lambda with `--relaxed_constexpr`."""
+"""First NVRTC release, as (major, minor), in which `--relaxed_constexpr` does not cause crashes on lambdas."""
 
 _BROKEN = "Broken module found"
 """Error message of NVRTC 13.0 for some sources in which device code calls `constexpr` host functions, such as sources

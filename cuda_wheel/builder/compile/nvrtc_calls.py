@@ -119,8 +119,8 @@ class NvrtcCalls:
     def _lowered_alignments(self, request: NvrtcRequest, code: PreprocessedCode) -> Iterator[LayoutError]:
         """Yield an error for each attribute in `code` that asks for a lower alignment than the type's own.
 
-        `request` is the call that compiles the source. If NVRTC crashes on the test for such attributes, yield an error
-        for each attribute that may be one.
+        `request` is the call that compiles the source. Another NVRTC call tests the attributes. If it crashes,
+        yield an error for each tested attribute.
         """
         # NVRTC ignores such an attribute, but reports an error for an `alignas` in its place.
         text, places = code.with_alignas()
@@ -149,13 +149,13 @@ _LESS_ALIGNED = "alignment cannot be set to less than the default alignment"
 
 
 _names_at_once: dict[tuple[str, int], bool] = {}
-"""(Source path, hash of the source text) -> whether the source's next compilation also lists the names that its files
-declare. True if the source's latest job needed the names and took less than `_LONG` seconds."""
+"""(Source path, hash of the source text) -> whether the next compilation of the source also lists the names that its
+files declare. True if its last compilation took less than `_LONG` seconds, and the names were needed."""
 
 # The second call instantiates no templates. Measured for flash-attention: 1.6 s for it, and 10 s for the compilation.
 _LONG = 10.0
-"""Limit in seconds of a short compilation. If a source took less and its declared names were needed, its next
-compilation also lists them. If it took this time or more, a second NVRTC call (`cross_references`) lists them."""
+"""Duration in seconds. If a source took less and its declared names were needed, its next compilation also lists the
+names. If it took this time or more, a second NVRTC call (`cross_references`) lists them when they are needed."""
 
 
 def remember_duration(job: Job, seconds: float, asked_for_names: bool) -> None:

@@ -30,8 +30,8 @@ _UNROLL_LIMIT = "_CCCL_META_UNROLL_LIMIT"
 10, as CCCL does for nvcc. The images do not depend on the limit. Source: cuda/std/__type_traits/type_list.h."""
 
 _RELAXED = "--relaxed_constexpr"
-"""Option of NVRTC's front end (C++ parser) that lets device code call `constexpr` host functions. It is the value of
-NVRTC's option `-Xcudafe`: the next argument, or part of the same one as in `-Xcudafe=--relaxed_constexpr`."""
+"""Option of NVRTC's front end (C++ parser) that lets device code call `constexpr` host functions. It is passed as
+the value of NVRTC's `-Xcudafe`: in the argument after `-Xcudafe`, or as `-Xcudafe=--relaxed_constexpr`."""
 
 
 # NVRTC's options cannot undefine all macros: NVRTC's own headers come after the options, and define some macros again.

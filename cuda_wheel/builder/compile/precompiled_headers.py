@@ -62,13 +62,13 @@ HEAP_BYTES = 1 << 30
 headers of CCCL together need, except headers that NVRTC cannot compile."""
 
 HEAVY_BYTES = 1 << 20
-"""Total size, in bytes, of the headers of a group from which precompiling is worthwhile for MIN_JOBS jobs. Headers of a
-smaller `size` need at least `MIN_JOBS - 1 + HEAVY_BYTES / size` jobs."""
+"""Size in bytes. Precompiling headers of this total size is worthwhile for MIN_JOBS jobs or more. Headers of a smaller
+total `size` need `MIN_JOBS - 1 + HEAVY_BYTES / size` jobs or more."""
 
 # Precompiling takes up to 1.5 times as long as one compilation of a source with these headers, and saves at least two
 # thirds of each later compilation.
 MIN_JOBS = 3
-"""Minimum number of jobs that include the same headers for these headers to be precompiled."""
+"""Headers are precompiled only if at least this number of jobs include them."""
 
 
 class HeaderGroup(NamedTuple):

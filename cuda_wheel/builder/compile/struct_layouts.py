@@ -279,8 +279,8 @@ class _Types:
     def _struct(self, entry: DebugEntry) -> Struct | None:
         """Return the struct that a DWARF entry describes.
 
-        Return None if the struct has no fields, two fields of one name, more than PARAMETERS fields, or a part that no
-        NumPy field can describe.
+        Return None if the struct has no fields, if two of its fields have the same name, if it has more than PARAMETERS
+        fields, or if no NumPy field can describe a part of it.
         """
         if id(entry) not in self._structs:
             size = entry.attributes.get(_SIZE)
@@ -354,8 +354,8 @@ class _Types:
         return Field(name, number or (struct.name if struct else ""), offset, tuple(shape), struct)
 
     def _is_empty(self, type_: DebugEntry) -> bool:
-        """Return whether a type is an empty struct: a struct, class or union without non-static members and base
-        classes, or in which all of these are empty structs themselves. An empty struct needs no field."""
+        """Return whether a type is a struct, class or union that has no data. If it has non-static members
+        or base classes, these have no data either. Such a type needs no field."""
         if type_.tag not in _STRUCTS:
             return False
         members = [each for each in type_.children if each.tag in (_MEMBER, _INHERITANCE)]

@@ -53,7 +53,7 @@ class Work:
     """Absolute paths of folders with files that people edit. The cache identifies these files by their content, and all
     other files by their size and times of change."""
     opened: Callable[[], AbstractContextManager[Opened]]
-    """Function that returns a context manager. Its `with` block gets the `Opened` of the module, whose files exist
+    """Function that returns a context manager. Its `with` block gets the module's `Opened`. The module's files exist
     until the end of the block."""
     is_temporary: bool = False
     """Whether `opened` writes the module's files into a temporary folder. The cache entry does not depend on files in

@@ -82,10 +82,10 @@ def _deciding_paths(
 def _compile_cubin(
     module: ModulePlan, job: Job, toolchain: Toolchain, worker: Worker, timeout: float
 ) -> BuiltModule | None:
-    """Compile a module of one job, and return the built module with a cubin in place of a fatbin.
+    """Compile a module that has only one job, and return the built module with a cubin in place of a fatbin.
 
-    NVRTC compiles the unchanged source in `worker`, with at most `timeout` seconds for each call. Return None if the
-    source may need changes or checks: for host code, missing headers, or attributes that NVRTC ignores.
+    NVRTC compiles the unchanged source in `worker`, with at most `timeout` seconds for each call. Return None if host
+    code, missing headers, or attributes that NVRTC ignores may require changes or checks.
     """
     if job.host_code == "reject" or job.missing_headers:
         return None
@@ -168,9 +168,9 @@ def _target(named: tuple[Target, ...], toolchain: Toolchain, capability: Version
     """Return the target to compile for, spelled as in `architectures`. `named` are the targets in the project's
     settings, and `capability` is the GPU's.
 
-    The result is the first of these that exists: the newest "a" or "f" target in `named` that the GPU supports; the
-    GPU's own architecture; the newest earlier architecture. The compiler must support the last two. Raises ConfigError
-    if there is none.
+    The result is the newest "a" or "f" target in `named` that the GPU supports. If there is none, it is the newest
+    architecture that the compiler supports and that is not newer than the GPU's own. Raises ConfigError if there is
+    none.
     """
     specific = [target for target in named if target.real and target.suffix and unsupported(target, capability) is None]
     if specific:

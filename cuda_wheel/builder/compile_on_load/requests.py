@@ -66,8 +66,8 @@ def _variant(module: SourceModule, macros: Mapping[str, Any]) -> SourceModule:
     """Return the variant of a module that has exactly these macros (macro -> value). Return the module itself if it has
     no variants and `macros` is empty.
 
-    With the module's setting `specialize`, new values of a variant's macros give a new variant. In all other cases,
-    raise UnknownVariantError.
+    If there is no such variant, but one has the same macros with other values, and the setting `specialize` is on,
+    return a new variant. Otherwise, raise UnknownVariantError.
     """
     if not module.settings.variants and not macros:
         return module

@@ -26,8 +26,8 @@ _DEFAULT_REAL = (75, 80, 90, 100, 120)
 # The PTX of 75 runs on all these GPUs, and with drivers that are too old for the machine code. The PTX of 100 gives
 # later GPUs newer features. Unlike the PTX of 120, it also runs on 11.0.
 _DEFAULT_VIRTUAL = (75, 100)
-"""Architectures for which "default" has PTX, as numbers (75 is 7.5). Drivers compile the PTX for GPUs without machine
-code in the fatbin."""
+"""Architectures for which "default" has PTX, as numbers (75 is 7.5). If the fatbin has no machine code for a
+GPU, the driver compiles the PTX."""
 
 _WORDS = (DEFAULT, "all", "all-major", "native")
 

@@ -62,8 +62,8 @@ _TABLE = read_table(
 def _by_option(rows: str, options: str, value: str = "reason") -> dict[str, Any]:
     """Return option -> value for the rows of one table in the data file.
 
-    `rows`: name of the table, such as "refused". `options`: key of a row's list of options, such as "ptxas". `value`:
-    key of the value that all options in the list get, such as "reason". A row without the list is left out.
+    `rows`: name of the table, such as "refused". `options`: key of the list of options in a row, such as "ptxas".
+    `value`: key of the value in a row, such as "reason". A row without the list is left out.
     """
     return {option: row[value] for row in _TABLE[rows] for option in row.get(options, ())}
 
@@ -84,8 +84,8 @@ IGNORED_PATTERNS: dict[str, str] = _by_option("ignored", "patterns")
 reason says why it has no effect on the images."""
 
 IGNORED_WITH_VALUE: tuple[str, ...] = _TABLE["ignored with value"]
-"""Those options in `IGNORED` whose value may be in the next argument. Dashes are left out: "ccbin" stands for
-`-ccbin g++`. `Xcompiler` is ignored except for the options in its value that affect device code."""
+"""Options in `IGNORED`, without dashes, whose value may be in the next argument: "ccbin", because of `-ccbin g++`. The
+value of `Xcompiler` contains options. Those that affect device code are not ignored."""
 
 # Such an option would change the images unnoticed, or contradict what cuda-wheel sets.
 REFUSED: dict[str, str] = _by_option("refused", "options")
@@ -126,7 +126,7 @@ class CompilerOptions(NamedTuple):
     """A list of compiler options, as `read_options` reads it."""
 
     arguments: tuple[str, ...]
-    """Arguments to pass to NVRTC: the list's options of NVRTC, and what its other options are translated to."""
+    """Arguments to pass to NVRTC: NVRTC's own options in the list, and translations of other options."""
     keys: Mapping[str, object]
     """Key of the settings ("std", "lineinfo", "warnings-as-errors" or "architectures") -> value that the options give
     it."""
@@ -358,7 +358,7 @@ class _Targets:
         self._entries: dict[str, None] = {}
         self._architecture = ""
         """Architecture in the latest -arch: "80" for sm_80 and compute_80. Options -code name images of this
-        architecture. "" without an -arch, or if it is a word such as "native"."""
+        architecture. "" if there is no -arch, or if its value is a word such as "native"."""
         self._codes: list[tuple[str, str]] = []
         """(Value of an option -code, beginning of error messages about this option), for each option -code that was
         added. An example is ("sm_80,compute_80", "tool.cuda-wheel.options: '-code=sm_80,compute_80'")."""

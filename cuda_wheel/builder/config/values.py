@@ -84,8 +84,8 @@ def check_macro_value(text: str, where: str) -> None:
 
 
 def _reason_against(text: str) -> str | None:
-    """Return what in a C++ text could change the meaning of later lines: "a comment" if a comment begins in the text.
-    Return None if there is nothing. The result completes an error message: "TEXT has a comment"."""
+    """Return the reason why a C++ text could change the meaning of later lines: "a comment" if a comment begins in it.
+    Return None if there is no reason. The result completes an error message: "TEXT has a comment"."""
     if not text.isprintable():
         return "a line break or another character that is not printable"
     if "??" in text:
@@ -276,7 +276,7 @@ class Architectures:
     entries: tuple[str, ...]
     where: str
     note: str = ""
-    """Message that says which architectures CUDAARCHS, an environment variable, replaces and which it keeps; "" if
+    """Message about the environment variable CUDAARCHS: which architectures it replaces, and which ones it keeps. "" if
     CUDAARCHS is not set or names the same architectures."""
 
 

@@ -70,8 +70,8 @@ class Writer:
             raise DemanglingError
 
     def _resolved(self, node: Node, element: int | None) -> Node:
-        """Return the node to write for `node`: the element at the index `element` if `node` is a parameter pack and
-        `element` is not None; else `node` itself."""
+        """Return the node to write for `node`. For a parameter pack, this is its element at the index `element`. For
+        any other node, or if `element` is None, it is `node` itself."""
         if node.kind != "pack" or element is None:
             return node
         if element >= len(node.parts):

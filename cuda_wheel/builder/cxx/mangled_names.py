@@ -110,7 +110,7 @@ class Cursor(ABC):
         self._position = 2  # after "_Z"
         self._depth = 0
         self.substitutions: list[Node] = []
-        """Nodes read so far to which a later <substitution> may refer, by the node's index in this list."""
+        """Nodes that were read so far. A later <substitution> may refer to a node by its index in this list."""
         self.template_arguments: tuple[Node, ...] | None = None
         """Arguments of the function template whose symbol is read. A <template-param> refers to an argument by its
         index. None before the arguments are read, and for a symbol without template arguments."""
@@ -349,7 +349,7 @@ class NameReader(Cursor):
         return scoped(function, name)
 
     def _discriminator(self) -> None:
-        """Skip a <discriminator>, the number that tells local names with the same text apart, if one comes next."""
+        """If a <discriminator> comes next, skip it. This number distinguishes local names that have the same text."""
         self.match(r"(?:__[0-9]+_|_[0-9])?")
 
     def unqualified_name(self, scope: Node | None = None) -> Node:
@@ -703,7 +703,7 @@ class SymbolReader(TypeReader):
     # --- names whose meaning depends on template parameters ---------------------------------------------
 
     def _unresolved_name(self) -> Node:
-        """Read <unresolved-name>, a name in an expression that depends on template parameters, such as `T::value`.
+        """Read <unresolved-name>: a name in an expression, such as `T::value`. The name depends on template parameters.
         Where the grammar allows only <unresolved-type>, read any <type>, because EDG, the C++ parser in NVRTC, writes
         any <type> there."""
         self.take("gs")

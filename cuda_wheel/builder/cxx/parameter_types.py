@@ -34,8 +34,8 @@ __all__ = [
 
 
 LONG_SIZE = struct.calcsize("l")
-"""Size of `long` in bytes on this machine: 4 on Windows, else 8. In device code, `long` has its size on the machine
-where NVRTC runs."""
+"""Size in bytes of `long` on this machine: 4 on Windows, else 8. In device code, `long` has the same size as on the
+machine where NVRTC runs."""
 
 _INTEGER_SIZES = {"char": 1, "short": 2, "int": 4, "long": LONG_SIZE, "long long": 8}
 
@@ -104,7 +104,7 @@ KNOWN_TYPES = {
 
 
 _HALF_HEADER = re.compile(r"""[<"](?:cuda_fp16|cuda_bf16|mma)\.h[>"]""")
-"""Matches the name of a header that defines CUDA's `half` and `half2`, with its brackets or quotes: "<cuda_fp16.h>"."""
+"""Matches "<cuda_fp16.h>" and the like: the name, in brackets or quotes, of a header with CUDA's `half` and `half2`."""
 
 _RESTRICT = ("__restrict__", "__restrict", "restrict")
 
@@ -335,8 +335,8 @@ def redeclared(tokens: Sequence[Token]) -> frozenset[str]:
 
 
 def _is_redeclared(texts: Sequence[str], index: int, alias: int | None) -> bool:
-    """Return whether `texts`, tokens, may give the known type name at `index` another meaning. True in `struct half {`
-    and `typedef float half;`. False in `half x;`, and in `typedef __half half;`, the usual meaning.
+    """Return whether the tokens `texts` may give another meaning to the known type name at `index`. True in
+    `struct half {` and `typedef float half;`. False in `half x;` and `typedef __half half;` (the usual meaning).
 
     `alias` is the index of the `typedef` or `using` whose new name may be at `index`; None if there is none.
     """
