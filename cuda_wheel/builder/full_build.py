@@ -396,11 +396,11 @@ def _chosen_executor(
 def _outside_header_finder(
     root: Path, toolchains: tuple[str, ...]
 ) -> Callable[[Iterable[str], Iterable[str]], str | None]:
-    """Return a function that finds the first of a module's headers in an undeclared place outside the project.
+    """Return a function that finds a module's first undeclared header outside the project.
 
     The function takes the absolute paths of the headers and of the module's `system-include-dirs`. It returns the path
-    of the header. It returns None if each header is in `root` (the project's folder), a CUDA toolkit, or a folder in
-    `toolchains` or the `system-include-dirs`.
+    of the header, or None. It ignores headers in `root` (the project's folder), in a CUDA toolkit, in the
+    `system-include-dirs`, and in the folders `toolchains`.
     """
 
     @cache

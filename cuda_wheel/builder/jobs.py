@@ -91,9 +91,9 @@ class Job:
     absent_headers: tuple[str, ...] = ()
     """Names of headers that are known to be missing. The compiler reads an empty file in place of each."""
     describes: bool = True
-    """Whether the job's architecture is the first of its module. Such a job reports the fields of its kernels' struct
-    parameters whenever they are needed. A job for another architecture reports the fields only if they may depend on
-    the architecture."""
+    """Whether the job's architecture is the first of its module. If True, the job reports the fields of its kernels'
+    struct parameters, if they are needed. If False, it reports needed fields only if they may depend on the
+    architecture."""
 
     arch_list: str = ""
     """Value of the macro `__CUDA_ARCH_LIST__`: "750,800" for a module with the architectures 7.5 and 8.0. If it is "",
@@ -135,7 +135,7 @@ class LeftOutCode(NamedTuple):
 
 
 ABSENT = "missing header"
-"""Text before the name of a missing header in a manifest's entry, such as "k.cu:1: missing header Eigen/Core"."""
+"""Text before a missing header's name in a manifest's entry: "k.cu:1: missing header Eigen/Core"."""
 
 
 class AbsentHeader(NamedTuple):
@@ -182,8 +182,8 @@ class Compiled:
     ltoir: bytes | None = None
     declared: tuple[str, ...] = ()
     """Names of variables that the project's own files declare although the names look like a library's or the
-    compiler's, such as "cub::v". Such a variable is kept in `variables`; without a name here, it would be left out. The
-    names are in the form of `images.variables.identity`."""
+    compiler's, such as "cub::v". `variables` contains these variables, but no others with such names. The names are in
+    the form of `images.variables.identity`."""
     uses_build_time: bool = False
     """Whether the source uses `__DATE__`, `__TIME__` or `__TIMESTAMP__`, so that every compilation may differ."""
     names_arch_list: bool = False
@@ -203,8 +203,7 @@ class LinkInput:
     """One input of a link: the code that a source was compiled to, or a file that is linked without compiling it."""
 
     source: str
-    """Project-relative path of the source or of the file that is linked. For CUDA's device runtime library, its file
-    name."""
+    """Project-relative path of the source or linked file. For CUDA's device runtime library, its file name."""
     kind: str
     """Kind of the content: "ltoir", "ptx", "cubin", "fatbin", "object" or "library", as nvJitLink names them."""
     content: bytes

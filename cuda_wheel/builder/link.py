@@ -192,8 +192,9 @@ def _check_kernels(job: LinkJob, known: Compiled) -> None:
 
 
 def _without_ambiguous(job: LinkJob, known: Compiled) -> Compiled:
-    """Return `known` without the `static` variables whose name several sources use. If there are any, `log` of the
-    result is a note that names them. `known` contains the kernels and variables of the inputs in LTO-IR and PTX."""
+    """Return `known` without those `static` variables that have the same name in several sources. If there are any,
+    `log` of the result is a note with the names. `known` contains the kernels and variables of the inputs in LTO-IR and
+    PTX."""
     # A program looks variables up by name, and such a name would stand for several variables.
     ambiguous = set(filter(None, (_shared_name(variable.symbol) for variable in known.variables)))
     texts = [input_.content.decode() for input_ in job.inputs if input_.kind == "ptx"]
@@ -247,8 +248,8 @@ def _cubin(job: LinkJob, text: str, extra_options: Sequence[str] = ()) -> tuple[
 
 
 def _lto_text(job: LinkJob) -> str:
-    """Link only the LTO-IR inputs of a job, and return the result as PTX. Return "" if the job has no LTO-IR inputs. A
-    symbol that only an input of another kind defines is undefined in the PTX."""
+    """Link only the LTO-IR inputs of a job, and return the result as PTX. Return "" if the job has no LTO-IR inputs.
+    Symbols that only other inputs define stay undefined in the PTX."""
     inputs = tuple(input_ for input_ in job.inputs if input_.kind == "ltoir")
     if not inputs:
         return ""

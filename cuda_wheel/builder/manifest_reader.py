@@ -165,7 +165,7 @@ def _check_kernel(kernel: KernelInfo, targets: set[str]) -> None:
 
 def _check_structs(structs: Mapping[str, Any]) -> None:
     """Raise ValueError, LookupError or TypeError if a struct is impossible, such as one that contains itself. `structs`
-    is key of a struct -> its JSON object. In the object, a field that is a struct has the key of that struct."""
+    is key -> JSON object of a struct. A field that is a struct contains its struct's key."""
     waiting, sizes, totals = dict(structs), dict[str, int](), dict[str, int]()
 
     def check(key: str) -> int:

@@ -163,8 +163,8 @@ class _ModulePlanner:
         return Link(target, form == "lto", tuple(inputs), self._options)
 
     def _relocatable_jobs(self) -> list[Job]:
-        """Return the jobs whose results go into the wheel for linking at run time: for each architecture, LTO-IR of
-        each source and PTX of each source."""
+        """Return the jobs whose results go into the wheel for linking at run time. For each architecture and source,
+        one job makes LTO-IR and one PTX."""
         archs = dict.fromkeys(target.arch for target in self.targets)
         forms: tuple[Form, ...] = ("lto", "ptx")
         return [
@@ -261,7 +261,7 @@ def cuda_sources(module: SourceModule) -> list[Source]:
 def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
     """Return the name expressions in the setting `instantiate` that the job for `source` instantiates.
 
-    They are those whose template's name is in the text of `source`. If the text of no source contains the name, the
+    The text of `source` must contain the name of the expression's template. If no source contains this name, the
     module's first CUDA source instantiates the expression.
     """
 
@@ -282,8 +282,8 @@ def _instantiations(module: SourceModule, source: Source) -> tuple[str, ...]:
 
 
 def _check_virtual(module: SourceModule, targets: Sequence[Target]) -> None:
-    """Raise ConfigError if a target is virtual (PTX) and a source of the module cannot become LTO-IR. The reason is
-    that nvJitLink makes PTX from LTO-IR only."""
+    """Raise ConfigError if a target is virtual (PTX) and a source of the module cannot become LTO-IR: nvJitLink makes
+    PTX from nothing else."""
     virtual = next((target for target in targets if not target.real), None)
     linked = (*module.sources, *module.defaults)
     other = next((each for each in linked if each.kind not in (*COMPILED, "ltoir")), None)

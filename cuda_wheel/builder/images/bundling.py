@@ -90,8 +90,8 @@ def make_fatbin(images: Sequence[tuple[Content, str]], options: Sequence[str]) -
 def _compression(request: BundleRequest, fatbin: bytes) -> Compression:
     """Return the compression that nvFatbin used in `fatbin`.
 
-    Raises ToolchainError if the fatbin cannot be read. Also raises ToolchainError if a fatbin with images is compressed
-    although `request` asks for "none", or the reverse.
+    Raises ToolchainError if the fatbin cannot be read, if images are compressed although `request` asks for "none", or
+    if images are not compressed although it asks for compression.
     """
     name, images, compress = request
     try:

@@ -41,7 +41,7 @@ _VALUE = re.compile(
     r"|\$L__\w+|(?<=%p)\d+|(?<=__local_depot)\d+|(?<=_param_)\d+|(?<=__unnamed_)\d+|(?<=(?<![\w$])_Z)(?!_param_)[\w$]+|\$str(?:\$\d+)?"
 )
 """Matches what `_form` replaces by "0" in a token of a PTX line: a register, a number, a label, the symbol of a string
-literal, or the part of a mangled name after "_Z". In some names, only the number matches: "1" in the predicate
+literal, or the part of a mangled name after "_Z". Of some names, only the number matches: "1" of the predicate
 "%p1"."""
 
 _TOKEN = re.compile(r"-?[\w$%.]+|[^\w$%.-]+|-")
@@ -156,8 +156,8 @@ _STORED = f"selp.b32 %cuda_wheel_value, 1, 0, {{}};\nst.volatile.global.b32 [{_A
 
 
 def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterator[str]:
-    """Yield loads of all registers in `statement`, then `statement`, then stores of its results (registers in the first
-    operand; all registers of a block in braces). A jump becomes "@condition bra LABEL; jump; LABEL:".
+    """Yield loads of all registers in `statement`, then `statement`, then stores of its results. Results are registers
+    in the first operand; for a block in braces, all registers. A jump becomes "@condition bra LABEL; jump; LABEL:".
 
     `sizes`: register prefix -> type to load ("%r" -> "b32"); "" for predicates. `label`: an unused label.
     """
@@ -177,7 +177,7 @@ def _with_memory(statement: str, sizes: Mapping[str, str], label: str) -> Iterat
 
 def _registers(text: str, sizes: Mapping[str, str]) -> dict[str, str]:
     """Return register name -> type with which the register is loaded and stored, for each numbered register in a text.
-    `sizes` is prefix of register names -> this type: "%r" -> "b32"."""
+    `sizes` maps the prefix of names to this type: "%r" -> "b32"."""
     names = dict.fromkeys(_WORD.findall(text))
     return {name: sizes[start] for name in names if (start := name.rstrip("0123456789")) in sizes and start != name}
 
@@ -212,8 +212,8 @@ def _without_name(text: str, kernel: Item) -> str:
 
 
 def _forms_of(text: str) -> frozenset[str]:
-    """Return the forms of a PTX text's lines, and also each line with a parameter unchanged. A form is a line with "0"
-    in place of registers, numbers, labels and mangled names: "mov.u32 0, 0;" for "mov.u32 %r1, 7;"."""
+    """Return the forms of a PTX text's lines, and the unchanged lines that declare parameters. A form is a line with
+    "0" in place of registers, numbers, labels and mangled names: "mov.u32 0, 0;" for "mov.u32 %r1, 7;"."""
     lines = dict.fromkeys(_REGISTER.sub(_ANY_REGISTER, text).split("\n"))
     # With the numbers of parameters: their total size may need a newer PTX ISA version.
     return frozenset([*_PARAMETER.findall(text), *map(_form, lines)]) - {""}
@@ -301,9 +301,9 @@ class _Proof:
         return True
 
     def _in_short(self, text: str, proven: Collection[str]) -> str:
-        """Return `text` without the statements whose forms are all in `proven` or in earlier statements (see
-        `in_short`). Return `text` unchanged if the assembler rejects the shorter text. A form is a line with "0" in
-        place of registers, numbers, labels and mangled names."""
+        """Return `text` shortened (see `in_short`): a statement is left out if each of its forms is in `proven` or in
+        an earlier one. Return `text` unchanged if the assembler rejects the result. A form is a line with "0" in place
+        of registers, numbers, labels and mangled names."""
         short = in_short(text, proven)
         try:
             self._reference(short)

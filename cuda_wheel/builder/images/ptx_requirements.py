@@ -172,8 +172,8 @@ def _distinct(text: str) -> str:
 
 
 def _debug_needs(match: re.Match[str]) -> Iterator[tuple[str, Version]]:
-    """Yield (feature, PTX ISA version that it needs) for each use of a newer debugging feature in a directive. `match`
-    is the directive's match of `_UNTERMINATED`. Source: PTX ISA, ".loc" and ".section"."""
+    """Yield (feature, PTX ISA version that it needs) for each newer debugging feature in a directive. `match` is the
+    directive, matched by `_UNTERMINATED`. Source: PTX ISA, ".loc" and ".section"."""
     if match["inlined"]:
         yield ".loc with inlined_at", (7, 2)
     if ":" in (match["section"] or ""):
@@ -330,6 +330,6 @@ def _slot_pattern(slot: str) -> str:
 
 @cache
 def _words_of(part: str) -> dict[str, Version]:
-    """Return word -> PTX ISA version that introduced it. `part` is a key of the table `ptx_forms` whose value is
-    version -> words, such as "directives" or "special registers"."""
+    """Return word -> PTX ISA version that introduced it, from one part of the table `ptx_forms`. `part` is the key of
+    this part, such as "directives" or "special registers"."""
     return {word: parse_version(version) for version, words in ptx_table()[part].items() for word in words}

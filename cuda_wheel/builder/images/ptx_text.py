@@ -54,7 +54,7 @@ Python counts some of these characters as white space, such as a form feed."""
 
 # All but the backslash would be replaced inside the literal too. After a backslash, a quote may be part of the literal.
 _NOISE_IN_STRINGS = ("\t", "\r", "  ", "//", "\\")
-"""Substrings that no string literal may contain if `_quickly_normalised` is to be used."""
+"""Substrings that `_quickly_normalised` cannot handle in a string literal."""
 
 _NOISE = ("\t", "\r", "  ", "//", "/*", "\n\n", "\n ", " \n")
 """Substrings of comments and of surplus white space. Normalised PTX contains them only in string literals."""
@@ -231,8 +231,8 @@ def items(ptx: str) -> Iterator[Item]:
 def _end(ptx: str, start: int, ends_with_brace: bool) -> int:
     """Return the offset after the end of the item (declaration, definition or directive) that begins at `start`.
 
-    An item ends with the first semicolon outside braces. With `ends_with_brace`, an earlier brace that closes the body
-    of a definition ends the item too.
+    An item ends with the first semicolon outside braces. If `ends_with_brace` is True, a definition ends with the brace
+    that closes its body.
     """
     depth = 0
     for mark in _MARK.finditer(ptx, start):

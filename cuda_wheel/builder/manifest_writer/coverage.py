@@ -95,8 +95,8 @@ Cells = tuple[Cell, ...]
 """How a module loads on each (GPU, driver) pair in KEYS: one `Cell` for each pair, in the order of KEYS."""
 
 KnownCells = dict[tuple[Any, ...], Cells]
-"""Cache of how modules load: properties of a module's images -> the module's cells. Modules with equal properties, such
-as thousands of modules with the same targets, share one item."""
+"""Cache: properties of a module's images -> how the module loads. Modules with equal properties share one item: there
+may be thousands of modules with the same targets."""
 
 
 def distinct(manifests: Iterable[Manifest]) -> Iterable[Manifest]:
@@ -154,7 +154,7 @@ class Requirement(NamedTuple):
 
 
 LEVELS: tuple[Cell, ...] = ("none", "unproven", "link", "jit", "native")
-"""Ways in which a module loads, from worst to best. "unknown" is not included: it is no way of loading."""
+"""Ways in which a module loads, from worst to best: each `Cell` except "unknown"."""
 
 
 def missing(coverage: Coverage, requirement: Requirement) -> list[Key]:
@@ -249,8 +249,8 @@ def _improve(plan: _Plan, least: Cell) -> _Plan:
 def _variants(plan: _Plan, least: Cell) -> Iterable[_Plan]:
     """Yield `plan` itself and variants of it: with a change to the setting `compress`, to `ptx-version`, or to both.
 
-    There may be two changes to `compress` to choose from. In each yielded plan, `left` are the (GPU, driver) pairs on
-    which the module still loads worse than `least`.
+    If two changes to `compress` are possible, plans with either are yielded. In each yielded plan, `left` are the (GPU,
+    driver) pairs on which the module still loads worse than `least`.
     """
     for stored in (plan, *(_changed(plan, *change, least) for change in _compression_changes(plan.manifest))):
         yield from (_changed(stored, *change, least) for change in _lowering_changes(stored.manifest))
@@ -313,9 +313,8 @@ def _ptx_isa(release: Version) -> Version:
 def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
     """Return `plan` with advice for the setting `architectures`: to add machine code, PTX, or both.
 
-    `least` is the worst way of loading that is accepted. Return `plan` unchanged if neither addition makes the module
-    load well enough on a (GPU, driver) pair in `plan.left`. If both do so for the same pairs, the advice is machine
-    code "or" PTX.
+    `least` is the worst way of loading that is accepted. Return `plan` unchanged if neither addition brings a (GPU,
+    driver) pair in `plan.left` to this level. If both do so for the same pairs, the advice is machine code "or" PTX.
     """
     real = plan
     names: list[str] = []
@@ -338,10 +337,10 @@ def _architecture_plan(plan: _Plan, least: Cell) -> _Plan:
 
 
 def _both(real: _Plan, least: Cell) -> _Plan:
-    """Return `real`, a plan that adds machine code, with PTX for one target added: the best target.
+    """Return `real`, a plan that adds machine code, with PTX for the best target added too.
 
-    `least` is the worst way of loading that is accepted. Return `real` unchanged if PTX for no target makes the module
-    load well enough on a (GPU, driver) pair in `real.left`.
+    `least` is the worst way of loading that is accepted. Return `real` unchanged if PTX does not bring any (GPU,
+    driver) pair in `real.left` to this level, whatever its target.
     """
     virtual, name = _best_virtual(real, least)
     if name is None:
@@ -361,8 +360,8 @@ def _best_real(gpu: Version, manifest: Manifest) -> Target | None:
 def _best_virtual(plan: _Plan, least: Cell) -> tuple[_Plan, str | None]:
     """Return (`plan` with PTX for one target added, name of this target in quotes: '"80-virtual"').
 
-    The target is the one with the fewest (GPU, driver) pairs on which the module then loads worse than `least`. Among
-    equals, it is the highest target. Return (`plan`, None) if no target makes such pairs fewer than in `plan.left`.
+    The target is the one that leaves the fewest (GPU, driver) pairs on which the module loads worse than `least`. Among
+    equals, it is the highest target. Return (`plan`, None) if every target leaves all pairs in `plan.left`.
     """
     best, name = plan, None
     for capability in _compilable(plan.manifest):
@@ -429,8 +428,7 @@ def _compiled_by(image: Image, cuda: Version) -> Image:
 def _hopeless(manifest: Manifest, left: Sequence[Key]) -> Iterable[str]:
     """Yield lines of advice about `left`, the (GPU, driver) pairs that no change covers.
 
-    One line is about the pairs whose driver is too old for any module, and one about all other pairs. A line about no
-    pair is not yielded.
+    There are at most two lines: one about the pairs whose driver is too old for any module, and one about all others.
     """
     too_old = [key for key in left if key[1] < OLDEST_DRIVER]
     if too_old:

@@ -35,10 +35,10 @@ Names = tuple[str, ...]
 the names."""
 
 _EXACT_NAMES, _EXACT_GLOBS, _EXACT_CANDIDATES = 100, 3, 40
-"""Limits of the exhaustive search for the fewest globs: number of names, of globs in a set, and of candidate globs.
+"""Limits of the exhaustive search for the fewest globs: number of names, of globs to choose, and of candidate globs.
 
-The candidates are the globs that match most names. A greedy search is made if there are more names, or if no set of
-globs matches all names.
+The candidates are the globs with the most matches. A greedy search is made if there are more names, or if no set of
+globs within the limits matches all names.
 """
 
 _MOST_PAIRS = 2_000
@@ -115,8 +115,8 @@ def _candidates(names: Sequence[str]) -> list[_Glob]:
 def _common_starts(names: Sequence[str]) -> list[str]:
     """Return the beginnings that neighbours in the sorted list `names` share, each cut back to the start of a word.
 
-    "_" counts both as part of a word and as a separator: a shared "a::b_c" gives "a::" and "a::b_". If there are at
-    most _EXACT_NAMES names, the uncut "a::b_c" is returned too. "" is never returned.
+    "_" counts both as part of a word and as a separator: a shared "a::b_c" gives "a::" and "a::b_". "a::b_c" itself is
+    returned too if there are at most _EXACT_NAMES names. "" is never returned.
     """
     found: dict[str, None] = {}
     for first, second in pairwise(names):

@@ -127,7 +127,7 @@ def _check_all_named(externals: Sequence[External], module: ModulePlan) -> None:
 
 
 def _superfluous(name: str, externals: Sequence[External], definers: Mapping[str, str], module: ModulePlan) -> str:
-    """Return the error message for a name in the setting `extern` that is no undefined symbol of the module.
+    """Return the error message for a name in the setting `extern` that is not an undefined symbol of the module.
 
     `externals`: undefined symbols of the module.
     `definers`: symbol -> path of the source that defines it.
@@ -162,10 +162,10 @@ def merge_results(
 
 
 def _unlinked(units: Mapping[Job, Compiled]) -> list[Compiled]:
-    """Return the results that contain the kernels, for one architecture of a module without links in this build.
+    """Return the results that contain the kernels, for one architecture of a module that this build does not link.
 
-    `units`: job -> result, for all jobs of the architecture. The results of jobs for loadable images are returned or,
-    if there are none, of jobs for PTX to link at run time.
+    `units`: job -> result, for all jobs of the architecture. The results of jobs for loadable images are returned. If
+    there are none, those of jobs for PTX are returned.
     """
     whole = [unit for job, unit in units.items() if job.form == "whole"]
     return whole or [unit for job, unit in units.items() if job.form == "ptx"]

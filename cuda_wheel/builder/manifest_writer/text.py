@@ -37,8 +37,8 @@ BLOCK = 1 << 13
 several blocks."""
 
 FEW = 2 * BLOCK
-"""Largest total size in bytes at which the kernels of a variant, as JSON, are written as one block (one line). Kernels
-that are larger in total are divided into several blocks, unless `_share_names` returns True."""
+"""Limit for the total size in bytes of a variant's kernels, as JSON. Up to this limit, they are written as one block
+(one line). Above it, they are divided into several blocks, unless `_share_names` returns True."""
 
 _NEVER_SHARED = ("macros", "fatbin", "kernels")
 """Keys of a variant's JSON object that are written for each variant, even if all variants have the same value."""

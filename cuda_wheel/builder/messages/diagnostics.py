@@ -147,7 +147,7 @@ _NO_MATCH = "3326-D"
 _PTXAS_ABORTED = "Ptx assembly aborted due to errors"
 
 _NO_FILES = ("At end of source", "nvrtc", "command-line", "Command-line")
-"""Words that NVRTC prints in place of a file name if a message is about no line of a file."""
+"""Words that NVRTC prints in place of a file name if a message is not about a line of a file."""
 
 _NAME_MAP = "__nv_name_map"
 """File name that NVRTC prints in errors about name expressions. NVRTC compiles the expressions as a file of this

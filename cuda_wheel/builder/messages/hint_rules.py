@@ -99,8 +99,8 @@ FOREIGN_HEADERS = (
         "<{0}> is a host header: move the device code to a file that does not include it",
     ),
 )
-"""Headers that projects include but seldom contain, as (regular expression of their names, hint). They belong to
-`DEVICE_LIBRARIES`, to other libraries, or to the host's system."""
+"""(regular expression of header names, hint) for headers that projects include but seldom contain. These headers
+belong to `DEVICE_LIBRARIES`, to other libraries, or to the host's system."""
 
 
 class Case(NamedTuple):
@@ -123,8 +123,8 @@ class Case(NamedTuple):
 
 
 Rule = Callable[[re.Match[str], Diagnostic, Case], "str | None"]
-"""Function of (match, diagnostic, case) that returns a hint for the diagnostic, or None without a hint. `match` is the
-match of the rule's regular expression in the diagnostic's message."""
+"""Function of (match, diagnostic, case). It returns a hint for the diagnostic, or None. `match` is the match of the
+rule's regular expression in the diagnostic's message."""
 
 # --- headers ------------------------------------------------------------------------------------------
 
@@ -163,8 +163,8 @@ def header_pattern(name: str) -> str:
 
 
 def _in_another_folder(name: str, case: Case) -> str | None:
-    """Return the hint for a missing header `name` that is in a folder of the project which the compiler does not
-    search; None if no file of the project has this name."""
+    """Return the hint for a missing header `name` that is in the project, but in a folder that is not searched. Return
+    None if no file of the project has this name."""
     relative = name.lstrip("./")
     paths = [path for path in case.find(posixpath.basename(name)) if f"/{path}".endswith(f"/{relative}")]
     if not paths:
