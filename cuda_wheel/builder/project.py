@@ -68,8 +68,8 @@ def _provided(kept: WholeBuild, folder: Path, in_place: str | None) -> dict[str,
     """Return path in the wheel -> file, for the outputs of an earlier build. None if a file is no longer in the cache.
 
     `kept`: outputs of the earlier build.
-    `folder`: folder into which the other files are copied.
-    `in_place`: the cache's folder, whose files are used where they are; None if all files are to be copied.
+    `in_place`: the cache's folder. A file in it is used where it is, as one output. None if all are to be copied.
+    `folder`: folder into which files are copied.
 
     The SBOM is always copied, and is not in the result.
     """

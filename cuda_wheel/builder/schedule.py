@@ -113,8 +113,8 @@ def _header_bytes(text: bytes, root: str, folders: tuple[str, ...]) -> int:
 
 
 def _estimate(work: Job | Link) -> float:
-    """Return the expected seconds of a job or link that was never measured, from the sizes of its sources and, for a
-    job, of the headers that the source includes."""
+    """Return the expected seconds of a job or link that was never measured. They are estimated from the sizes of its
+    sources. For a job, the sizes of the included headers count too."""
     if isinstance(work, Job):
         return (
             0.1 + 5e-5 * len(work.text) + 1.2 * _header_bytes(work.text, work.root, work.include_dirs) / _MOST_HEADERS

@@ -32,8 +32,7 @@ class CodeBlock:
     """One C++ definition or declaration at namespace or class scope."""
 
     tokens: Sequence[Token]
-    """All tokens of the definition or declaration, in order, but for the tokens of preprocessor directives inside
-    it."""
+    """Tokens of the definition or declaration, in order. Tokens of preprocessor directives are left out."""
     body: Sequence[Token]
     """Tokens of the function's body, including both braces; () if this is not the definition of a function."""
     in_class: bool

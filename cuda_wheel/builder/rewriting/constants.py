@@ -195,9 +195,9 @@ class Constants:
 def _deduced_words(files: Iterable[SourceBlocks]) -> frozenset[str]:
     """Return the names whose constants must not become references, because `decltype(name)` would be another type.
 
-    They are the names that are the whole operand of a `decltype`: `limit` in `decltype(ns::limit)`, but not in
-    `decltype(limit + 1)`. In a definition with `decltype(auto)`, or with a macro that expands to a `decltype`, they are
-    all words.
+    A name is returned if it is the whole operand of a `decltype`: `limit` in `decltype(ns::limit)`, but not in
+    `decltype(limit + 1)`. All words of a definition are returned if the definition contains `decltype(auto)`, or a
+    macro that expands to a `decltype`.
     """
     blocks = list(files)
     macros = [macro for each in blocks for macro in filter(None, map(macro_of, each.directives))]
@@ -264,7 +264,7 @@ def _as_reference(block: CodeBlock) -> list[Replacement] | None:
     `const float& b = f();`.
 
     An array only loses its `const`. The definition of a static member outside its class is removed. None if the block
-    defines a template or no constant.
+    defines a template, or does not define a constant.
     """
     tokens = block.tokens
     texts = [token.text for token in tokens]

@@ -145,11 +145,11 @@ class HostMarkers(Rewriter):
         """Return the text to which the macro `name` expands without `marker`: "inline" for
         `#define API __host__ inline`.
 
-        `marker` is also removed from the macros in the macro's body. `outer` are the names of the macros around this
-        macro, which are not expanded again.
+        Macros in the macro's body are expanded too, without `marker`. Names in `outer` are not expanded: they are
+        the macros that are being expanded.
 
-        Definitions with parameters are ignored. Return None if no definition contains `marker`, or if the texts of
-        several definitions differ.
+        Definitions with parameters are ignored. Return None if no definition contains `marker`, or if the
+        definitions expand to different texts.
         """
         texts = set()
         for definition in definitions_of(name, self.files) if name not in outer else ():

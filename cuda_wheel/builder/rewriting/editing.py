@@ -137,8 +137,8 @@ def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project |
 
 
 def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
-    """Return whether no change of the text can help against `errors`: all are in device code of the project's own
-    files, and none has a message that a rewriter handles."""
+    """Return True if no change of the text can remove one of `errors`: each error is in device code of the project's
+    own files, and no rewriter handles its message."""
     # Device code is never left out. Only the files with the errors are read: a project may have megabytes of other
     # files.
     files: dict[str, SourceBlocks] = {}
@@ -263,10 +263,10 @@ class Edits:
         return self._constants.rewrite(*error.places[0], error.message)
 
     def _changed_files(self, bodies: Mapping[str, Sequence[Replacement]]) -> Mapping[str, bytes]:
-        """Return path -> new text of each file that changes by rewritten code or by `bodies`.
+        """Return path -> new text, for each file with rewritten code or with replacements in `bodies`.
 
-        `bodies`: path -> replacements in the function bodies that are left out. Rewritten code inside left-out bodies
-        is ignored.
+        `bodies`: path -> replacements that leave out function bodies. Rewritten code inside left-out bodies is
+        ignored.
         """
         edits = {file: list(found) for file, found in bodies.items()}
         for file, found in self._rewritten().items():

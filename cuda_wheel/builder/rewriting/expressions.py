@@ -116,7 +116,7 @@ def _begins_a_macro(tokens: Sequence[Token], index: int) -> bool:
     """Return whether the token `index` is the first one of a macro's body: `x` in `define NAME x` or
     `define NAME(a) x`.
 
-    `tokens` are the tokens of a directive, without the "#". False if the directive is no `define`.
+    `tokens` are the tokens of a directive, without the "#". False if the directive is not a `define`.
     """
     if tokens[0].text != "define":
         return False
@@ -153,11 +153,10 @@ class HostAssembly(Rewriter):
                 yield error.file, [replacement]
 
     def _replacement(self, blocks: SourceBlocks, index: int) -> Replacement | None:
-        """Return the replacement of the `asm` statement at the token `index`, or of a call of a macro whose body
-        contains `asm`.
+        """Return the replacement of an `asm` statement, or of a call of a macro whose body contains `asm`.
 
-        `index` is the first token of the statement or call, or the token after the first one: the compiler reports the
-        error at either. Return None if neither a statement nor a call is there.
+        `index` is the index of the first or second token of the statement or call: the compiler reports the error at
+        either. Return None if no such statement or call is there.
         """
         tokens = blocks.tokens
         first = next((i for i in (index, index - 1) if i >= 0 and self._is_assembly(tokens[i])), None)
@@ -234,8 +233,8 @@ def _argument(tokens: Sequence[Token], index: int, of_dimensions: bool) -> tuple
     """Return (start, end), the byte offsets of an argument in a list in braces, such as `n` in `{n, 1}`.
 
     `index`: token at which the argument begins. Return None if no argument begins there.
-    `of_dimensions`: whether to return None for all lists but dimensions, as in `dim3 grid{n, 1}` and
-    `<<<{n, 1}, 32>>>`.
+    `of_dimensions`: whether to accept only lists of dimensions, as in `dim3 grid{n, 1}` and `<<<{n, 1}, 32>>>`. For
+    other lists, None is then returned.
     """
     if not index or tokens[index - 1].text not in ("{", ","):
         return None

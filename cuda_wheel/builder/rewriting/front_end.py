@@ -47,8 +47,8 @@ parser)."""
 # such option: for `typeid` and `dynamic_cast` in device code (to turn RTTI off would refuse them in host code too), and
 # for a call of a virtual host function in device code.
 _MISUSES = ("host_var_read_in_device", "host_var_written_in_device", "host_var_address_taken_in_device")
-"""Names of NVRTC's warnings about host variables in device code, which become errors as with nvcc. The names are those
-in options of the front end (NVRTC's C++ parser)."""
+"""Names of NVRTC's warnings about host variables in device code. As with nvcc, these warnings become errors. The names
+are those in options of the front end (NVRTC's C++ parser)."""
 
 # nvcc with GCC also uses a GNU mode of the front end (C++ parser): --gnu_version, --g++. In NVRTC 12.9, 13.0 and 13.5,
 # this mode ends in errors: both the mode and NVRTC declare `__int128_t`, and no option prevents that.

@@ -75,7 +75,7 @@ _BEHIND_KEYWORD = re.compile(
 _SUSPECT = re.compile(
     rb"\}(?:\s|\#[^\n]*\n)*(?:__attribute|__declspec)[^;{}]*?(?:packed|align)|\[\s*\[[^;{}]*?\bgnu\b[^;{}]*?(?:packed|align)"
 )
-"""Matches what may be a layout attribute that NVRTC ignores, in preprocessed text. Examples are `[[gnu::packed` and,
+"""Matches, in preprocessed text, what may be a layout attribute that NVRTC ignores: `[[gnu::packed`, or an attribute
 after the closing brace of a type, `} __attribute__((packed`. A match may also be harmless code."""
 
 
@@ -212,11 +212,8 @@ class PreprocessedCode:
         return b"".join([*parts, self._text[at:]]), places
 
     def _alignments(self) -> Iterator[tuple[Sequence[Token], bytes, int]]:
-        """Yield (tokens of an attribute, its replacement ` alignas(N) `, byte offset at which to insert the
-        replacement).
-
-        Only the attributes that may lower the alignment of a type or data member are yielded.
-        """
+        """Yield (tokens, new text, byte offset) for each attribute that may lower the alignment of a type or data
+        member. The new text is ` alignas(N) `, to be inserted at the byte offset."""
         tokens = self.tokens
         for keyword, first, last in type_brackets(tokens):
             if tokens[keyword].text == "enum":
@@ -237,8 +234,8 @@ def _tokens_with(named: re.Pattern[bytes], own: Sequence[tuple[Segment, bytes]])
     """Return the tokens of each file that contains a match of `named`. Their byte offsets count from the start of the
     preprocessed text.
 
-    `own`: (segment, its text) outside the toolchain's headers. A segment is a part of the preprocessed text from one
-    file.
+    `own`: (segment, its text) of each segment outside the toolchain's headers. A segment is a part of the
+    preprocessed text that comes from one file.
     """
     files = {segment.file for segment, part in own if named.search(part)}
     # A class is found in these tokens only if both of its braces are in files with a match.

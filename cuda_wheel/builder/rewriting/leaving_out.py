@@ -50,8 +50,8 @@ class Reason(NamedTuple):
     text: str = ""
     """Why the body of a function is not left out, in words. "" if the compiler's error message is reason enough."""
     instance: str = ""
-    """A name expression that the body uses and the module's setting `instantiate` lacks, such as "scale<float>", if
-    this is the reason; otherwise ""."""
+    """A name expression, such as "scale<float>". The body uses it, but the module's setting `instantiate` lacks it.
+    "" if the reason is another one."""
 
 
 class Refusal(Exception):
@@ -70,7 +70,7 @@ class _Body(NamedTuple):
     block: CodeBlock
     """Definition of the function whose body is left out, including this body."""
     error: LocatedError
-    """The compiler's error in the body, for which the body is left out."""
+    """The compiler's error in the body. Because of this error, the body is left out."""
     launches: tuple[str, ...] = ()
     """C++ expressions for the kernels and device variables that the original body names, such as "scale<float>". The
     new body names them too, and so the compiler still puts them into the image."""
@@ -229,7 +229,7 @@ def _name_end(unit: TranslationUnit, body: Sequence[Token], index: int, instance
     `index`: token of the name, i.e. of a kernel or device variable.
     `instances`: name expressions of the module's `instantiate` without scope: "scale<float>" for "ns::scale<float>".
 
-    Raises Refusal if the name is that of a template and its instance, such as "scale<float>", is not in `instances`.
+    Raises Refusal for the name of a template, unless the instance, such as "scale<float>", is in `instances`.
     """
     text = body[index].text
     if not unit.kernels[text]:

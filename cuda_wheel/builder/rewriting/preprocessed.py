@@ -219,7 +219,7 @@ def segments(text: bytes) -> list[Segment]:
 
 def _with_places(blocks: Iterable[CodeBlock], text: bytes) -> Iterator[_ScopeDeclaration]:
     """Yield a `_ScopeDeclaration` for each of `blocks`, in order. `blocks` are declarations and definitions in the
-    preprocessed `text`, whose `#line` directives tell from which file a block comes."""
+    preprocessed `text`. `#line` directives in `text` tell the file of each block."""
     parts = segments(text)
     starts = [part.start for part in parts]
     for block in blocks:
@@ -241,13 +241,13 @@ class TranslationUnit:
         self.variables: set[str] = set()
         """Names in `kernels` that are device variables; the other names there are kernels."""
         self._uses: dict[str, list[tuple[_ScopeDeclaration, bool]]] = {}
-        """Name -> list of (declaration, is call), one for each mention of the name. Is call: whether the mention may be
+        """Name -> list of (declaration, is call): one pair per mention of the name. Is call: whether the mention may be
         an unqualified call such as `f(x)`. Bodies of plain functions are not searched."""
         self._first: dict[str, int] = {}
         """Identifier or keyword -> byte offset of the first declaration that contains the word."""
         self._first_known: dict[str, int] = {}
-        """Declared name -> byte offset of its first declaration that is not a function definition. From this offset on,
-        code can use the name, even if a later declaration defines or specialises what it names."""
+        """Declared name -> byte offset of its first declaration that is not a function definition. Code after this
+        offset can use the name, even if the definition or a specialisation follows only later."""
         self._calls_of_fixed: Counter[str] = Counter()
         """Name -> number of templates that call the name without a qualifier, as in `f(x)`. Only templates with
         `is_fixed` are counted, i.e. those whose instances are complete at their first use."""
@@ -307,8 +307,8 @@ class TranslationUnit:
     def _dependent(
         self, block: CodeBlock, classes: Set[str], functions: Set[str]
     ) -> dict[str, list[_ScopeDeclaration]]:
-        """Return name -> declarations before the function `block` that may depend on the name. A declaration depends on
-        a name if an instance of it may differ once the name is declared, or once the class of that name is defined.
+        """Return name -> declarations that may depend on the name and are before the function `block`. A declaration
+        depends on a name if its instances may differ once the name is declared, or once the named class is defined.
 
         `classes`: names of classes that are defined after `block`.
         `functions`: names of functions, and of everything else but classes, that are declared after `block`.
@@ -326,23 +326,23 @@ class TranslationUnit:
 
     def _may_use(self, block: CodeBlock, declarations: Sequence[_ScopeDeclaration]) -> bool:
         """Return whether the function `block` may instantiate one of `declarations`, directly or through other
-        declarations before `block`. True also if one of these can be used without writing its name, as an operator
-        can."""
+        declarations before `block`. Also True if one of all these declarations can be used without its name: an
+        operator, for example."""
         names = self._names_that_reach(declarations, block.start)
         return _EVERYTHING in names or any(True for _ in self._uses_of(names, block.tokens))
 
     def _named_before(self, block: CodeBlock, declarations: Iterable[_ScopeDeclaration]) -> frozenset[str]:
-        """Return each name that one of `declarations` declares and that also occurs in some declaration that starts
-        before `block`."""
+        """Return the names that `declarations` declare. Names that occur in no declaration before `block` are left
+        out."""
         names = (name for each in declarations for name in each.names)
         return frozenset(name for name in names if self._first.get(name, block.start) < block.start)
 
     def _names_that_reach(self, declarations: Iterable[_ScopeDeclaration], end: int = sys.maxsize) -> dict[str, int]:
-        """Return name -> byte offset from which code can use the name, for each name whose use may instantiate one of
-        `declarations`.
+        """Return the names whose use may instantiate one of `declarations`, as name -> byte offset. Code after the
+        offset can use the name.
 
-        Names for a kernel template `k`: `k`, and each template that uses `k`, directly or not. Templates that begin
-        after the byte offset `end` are ignored.
+        For a kernel template `k`, the names are `k` and each template that uses `k`, directly or not. Templates that
+        begin at or after the byte offset `end` are ignored.
         """
         found: dict[str, int] = {}
         waiting = list(declarations)

@@ -84,8 +84,8 @@ def changed_files(
 
 
 def _header(directive: Directive, name: str, find: Callable[[str, bool, str], str | None]) -> str | None:
-    """Return the path of the header that `directive` in the file `name` includes. None if the directive is no
-    `#include` of a file of the project.
+    """Return the path of the header that `directive` in the file `name` includes. None if the directive is not an
+    `#include`, or if `find` returns None.
 
     `find`: function of (header's name, whether the name is in quotes, path of the including file). It returns the
     header's path, or None.
@@ -151,8 +151,8 @@ class LocatedError(NamedTuple):
     """An error of the compiler, and its places in the source and the headers."""
 
     places: tuple[tuple[str, int, int | None], ...]
-    """(file, 1-based line, 1-based column or None) of each place of the error, the innermost first. For an error in a
-    template, places that instantiate the template follow. Empty if the compiler names no place."""
+    """(file, 1-based line, 1-based column or None) of each place of the error. The error's own place is first. For an
+    error in a template, places that instantiate the template follow. Empty if the compiler names no place."""
     message: str
     """Error message of the compiler, without the place of the error."""
     key: tuple[object, ...] = ()
@@ -258,8 +258,8 @@ def some_project_texts(text: bytes, source: str, root: str, folders: Sequence[st
 
 
 def _read(text: bytes, source: str, root: str, folders: Sequence[str], limit: int) -> tuple[list[bytes], bool]:
-    """Return (texts, is complete) of a source and of the headers that it includes, directly or not. They are not
-    complete if they have more than `limit` bytes together, or if a macro gives a header's name.
+    """Return (texts, is complete) of a source and of the headers that it includes, directly or not. The texts are
+    incomplete if their total size exceeds `limit` bytes, or if a macro gives a header's name.
 
     `text`: content of the source.
     `source`: path of the source, relative to `root`.

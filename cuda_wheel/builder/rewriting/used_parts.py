@@ -43,7 +43,7 @@ _NAMED = {part: re.compile(rf"^(?:{names})$".encode(), re.MULTILINE) for part, n
 _IN_STD_NAMED = re.compile(rb"\bstd\s*::\s*(\w+)")
 
 _STD = re.compile(rb"\bstd\b(?!\s*::)")
-"""Matches `std` without a `::` after it, as in `using namespace std`. In a text with a match, any name may be one of
+"""Matches `std` without a `::` after it, as in `using namespace std`. In a text with a match, any name may be a name in
 namespace std."""
 
 _REAL = re.compile(rf"^(?:{_C_FUNCTIONS})[fl]$".encode(), re.MULTILINE)

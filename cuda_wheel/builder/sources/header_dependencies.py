@@ -164,7 +164,7 @@ class _Expansion:
 
         `position`: index in `text` after the name.
         `end`: index after the closing parenthesis of the arguments; without arguments, `position`.
-        `active`: names of the macros that are being expanded, with `name`; they are not expanded again.
+        `active`: names of the macros that are being expanded, including `name`. They are not expanded again.
         """
         arguments, end = _arguments(text, position)
         written = text[position:end]
@@ -330,8 +330,8 @@ class _HeaderSearch:
                 yield from self._new(current, include, self._find(name, current, quoted))
 
     def _new(self, current: IncludedFile, include: Include, paths: Iterable[str]) -> Iterator[IncludedFile]:
-        """Add the new files of `paths` to `found`, and yield them. `paths` are files that `include`, in the file
-        `current`, may read. A file is new if it is not in `found`, or if this is its first unconditional include."""
+        """Add the new files of `paths` to `found`, and yield them. `include` is in the file `current`, and may read the
+        files `paths`. A file is new if it is not in `found`, or if this is its first unconditional include."""
         conditional = current.conditional or include.conditional
         for path in paths:
             known = self.found.get(path)
@@ -362,8 +362,8 @@ def scanned_file(path: str) -> IncludeScan:
 
 @lru_cache(maxsize=4096)  # sources have most of their headers in common
 def _scanned_version(path: str, changed: int, size: int) -> IncludeScan:
-    """Return the scan of the file at `path`. `changed`, its time of last change, and `size` are only keys for the
-    cache: a file that has changed is scanned again."""
+    """Return the scan of the file at `path`. The file's `changed` (time of last change) and `size` are only keys for
+    the cache: a file that has changed is scanned again."""
     return scan_includes(Path(path).read_bytes())
 
 
@@ -425,8 +425,8 @@ def read_at_most(root: str, source: str, text: bytes, options: Sequence[str]) ->
 
 
 def _option_values(option: re.Pattern[str], options: Sequence[str]) -> list[str]:
-    """Return all values in `options` of one option. `option` matches the argument that names the option. The value is
-    its group 1 (`-Ifolder`); if that is empty, the value is the next argument (`-I`, `folder`)."""
+    """Return all values of one option in `options`. `option` matches the argument that names the option. The value is
+    group 1 of the match (`-Ifolder`), or the next argument if group 1 is empty (`-I`, `folder`)."""
     values = []
     for index, argument in enumerate(options):
         if match := option.fullmatch(argument):

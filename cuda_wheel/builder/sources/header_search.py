@@ -120,8 +120,8 @@ def finds_the_same(job: Job, other: Job, headers: Sequence[str]) -> bool:
 
 
 def _names_below(headers: Iterable[str], folders: Iterable[str]) -> set[str]:
-    """Return the names by which an `#include` may have found one of `headers` in one of `folders`: "a/b.h" for the
-    header "/include/a/b.h" and the folder "/include"."""
+    """Return the path of each header relative to each of `folders` that contains it: "a/b.h" for "/include/a/b.h" in
+    "/include". An `#include` may have used this name."""
     prefixes = [folder + os.sep for folder in folders]
     return {header[len(prefix) :] for header in headers for prefix in prefixes if header.startswith(prefix)}
 
@@ -193,7 +193,7 @@ def _absolute(job: Job, folders: Iterable[str]) -> list[str]:
 
 def _earlier(headers: Iterable[str], first: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
     """Yield each path at which a new file would hide one of `headers` (absolute paths): "/a/x.h" for "/b/x.h" if
-    "/a" is searched before "/b". If several folders contain a header, each counts.
+    "/a" is searched before "/b". If a header is in several folders, each of them counts.
 
     `first`: folders searched first, in any order.
     `folders`: `first`, then all others in search order.
@@ -212,8 +212,8 @@ def _pre_include(name: str) -> Include:
 
 
 def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]) -> Sequence[_Sought] | None:
-    """Return the headers that a text includes or tests for with `__has_include`. None if a macro gives a name and its
-    expansion is unknown.
+    """Return the headers that a text includes or tests for with `__has_include`. None if a macro with an unknown
+    expansion gives a header's name.
 
     `scan`: scan of the text.
     `definitions`: macros of the project's texts and of the options.
@@ -240,9 +240,9 @@ def _names(scan: IncludeScan, definitions: Definitions, libraries: Sequence[str]
 
 
 def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[Name] | None:
-    """Return the headers that an `#if` tests for by macros in its condition, such as `HAS_FOO`, defined as
-    `__has_include(<foo.h>)`. None if they are unknown. `testers`: names of the macros in `definitions` that may expand
-    to a `__has_include`."""
+    """Return the headers that the macros in an `#if`'s condition test for: <foo.h> for the condition `HAS_FOO`, if
+    this macro is `__has_include(<foo.h>)`. None if the headers are unknown. `testers`: names of the macros in
+    `definitions` that may expand to a `__has_include`."""
     words = re.findall(r"[A-Za-z_]\w*", condition)
     found = tested_headers(condition, definitions) if testers.intersection(words) else set()
     for call in re.finditer(r"\b([A-Za-z_]\w*HAS_INCLUDE\w*)[ \t]*\(", condition):  # as libraries name such macros
@@ -254,9 +254,9 @@ def _tests(condition: str, definitions: Definitions, testers: set[str]) -> set[N
 
 
 def _is_undefined(spelling: str, definitions: Definitions, libraries: Iterable[str]) -> bool:
-    """Return whether `spelling`, the text after an `#include`, begins with a name that is certainly no macro: it is not
-    in `definitions`, and no header in `libraries` (absolute paths) contains it. False for a name with a leading
-    underscore."""
+    """Return whether `spelling`, the text after an `#include`, begins with a name that is certainly not a macro:
+    neither `definitions` nor a header in `libraries` (absolute paths) contains the name. False for a name with a
+    leading underscore."""
     word = re.match(r"[A-Za-z]\w*", spelling)
     if word is None or word[0] in definitions:
         return False
@@ -287,8 +287,8 @@ def _stamp(path: str) -> tuple[int, int]:
 
 @lru_cache(maxsize=16384)
 def _library_tests(path: str, changed: int, size: int) -> tuple[_Sought, ...] | None:
-    """Return the headers that the library's header at `path` tests for with `__has_include`. None if a macro gives a
-    name. `changed` (time of change) and `size` of the file are only keys for the cache."""
+    """Return the headers for which the library's header at `path` has a `__has_include`. None if a macro gives a
+    name. The file's `changed` (time of change) and `size` are only keys for the cache."""
     text = Path(path).read_bytes()
     if b"has_include" not in text and b"HAS_INCLUDE" not in text:
         return ()
@@ -375,8 +375,8 @@ def including_line(job: Job, headers: Iterable[str], name: str) -> tuple[str, in
 
 def _includes(job: Job, headers: Iterable[str]) -> Iterator[tuple[str, bool, Include]]:
     """Yield (file, is own, include) for each `#include` in a job's source and in the files `headers` (absolute paths).
-    File: path relative to the folder of its library or project, else absolute. Is own: whether the file is the
-    project's."""
+    File: path relative to its library's or the project's folder; absolute outside of both. Is own: whether the file
+    is the project's."""
     libraries = [folder for folder in job.include_dirs if os.path.isabs(folder)]
     for path, scan in [(job.source, scan_includes(job.text)), *((path, scanned_file(path)) for path in headers)]:
         folder = next((each for each in libraries if path.startswith(each + os.sep)), job.root)
@@ -483,8 +483,8 @@ class _Search:
         return self._found(name, os.path.dirname(path) if include.quoted else None)
 
     def _first_file(self, name: str, beside: str | None) -> str | None:
-        """Return the path of the first existing file that an include of the header `name` finds. None if no folder has
-        one. `beside` is the folder of the including file if the name is in quotes, else None."""
+        """Return the path of the file that an include of the header `name` finds. None if no folder has such a file.
+        `beside` is the folder of the including file if the name is in quotes, else None."""
         places = self.folders if beside is None else [beside, *self.folders, *self._further]
         paths = (os.path.normpath(os.path.join(place, name)) for place in places)
         return next(filter(os.path.isfile, paths), None)
