@@ -63,8 +63,7 @@ class Times:
     ended: float
     phases: tuple[Span, ...]
     start: Span | None
-    """Interval in which the worker process started, for the first timed call of that process; None for all other
-    calls."""
+    """Interval in which the worker process started. None, except for the first timed call of that process."""
 
     @property
     def seconds(self) -> float:

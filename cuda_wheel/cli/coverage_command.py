@@ -86,8 +86,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_gaps(coverages: Iterable[Coverage], requirement: Requirement) -> None:
-    """Print the required GPUs and drivers on which modules do not load as `requirement` states, and how the project can
-    change this. Print nothing for a coverage (of modules that load alike) that meets the requirement."""
+    """Print the required GPUs and drivers on which modules do not load as `requirement` states, and how to change this.
+    Print nothing for modules that meet the requirement. A coverage is about modules that load alike."""
     for coverage in coverages:
         for number, line in enumerate(gap_lines(coverage, requirement)):
             _print_wrapped(line, "  " if number else "")
@@ -108,8 +108,8 @@ def _print_wrapped(line: str, indent: str = "") -> None:
 def _coverage_report(coverages: Sequence[Coverage]) -> list[Table | Line]:
     """Return the tables of all coverages, then a legend, then an empty line.
 
-    A coverage is about one or more modules. It says how they load on each GPU with each driver: all in the same way.
-    The legend explains each label in the tables.
+    A coverage is about one or more modules that load alike. It says how they load on each GPU with each driver. The
+    legend explains each label in the tables.
     """
     found = {cell for coverage in coverages for cell in coverage.cells.values()}
     meanings = [

@@ -121,7 +121,7 @@ def _resolution_to_json(manifest: Manifest, resolution: Resolution) -> dict[str,
 
 
 def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
-    """Return names of modules or variants -> the text that all of these have. Each text occurs once.
+    """Return each text once: names of all modules or variants with this text -> the text.
 
     `texts`: (manifest, text on its module or variant). If all variants of a module have the same text, the module is
     named: "demo.scale". Otherwise each variant is named: "demo.scale[N=2]".

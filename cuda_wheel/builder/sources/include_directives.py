@@ -148,7 +148,7 @@ def _include(rest: str, line: int, conditional: bool) -> Include:
 
 def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
     """Yield an include for each header that a directive may test for with `__has_include`. First come the header names
-    ("a.h" or <a.h>) anywhere in the directive, then the operands of `__has_include` that are no such name.
+    ("a.h" or <a.h>) anywhere in the directive, then the other operands of `__has_include`.
 
     `rest`: text after the directive's name.
     `parameters`: for a `#define`, the names of the macro's parameters, else (). An operand with such a name is skipped.
@@ -164,10 +164,10 @@ def _tests(rest: str, line: int, parameters: Sequence[str]) -> Iterator[Include]
 
 
 def _test(operand: str, line: int, parameters: Sequence[str]) -> Iterator[Include]:
-    """Yield the include for the test `__has_include(operand)`, or nothing.
+    """Yield the include for the test `__has_include(operand)`. Yield nothing in two cases.
 
-    Nothing for a header name that `_LITERAL` matches: `_tests` has yielded its include. Nothing for an operand that is
-    no header name and contains one of `parameters`, the names of a macro's parameters.
+    Either `operand` matches `_LITERAL`: then `_tests` has yielded the include. Or `operand` is not a header name, and
+    contains one of `parameters`, the names of a macro's parameters.
     """
     if literal := HEADER_NAME.fullmatch(operand):
         if not _LITERAL.fullmatch(operand):  # `<` is also an operator, so not every name is a literal
@@ -206,10 +206,10 @@ def _unspliced(text: bytes) -> bytes:
 
 
 def _append(parts: list[bytes], part: bytes, owed: int) -> int:
-    """Append `part`, a part of a text, to the list `parts`, with `owed` empty lines after the first line of `part`.
-    Return 0.
+    """Append `part`, a part of a text, to the list `parts`. Insert `owed` empty lines after the first line of `part`,
+    and return 0.
 
-    If `part` contains no line break, no empty line is inserted. Then return `owed`, for the next part.
+    If `part` contains no line break, insert no empty line, and return `owed` for the next part.
     """
     line, newline, rest = part.partition(b"\n")
     parts += [line, newline * (1 + owed), rest]

@@ -49,8 +49,8 @@ __all__ = [
 
 
 EXCLUDED = "!"
-"""First character of an exclusion in a list of file patterns: "!a*.cu" removes the files that match "a*.cu" from those
-that the patterns before it select."""
+"""First character of an exclusion in a list of file patterns. "!a*.cu" removes the files that match "a*.cu" and that
+earlier patterns select."""
 
 
 def expanded(patterns: Iterable[str], where: str, root: Path, start: Iterable[str] = ()) -> tuple[str, ...]:
@@ -126,12 +126,12 @@ def project_path(path: str, where: str, root: Path) -> str:
 
 
 _RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9]", re.IGNORECASE)
-"""Matches a file name without its suffix that Windows reserves, such as "con". With any suffix it is reserved too:
-"con.cu". Source: Microsoft, "Naming Files, Paths, and Namespaces"."""
+"""Matches a file name that Windows reserves, such as "con". The name is also reserved with any suffix: "con.cu".
+Source: Microsoft, "Naming Files, Paths, and Namespaces"."""
 
 _MAX_BYTES = 230
-"""Maximum length in bytes of the last part of a module's dotted name, with which the names of the module's files begin.
-File systems allow 255 bytes. The rest is for suffixes such as ".fatbin.json"."""
+"""Maximum length, in bytes, of the last part of a module's dotted name. Names of the module's files begin with that
+part. File systems allow 255 bytes. The rest is for suffixes such as ".fatbin.json"."""
 
 
 def check_name(name: str, source: str, packages: AbstractSet[str]) -> None:
@@ -423,8 +423,8 @@ def _check_linking(sources: Sequence[Source], settings: ModuleConfig) -> None:
 
 
 def _check_specialize(sources: Sequence[Source], settings: ModuleConfig) -> None:
-    """Raise ConfigError if a module with the setting `specialize` cannot be compiled again on the user's machine: if it
-    has a source that is not CUDA C++, or the setting `extern` or `system-include-dirs`."""
+    """Raise ConfigError if a module with the setting `specialize` cannot be compiled again on the user's machine.
+    Reasons: a source that is not CUDA C++, the setting `extern`, or `system-include-dirs`."""
     if settings.extern or any(source.kind != "cuda" for source in sources):
         raise ConfigError(
             f"{settings.name} cannot have specialize: only a module of CUDA C++ sources without extern can be compiled "
@@ -570,11 +570,11 @@ def _without_included(
     tell: Callable[[str], None],
     note: Callable[[str], object],
 ) -> list[str]:
-    """Return `sources` without those that are headers. A source is a header if another source includes it, unless it is
-    in `explicit`.
+    """Return `sources` without headers. A header is a source that another source includes and that is not in
+    `explicit`.
 
     `explicit`: project-relative paths that the settings name without a wildcard.
-    `compiled`: settings of modules, with the sources that may include the headers, and the include folders.
+    `compiled`: settings of modules whose sources may include the headers. The modules' include folders are searched.
     `tell`: gets a message about each header.
     `note`: gets each path at which a header was looked for.
     """

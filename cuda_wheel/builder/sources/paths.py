@@ -24,7 +24,7 @@ __all__ = [
 
 
 UNPRINTABLE = re.compile("[\0-\x1f\x7f\ud800-\udfff]")
-"""Matches a control character, or a surrogate, which stands for a byte of a file name that is not UTF-8."""
+"""Matches control characters and surrogates. A surrogate in a file name stands for a non-UTF-8 byte."""
 
 
 def below(path: str, folder: str) -> str | None:

@@ -23,8 +23,8 @@ _CMAKE_MODULE = ".cuda-wheel.json"
 # If pyproject.toml has a target with "a" or "f" that fits the GPU, compiling on load uses it; otherwise, it compiles
 # for the GPU's own architecture.
 _NO_VARIABLES: dict[str, str] = {}
-"""Environment variables with which a project's settings are read for compiling on load: none. So CUDAARCHS does not
-replace the architectures in pyproject.toml."""
+"""An empty environment. A project's settings are read with it for compiling on load: CUDAARCHS must not replace the
+architectures in pyproject.toml."""
 
 
 def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, SourceModule] | None:

@@ -49,8 +49,8 @@ class HeaderRelease(NamedTuple):
     """The release of a group of headers, and the file that it was read from."""
 
     version: tuple[int, ...]
-    """Release of the headers, as numbers. CUDA's own headers: CUDA's (major, minor), but (major,) for a package of
-    cuRAND. CCCL, and groups with their own releases: the group's (major, minor, patch)."""
+    """Release of the headers: CUDA's (major, minor) for CUDA's own headers; CUDA's (major,) for a package of cuRAND;
+    the group's (major, minor, patch) for CCCL and groups with their own releases."""
     source: str
     """Absolute path of the file from which the release was read."""
 
@@ -79,7 +79,7 @@ def needed(group: str, nvrtc: Version) -> str:
 
 def _included_cccl(nvrtc: Version) -> Version:
     """Return the version (major, minor) of CCCL in the CUDA toolkit of the release `nvrtc`: (2, 8) for (12, 9). NVRTC
-    of this release cannot use an older CCCL. If the version is not known, return one that is not newer."""
+    of this release cannot use an older CCCL. If the version is not known, return a lower bound."""
     major, minor = nvrtc
     if major == 13:
         return 3, minor
@@ -125,7 +125,7 @@ def _crt(folder: str, root: SearchRoot) -> HeaderRelease | None:
     """Return the release of the compiler's own headers in `folder`, such as crt/host_defines.h. None if it is not
     found.
 
-    It is the release of the Python package or toolkit that contains the headers, or else of CUDA's headers in `folder`.
+    The release is that of the Python package or toolkit with the headers; failing that, of CUDA's headers in `folder`.
     `root` is the folder of packages, or the toolkit, that contains `folder`.
     """
     # These headers have no version macro.
@@ -329,8 +329,8 @@ def _refusal(name: str, library: str, nvrtc: Version, folders: list[_Folder], hi
 
 
 def _described(folder: _Folder, nvrtc: Version) -> str:
-    """Return which headers in a folder do not fit NVRTC's release, and their releases, for an error message:
-    "cuda_fp16.h is of CUDA 12.8, says /.../cuda.h"."""
+    """Return error text: which headers in a folder do not fit NVRTC's release, and the headers' releases: "cuda_fp16.h
+    is of CUDA 12.8, says /.../cuda.h"."""
     texts = []
     for name in folder.misfits(nvrtc):
         release = folder.releases[name]
@@ -412,8 +412,8 @@ def is_spread_out(toolchain: Toolchain) -> bool:
 _DEVICE_RUNTIME_HEADER = "cuda_device_runtime_api.h"
 
 _DEVICE_RUNTIME_LIBRARIES = ("lib/libcudadevrt.a", "lib64/libcudadevrt.a", "lib/x64/cudadevrt.lib", "lib/cudadevrt.lib")
-"""Possible paths of CUDA's device runtime library, relative to the folder that contains the include folder, on Linux
-and Windows."""
+"""Possible paths of CUDA's device runtime library on Linux and Windows, relative to the parent of the include
+folder."""
 
 
 def device_runtime_library(folders: Iterable[str]) -> str | None:

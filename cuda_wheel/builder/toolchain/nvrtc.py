@@ -134,9 +134,9 @@ INVALID_OPTION = "NVRTC_ERROR_INVALID_OPTION"
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Identifiers of M_TRIM_THRESHOLD and M_MMAP_THRESHOLD, parameters of glibc's function `mallopt`. The first parameter
-is how many free bytes a process keeps before it returns memory to the system. The second is the size in bytes from
-which a block is allocated with mmap."""
+"""Identifiers of parameters of glibc's function `mallopt`. M_TRIM_THRESHOLD is how many free bytes a process keeps
+before it returns memory to the system. M_MMAP_THRESHOLD is the minimum size, in bytes, of a block that is allocated
+with mmap."""
 
 
 def load(path: str) -> None:
@@ -154,7 +154,7 @@ def _library(path: str) -> Any:
 
 
 def _keep_freed_memory() -> None:
-    """Make glibc keep the memory that a compilation frees for the next compilation."""
+    """Make glibc keep freed memory. The next compilation uses it again."""
     # Otherwise NVRTC's front end spends up to a fifth of its time on page faults, for memory that was returned to the
     # system.
     if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "mallopt"):
@@ -269,8 +269,8 @@ def _listed_headers() -> Iterator[set[str]]:
 
 @cache
 def _lists_headers(library: str) -> bool:
-    """Return whether the NVRTC at a path prints the headers that it reads if `LIST_HEADERS` is among its options. Some
-    releases ignore that option."""
+    """Return whether `LIST_HEADERS` works in the NVRTC at a path: it prints the headers that it reads. Some releases
+    ignore that option."""
     loaded = _library(library)
     program = ctypes.c_void_p()
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "headers", "std")

@@ -132,8 +132,8 @@ def _invalid_reason(text: bytes) -> str:
 
 
 def _used_module(ptx: str) -> list[tuple[str, bytes]]:
-    """Return [(name, text)], an NVVM IR module whose list @llvm.used names the visible symbols of `ptx`. Return [] if
-    `ptx` has no visible symbol. The module is to be compiled together with the one that `ptx` was compiled from."""
+    """Return an NVVM IR module as [(name, text)]. Its @llvm.used lists the visible symbols of `ptx`. Return [] if `ptx`
+    has no visible symbol. The module is to be compiled together with the one that `ptx` was compiled from."""
     # Without this list, nvJitLink drops the kernels, and treats the variables as constant. The module declares the
     # symbols with arbitrary types; the linker replaces these declarations by the definitions.
     declared, used = [], []

@@ -61,8 +61,8 @@ class HeaderGroup(NamedTuple):
     # cuda.pathfinder raises RuntimeError for unknown names. It has "cutlass" only from 1.6 on; its "mathdx" is another
     # package, libmathdx.
     pathfinder: str | None
-    """Name of the group in cuda.pathfinder, such as "cccl". None if a release of cuda.pathfinder that cuda-wheel's
-    extras allow does not know the group."""
+    """Name of the group in cuda.pathfinder, such as "cccl". None if the group is unknown to a release of
+    cuda.pathfinder that cuda-wheel's extras allow."""
     cuda_12: tuple[str, ...]
     """Folders in which Python packages for CUDA 12 have the group's headers, relative to site-packages, in search
     order: "nvidia/cuda_runtime/include"."""
@@ -101,8 +101,8 @@ HEADER_GROUPS = {
     )
     for name, row in _TABLE["groups"].items()
 }
-"""Name of a header group, such as "cccl" -> the group; in search order. One folder may contain several groups, as that
-of CUDA 13 contains "cudart" and "crt"."""
+"""Name of a header group, such as "cccl" -> the group; in search order. One folder may contain several groups: that of
+CUDA 13 contains "cudart" and "crt"."""
 
 HEADERS = {name: group.header for name, group in HEADER_GROUPS.items() if group.is_needed}
 """Name of a header group that every build needs -> path of the header by which the group is recognised, relative to the

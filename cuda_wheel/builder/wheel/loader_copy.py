@@ -75,8 +75,8 @@ def parts_for(module: BuiltModule) -> set[str]:
 
 
 def _parts_of_variant(manifest: Manifest) -> set[str]:
-    """Return the names of the loader's parts that a load of one variant needs, such as {"variants", "structs"}; a part
-    is an optional file of a vendored loader. `manifest` is that of the variant."""
+    """Return the names of the parts that the loader needs to load one variant, such as {"variants", "structs"}. A part
+    is an optional file of a vendored loader. `manifest` is the variant's."""
     parameters = [each for kernel in manifest.kernels for each in kernel.parameters]
     names = [info.name for info in manifest.kernels] + [info.name for info in manifest.globals]
     needed = {

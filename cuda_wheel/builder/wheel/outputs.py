@@ -49,8 +49,8 @@ __all__ = [
 
 
 VENDORED_PACKAGE = "_cuda_wheel"
-"""Name of the package that holds the copy of the loader (`loader = "vendor"`) in each top-level package that has
-modules: `demo/_cuda_wheel/`."""
+"""Name of the package with the copy of the loader (`loader = "vendor"`). Each top-level package with modules has one:
+`demo/_cuda_wheel/`."""
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def merged(documents: Sequence[Document]) -> bytes:
 def _united(components: Iterable[Document]) -> list[Document]:
     """Return the components without duplicates, sorted by "bom-ref" (identifier of a component).
 
-    Of components with the same identifier, one without the scope "excluded" (a build tool) is kept if there is one.
+    Of components with the same identifier, one is kept, preferably without the scope "excluded" (a build tool).
     """
     united: dict[str, Document] = {}
     for component in components:
@@ -181,9 +181,12 @@ def _owners(folder: str) -> dict[str, str]:
 
 
 def _package(folder: str | None, name: str) -> Document:
-    """Return an installed package as a component. `folder`: folder that contains the package, or None. `name`: with a
-    folder, name of the package's metadata folder (*.dist-info) there; without, name of a distribution, such as
-    "cuda-wheel"."""
+    """Return an installed package as a component.
+
+    `folder`: folder of the package, or None.
+    `name`: name of the package's metadata folder (*.dist-info) in `folder`. If `folder` is None, name of a
+    distribution, such as "cuda-wheel".
+    """
     installed = metadata.distribution(name) if folder is None else metadata.PathDistribution(Path(folder, name))
     about = installed.metadata
     name = about["Name"].lower().replace("_", "-")

@@ -16,9 +16,8 @@ __all__ = ["MADE_BY", "attaches", "stub", "variant_loader_stub"]
 
 
 MOST_OVERLOADS = 32
-"""Maximum number of overloads in a stub that together allow exactly the variants of a module. If more were needed, the
-stub has one overload for each set of macro names. Such an overload also allows combinations of values that are no
-variant."""
+"""Maximum number of overloads that together allow exactly the variants of a module. If more were needed, the stub has
+one overload for each set of macro names. Such an overload also allows combinations of values that are not variants."""
 
 _ANY_VALUE = "str | int | float"
 
@@ -45,10 +44,10 @@ def variant_loader_stub(name: str, variants: Sequence[Variant], any_values: bool
 
 
 def _signatures(variants: Sequence[Variant]) -> list[Signature]:
-    """Return signatures, one for each overload in a stub, that together allow exactly these variants.
+    """Return the signatures of a stub's overloads. Together, they allow exactly these variants.
 
     If there would be more than `MOST_OVERLOADS`, return one signature for each set of macro names. Such a signature
-    also allows combinations of values that are no variant.
+    also allows combinations of values that are not variants.
     """
     by_names: dict[tuple[str, ...], list[Values]] = {}
     for variant in variants:
@@ -132,7 +131,7 @@ def _kernels(
 ) -> list[str]:
     """Return the stub's lines that declare the attributes which `attach` gives to a package.
 
-    `all_`: name of the variable that holds the list of attribute names, ["__all__"]; empty without such a variable.
+    `all_`: name of the variable for the attribute names, in a list: ["__all__"]; without such a variable, [].
     `modules`: manifests of each module. `files`: names of the files in the package. `loader`: dotted name of the module
     that defines the loader's classes.
     """
@@ -169,8 +168,8 @@ def _annotation(info: KernelInfo) -> str:
 
 
 def _is_attaching(statement: ast.stmt) -> bool:
-    """Return whether a statement assigns the result of a call of `attach` to several names, with `__getattr__` among
-    them. True for `__getattr__, __dir__, __all__ = attach(__name__)`; False for `result = attach(__name__)`."""
+    """Return whether a statement calls `attach` and assigns the result to several names, `__getattr__` among them. True
+    for `__getattr__, __dir__, __all__ = attach(__name__)`; False for `result = attach(__name__)`."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
         return False
     function = statement.value.func

@@ -84,8 +84,8 @@ class Call(Generic[T]):
     argument: Any
     """The function's only argument; it must be picklable."""
     options: tuple[str, ...] | None = None
-    """Compiler options of the call. A worker that has served a call with options serves no call with other options.
-    None if any worker may serve the call."""
+    """Compiler options of the call. After a call with options, a worker cannot serve a call with other options. None if
+    any worker may serve the call."""
     seconds: float = 0.0
     """Expected duration, in seconds, of the call together with the calls that depend on it. Normally, the waiting call
     with the highest value runs first; see `Queue`."""
@@ -130,28 +130,27 @@ class Executor(ABC):
 # --- which waiting call a worker does next ----------------------------------------------------------
 
 Options = tuple[str, ...] | None
-"""Compiler options of a job. A worker that has done a job with options does no job with other options. None if any
-worker can do the job."""
+"""Compiler options of a job. After a job with options, a worker cannot do a job with other options. None if any worker
+can do the job."""
 
 LaneKey = tuple[Options, str | None]
-"""(compiler options of a job, key of the group of jobs with which it can share precompiled headers). The key is None
+"""(compiler options of a job, key of the job's group). A group's jobs can share precompiled headers. The key is None
 for a job without a group."""
 
 # About twice the time until a new worker is as ready as the old one, so little time is lost either way. With 0, jobs of
 # equal length and different options would keep replacing workers. If busy workers were never replaced, the longest job
 # with other options would start only after all others.
 REPLACE_WORKER_SECONDS = 0.5
-"""Advantage, in expected seconds, that makes the build replace a worker by a new one.
+"""Advantage, in expected seconds, above which the build replaces a worker by a new one.
 
-A waiting job with other compiler options must be longer, by more than this, than every waiting job that the worker can
-do.
+It is how much longer a waiting job with other compiler options is than the longest one that the worker can do.
 """
 
 # About the time that precompiled headers of CCCL save a job.
 KEEP_GROUP_SECONDS = 1.0
-"""Advantage, in expected seconds, that makes a worker leave its group (jobs that share precompiled headers).
+"""Advantage, in expected seconds, above which a worker leaves its group (jobs that share precompiled headers).
 
-A job outside the group must be longer, by more than this, than the longest waiting job of the group.
+It is how much longer a waiting job outside the group is than the group's longest waiting job.
 """
 
 
@@ -253,11 +252,10 @@ class Queue(Generic[T]):
         return -seconds - (0 if suits else REPLACE_WORKER_SECONDS), -number
 
     def _seconds_per_worker(self, key: LaneKey, others: Mapping[str, int]) -> float:
-        """Return the expected seconds of a lane's waiting jobs per worker of the lane's group; 0 for a lane without a
-        group.
+        """Return the expected seconds of a lane's waiting jobs, divided by the number of workers that serve the lane's
+        group. Return 0 for a lane without a group.
 
-        `others`: key of a group -> number of workers that serve the group, without the asking worker. The asking worker
-        is added to this number.
+        `others`: key of a group -> number of other workers that serve it. The asking worker is added.
         """
         group = key[1]
         return 0.0 if group is None else self._lanes[key].seconds / (1 + others.get(group, 0))

@@ -84,8 +84,8 @@ def _folders(group: str, root: str, point: str) -> Iterator[Path]:
     """Yield the folder of a control group, then those of the control groups that contain it, the nearest first.
 
     `group`: name of the control group, such as "/docker/1f0". `root` and `point`: fields of a line in
-    /proc/self/mountinfo, by which the folder `root` of the control groups is mounted at the path `point`. If `group` is
-    not in `root`, yield only `point`.
+    /proc/self/mountinfo. The folder `root` of the control groups is mounted at the path `point`. If `group` is not in
+    `root`, yield only `point`.
     """
     try:
         below = PurePosixPath(group).relative_to(root)
@@ -115,8 +115,8 @@ class _Waiting(NamedTuple):
     call: Call[Any]
     future: Future[Any]
     jobs: int = 0
-    """Estimated number of jobs of the call's header group that the thread of this call will run, this call included. 0
-    for a call without a group, and for a call that is still in the queue."""
+    """Estimated number of jobs that this call's thread will run for the call's header group, this call included. 0 for
+    a call without a group, and for a call that is still in the queue."""
 
     def request(self, folder: str | None) -> tuple[Callable[[Any], Any], Any]:
         """Return the function and the argument to send to a worker.
@@ -161,7 +161,7 @@ class Workers(Executor):
         self._running: dict[Future[Any], Worker] = {}
         """Future of a running call -> worker that runs the call."""
         self._stopped: set[Future[Any]] = set()
-        """Futures of calls that `stop` was asked to stop after they had left the queue."""
+        """Futures of calls that had left the queue when `stop` was called for them."""
         self._closed = False
         self._thread_groups: dict[int, str] = {}
         """Identifier of a thread -> key of the header group whose headers the thread's worker may have precompiled."""
