@@ -199,7 +199,7 @@ def _target_table(targets: Sequence[TargetSize]) -> Table:
 def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
     """Yield lines that say what would be lost if the images for a target were dropped.
 
-    Each line is on GPUs and drivers that would get a worse image, or none. If nothing would be lost, one line says so.
+    Each line names GPUs and drivers that would get a worse image or no image. If nothing is lost, one line says so.
     `target`: target to drop. `modules`: number of all modules.
     """
     for loss in target.lost:
@@ -214,8 +214,8 @@ def _loss_lines(target: TargetSize, modules: int) -> Iterator[str]:
 
 
 def _modules_text(loss: CoverageLoss, modules: int) -> str:
-    """Return text that names the modules in `loss`: ", demo.scale and 2 more". `modules` is the number of all modules;
-    return "" if `loss` is about all of them."""
+    """Return text that names the modules in `loss`: ", demo.scale and 2 more". Return "" if these are all modules.
+    `modules`: number of all modules."""
     if len(loss.names) == modules:
         return ""
     more = len(loss.names) - 1

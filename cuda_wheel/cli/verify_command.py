@@ -69,9 +69,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wheel_path(options: argparse.Namespace) -> Path | None:
-    """Return the path of the wheel that `options.path` names; None if `options.path` is no wheel.
+    """Return the path of the wheel that `options.path` names; None if that is not a wheel.
 
-    Exit with a usage error if an option lacks another one: `--rebuild` needs a wheel; `--allow` and
+    Exit with a usage error if an option lacks what it needs: `--rebuild` needs a wheel; `--allow` and
     `--no-build-isolation` need `--rebuild`.
     """
     wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
@@ -85,7 +85,7 @@ def _wheel_path(options: argparse.Namespace) -> Path | None:
 
 
 def _list_differences(modules: Sequence[FoundModule], wheel: Path | None) -> dict[str, list[str]]:
-    """Compare files with the lists of their hashes. Return name of a list, "RECORD" or "SBOM" -> differences, one line
+    """Compare files with their hashes in the lists "RECORD" and "SBOM". Return name of a list -> differences, one line
     each.
 
     For a wheel, a list without differences has an empty value. "SBOM" is missing if the wheel has no SBOM. For

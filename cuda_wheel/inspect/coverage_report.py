@@ -112,8 +112,8 @@ def _gpus(
 ) -> tuple[Version, ...]:
     """Return the GPUs of a requirement, sorted: those in `included`, without those in `excluded`.
 
-    An empty `included` stands for all GPUs that at least one of the `drivers` supports. Raises ValueError if no GPU is
-    left, or if none of the `drivers` supports one of the GPUs. `text`: the whole requirement, for the error message.
+    An empty `included` stands for all GPUs that any of the `drivers` supports. Raises ValueError if no GPU is left, or
+    if a GPU that is left is supported by none of the `drivers`. `text`: the whole requirement, for the error message.
     """
     supported = {gpu for gpu in GPU_OF if any(GPU_OF[gpu].is_supported_by(driver) for driver in drivers)}
     unanswerable = sorted(set(included) - set(excluded) - supported)

@@ -49,10 +49,11 @@ def _read_only_contents(cache: Cache) -> dict[str, Any]:
 
 
 def _folder_contents(cache: Cache) -> dict[str, Any]:
-    """Return a summary of a cache folder as a JSON object: "folder" (its path), "entries" (their number), "bytes"
-    (their total size), "oldest_use" and "newest_use".
+    """Summarize a cache folder as a JSON object: "folder" (its path), "entries" (their number), "bytes" (their total
+    size), "oldest_use" and "newest_use".
 
-    The last two say when the least and the most recently used entry was used, in ISO 8601; None without entries.
+    The last two say, in ISO 8601, when the least and the most recently used entry was used. Without entries, both are
+    None.
     """
     entries = cache.entries()
     return {

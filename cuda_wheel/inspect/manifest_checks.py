@@ -98,7 +98,7 @@ class _Contents:
     """Facts that an image's own machine code or PTX declares."""
 
     target: str
-    """Target for which the content says that it was compiled: "sm_90", "compute_90a"."""
+    """Target that the content declares: "sm_90", "compute_90a"."""
     matches_target: bool
     """Whether `target` fits the target that the manifest states for the image. For machine code, the compute
     capabilities must be equal. For PTX, `target` may be lower. A `target` with a suffix, such as "compute_90a", must be

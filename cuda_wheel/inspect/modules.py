@@ -66,8 +66,8 @@ def find_modules(path: str) -> list[FoundModule]:
 
 
 def _modules_at(path: str) -> list[FoundModule]:
-    """Return the modules at a path, which may be that of a wheel, a folder, a fatbin or a manifest. If nothing exists
-    there, `path` is taken as the dotted name of an importable package."""
+    """Return the modules of the wheel, folder, fatbin or manifest at `path`. If nothing exists there, `path` is taken
+    as the dotted name of an importable package."""
     place = Path(path)
     if place.is_dir():
         return _in_folder(place)

@@ -46,8 +46,8 @@ class WheelSbom:
     fatbins: Mapping[str, str]
     """Path of a fatbin in the wheel -> its SHA-256 in hexadecimal."""
     inputs: Mapping[str, Mapping[str, str]]
-    """Path of a fatbin in the wheel -> (name of a package or file that the fatbin was built from -> version). The
-    version of a file is "sha256:..." with its SHA-256 in hexadecimal."""
+    """Path of a fatbin in the wheel -> the packages and files that it was built from, as name -> version. The version
+    of a file is "sha256:..." with its SHA-256 in hexadecimal."""
     packages: Mapping[str, str]
     """Name of a Python package that was an input of a fatbin -> version of the package."""
 
@@ -185,9 +185,9 @@ def pinned_requirements(wheel: Path) -> list[str]:
 
 
 def _toolchain_packages(manifest: Manifest) -> dict[str, str]:
-    """Return name of a distribution -> version, for each compiler in the manifest's toolchain:
+    """Return the distributions of the manifest's toolchain (the compilers) as name -> version:
     {"nvidia-cuda-nvrtc-cu12": "12.9.86", "nvidia-nvjitlink-cu12": "12.9.*"}. NVRTC's version is exact; the other
-    versions are patterns ("12.9.*")."""
+    versions are patterns."""
     versions = manifest.toolchain
     suffix = "-cu12" if parse_version(versions["nvrtc"])[0] == 12 else ""
     return {f"nvidia-cuda-nvrtc{suffix}": versions["nvrtc"]} | {

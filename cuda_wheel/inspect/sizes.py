@@ -93,8 +93,8 @@ class TargetSize(NamedTuple):
     images: int
     """Number of images for the target in all modules, including those in compressed fatbins."""
     unknown: int
-    """Number of the target's images that are in compressed fatbins, so that their sizes are unknown. `size` and `saved`
-    do not include these images."""
+    """Number of the target's images that are in compressed fatbins. The sizes of these images are unknown; `size` and
+    `saved` do not include them."""
     size: Size
     """Total size of the target's images in all modules, in bytes."""
     saved: Size

@@ -99,9 +99,9 @@ def layout_differences(path: Path) -> list[str]:
 def _gap(end: int | None, start: int, before: str, name: str) -> list[str]:
     """Return a list with one error message if two neighbours in the archive overlap or have a gap, else an empty list.
 
-    `end`: byte offset at which the first neighbour ends; None if it is unknown, and then the list is empty. `start`:
-    byte offset at which the second begins. `before` and `name`: names of the first and the second, such as
-    "demo/scale.py" or "the central directory".
+    `end`: byte offset at which the first neighbour ends. If it is None (unknown), the list is empty. `start`: byte
+    offset at which the second begins. `before` and `name`: names of the first and the second, such as "demo/scale.py"
+    or "the central directory".
     """
     if end is None:
         return []
@@ -340,7 +340,7 @@ ALGORITHMS = ("sha256", "sha384", "sha512")
 """Hash algorithms that RECORD (a wheel's list of its files with their hashes) may use."""
 
 UNRECORDED = re.compile(r"[^/]+\.dist-info/(RECORD|RECORD\.jws|RECORD\.p7s)")
-"""A match is the path in a wheel of RECORD itself or of a signature of RECORD. RECORD has no hash for these files."""
+"""Matches the paths, in a wheel, of RECORD and of its signatures. RECORD has no hash for these files."""
 
 
 def record_differences(path: Path) -> list[str]:
@@ -382,8 +382,8 @@ def _rows(content: bytes) -> list[tuple[str, str, str]]:
 def _member_differences(
     path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, recorded: tuple[str, str] | None
 ) -> Iterator[str]:
-    """Yield a message if RECORD has no row for a file of the wheel, no supported hash in the row, or another hash or
-    size than the file's.
+    """Yield a message if RECORD has no row for a file of the wheel, or if the row has no supported hash, a wrong hash
+    or a wrong size.
 
     `recorded`: (hash, size) from the row: ("sha256=...", "512"); None without a row.
     """

@@ -214,7 +214,7 @@ def read_frame(address: int) -> CallFrame:
 
 def _arrays(count: int, kinds: int, buffers: int) -> tuple[list[BufferType], list[int]]:
     """Return the types of `count` arrays, and the addresses of their data. Raises ArgumentError if one of the `kinds`
-    is not that of an array.
+    is not BUFFER.
 
     `kinds`: address of `count` values of XLA_FFI_ArgType or XLA_FFI_RetType. `buffers`: address of `count` pointers to
     XLA_FFI_Buffer.

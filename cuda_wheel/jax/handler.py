@@ -193,8 +193,8 @@ class ProgramLaunches:
         self._ready.setdefault(key, ready)
 
     def _prepare(self, text: bytes, device: int) -> ReadyLaunch:
-        """Return a `ReadyLaunch`: the launch with the JSON text `text`, checked, and its kernel, loaded for the GPU
-        with the index `device`. Raises ArgumentError if the program was made for another version of the operator."""
+        """Return a checked launch, with its kernel loaded for a GPU. `text`: JSON text of the launch. `device`: index
+        of the GPU. Raises ArgumentError if the program was made for another version of the operator."""
         self.are_used = True
         launch = Launch.read(text)
         kernels = self._kernels(launch)
@@ -225,7 +225,7 @@ class ProgramLaunches:
     def _kernels(self, launch: Launch) -> KernelInstances:
         """Return the kernels of the operator that `launch` was made for. Raises ArgumentError if no operator fits.
 
-        The operator must have the name `launch.operator`, but a "#2" at the end of either name does not count. Its
+        The operator must have the name `launch.operator`; "#2" at the end of a name does not count. The operator's
         kernel for this launch must have the identity `launch.kernel`: (symbol, module, digest of the images).
         """
         # Numbers such as "#2" do not count: the process that exported the program may have made operators of the same
@@ -320,7 +320,7 @@ def _expected(types: Sequence[ArrayType]) -> list[BufferType]:
 
 
 def _mismatch(launch: Launch, what: str, passed: Sequence[BufferType], types: Sequence[ArrayType]) -> ArgumentError:
-    """Return the error for a call that passes arrays of other types than the program states.
+    """Return the error for arrays whose types differ from those in the program.
 
     `what`: "input" or "output", for the message. `passed`: types of the arrays that XLA passed. `types`: types that the
     program states.

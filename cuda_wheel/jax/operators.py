@@ -101,8 +101,8 @@ def operator(
 def _by_type_names(jax: Any, operator: str, kernel: Any) -> Any:
     """Return the mapping `kernel` with tuples of NumPy's type names as keys: {jnp.float32: k} -> {("float32",): k}.
 
-    `kernel`: element type of JAX, or a tuple of element types -> kernel. A `kernel` that is no mapping is returned
-    unchanged. Raises ArgumentError for a key that is no element type, and for two keys that name the same types.
+    `kernel` maps an element type of JAX, or a tuple of them, to a kernel. If it is not a mapping, it is returned
+    unchanged. Raises ArgumentError if a key is not of element types, or if two keys name the same types.
     """
     if not isinstance(kernel, Mapping) or isinstance(kernel, Kernel):
         return kernel
@@ -122,8 +122,8 @@ def _function(jax: Any, operator: str, roles: OperatorArguments, jitted: Callabl
     """Return the function that users call to run the operator. Its parameters are the operator's inputs: numbers and
     arrays.
 
-    `roles` describes these inputs. The function passes all numbers to `jitted` as one tuple, and after it each array as
-    an argument of its own.
+    `roles` describes these inputs. The function calls `jitted` with a tuple of all numbers, followed by each array as a
+    separate argument.
     """
     inputs = roles.inputs
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -234,10 +234,11 @@ class TracedOperator:
         return found[0] if len(found) == 1 else tuple(found)
 
     def _results(self, inputs: dict[str, Any], known: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int]]]:
-        """Return two items: name of an array that the call returns -> its shape and element type; and `Launch.aliases`.
+        """Return two items: the call's results, as name of an array -> its shape and element type; and
+        `Launch.aliases`.
 
         `inputs`: name of an input array -> array. `known`: name of an argument or computed value -> value. Each output
-        is added to `known`. If the function of an output returns an array, and not only a shape, this array is added to
+        is added to `known`. If an output's function returns an array instead of a shape, this array is added to
         `inputs`.
         """
         results: dict[str, Any] = {}
@@ -329,8 +330,8 @@ class TracedOperator:
         """Return the kernel's argument `name` as an item of `Launch.arguments`, such as ("output", 0).
 
         `inputs`, `results`: names of the arrays that the call takes and returns. A name in both counts as a result.
-        `value`: the argument, if it is none of these arrays. `info`: manifest entry of the kernel; None if the kernel
-        is compiled when it is loaded. Raises ArgumentError for a value that the kernel does not take.
+        `value`: the argument, used if `name` is in neither. `info`: manifest entry of the kernel; None if the kernel is
+        compiled when it is loaded. Raises ArgumentError for a value that the kernel does not take.
         """
         if name in results:
             return "output", results.index(name)
@@ -348,9 +349,9 @@ class TracedOperator:
             raise ArgumentError(f"{self._name}: the value {name}: {error}") from None
 
     def _type(self, name: str, array: Any) -> ArrayType:
-        """Return the element type and shape of `array`. `name` is its name in error messages.
+        """Return the element type and shape of `array`. `name`: name in error messages.
 
-        Raises ArgumentError if `array` is no array, if kernels cannot read its element type, or if its shape is
+        Raises ArgumentError if `array` is not an array, if kernels cannot read its element type, or if its shape is
         symbolic.
         """
         try:

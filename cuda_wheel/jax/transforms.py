@@ -16,9 +16,9 @@ from cuda_wheel.runtime.errors import ArgumentError
 __all__ = ["batched", "differentiable"]
 
 Run = Callable[..., Any]
-"""Function (numbers, *arrays) that runs an operator while JAX traces, and returns the operator's result. `numbers` is a
-tuple of the operator's numbers, each float as hexadecimal text. `arrays` are the input arrays, None for an array that
-was not passed."""
+"""Function (numbers, *arrays) that runs an operator while JAX traces, and returns the operator's result. `numbers`: the
+operator's numbers as one tuple, with floats as hexadecimal text. `arrays`: the input arrays. An array that was not
+passed is None."""
 
 
 def batched(jax: Any, declaration: Declaration, traced: TracedOperator, rule: Any) -> Run:
@@ -400,10 +400,10 @@ def _refuse_shared(operator: str, inputs: Sequence[str], names: Sequence[str], w
 
 
 def _refuse_missing(operator: str, what: str, needed: Sequence[str], names: Sequence[str], of: str) -> None:
-    """Raise ArgumentError if the operator's function `what` lacks a parameter for a derivative.
+    """Raise ArgumentError if the operator's function `what` lacks one of the parameters `needed`.
 
-    `what`: "backward" or "jvp". `needed`: names of the derivatives, such as "grad_y" or "tangent_x". `names`: names of
-    the function's parameters. `of`: "output" or "input", for the error message.
+    `what`: "backward" or "jvp". `needed`: names of derivatives, such as "grad_y" or "tangent_x". `names`: names of the
+    function's parameters. `of`: "output" or "input", for the error message.
     """
     missing = [name for name in needed if name not in names]  # JAX would treat them as zero
     if missing:

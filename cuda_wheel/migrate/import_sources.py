@@ -65,8 +65,8 @@ _TEXT_FUNCTIONS = {
     "SourceModule": _TextFunction((0, "source"), (2, "options")),
     "load_inline": _TextFunction((2, "cuda_sources"), (None, "extra_cuda_cflags")),
 }
-"""Function of CuPy, PyCUDA or PyTorch that compiles a string of CUDA C++ -> its arguments with the string and with the
-compiler's options, each as (0-based position, name)."""
+"""Function of CuPy, PyCUDA or PyTorch that compiles a string of CUDA C++ -> (0-based position, name) of two arguments:
+the string, and the compiler's options."""
 
 
 class KernelText(NamedTuple):
@@ -79,9 +79,9 @@ class KernelText(NamedTuple):
     instantiate: tuple[str, ...]
     """C++ name expressions of the template instances to compile, such as "scale<float>"."""
     name: str
-    """Name for the module, and for its source file without ".cu". A call of RawKernel gives the name, unless it is of a
-    template instance. Otherwise it is the name of the first kernel in `text`, or of the Python file without ".py" if
-    `text` has no kernel."""
+    """Name for the module, and for its source file without ".cu". It is the name in a RawKernel call, if the name is
+    known and has no template arguments; else the first kernel's name in `text`. If `text` has no kernel, it is the
+    Python file's name without ".py"."""
     call: ScriptCall
 
 
@@ -219,7 +219,7 @@ class ImportProposal:
     lines: list[str] = field(default_factory=list)
     """Messages, one line each: edits to make by hand, and what was not imported."""
     extension_lines: set[tuple[Path, int]] = field(default_factory=set)
-    """(Python file, 1-based line) of each C++ extension that the modules replace."""
+    """(Python file, 1-based line) of each C++ extension to remove."""
 
     def imported(self, trials: Iterable[ModuleTrial]) -> ImportedBuild:
         """Return the facts that decide what builds of the project with these modules require."""
@@ -289,7 +289,7 @@ def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extensio
     """Return two lists: (Python file, extension in the file), and (Python file, string of CUDA C++ in the file).
 
     `files`: Python files, and `.cu` files, which are skipped. Raise ConfigError for any other file, and for a Python
-    file without extensions and strings of CUDA C++.
+    file that has neither an extension nor CUDA C++.
     """
     extensions: list[tuple[Path, Extension]] = []
     texts: list[tuple[Path, KernelText]] = []

@@ -283,8 +283,7 @@ def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: Importe
 
 
 def _requirement(requirements: Any) -> str | None:
-    """Return the first of `requirements` that is for cuda-wheel, such as "cuda-wheel[cu12]>=1"; None if there is
-    none."""
+    """Return the first requirement for cuda-wheel, such as "cuda-wheel[cu12]>=1"; None if `requirements` has none."""
     texts = (each for each in requirements or () if isinstance(each, str))
     return next((each for each in texts if re.match(r"cuda[-_.]wheel\b(?![-_.])", each, re.IGNORECASE)), None)
 
@@ -326,8 +325,8 @@ def _add_tables(
 def _unnamed_modules(done: ProjectChanges) -> list[dict[str, Any]]:
     """Return a module's table, with the keys `name` and `sources`, for each source in `DetectedProject.unnamed`.
 
-    Sources of C++ extensions in setup.py are left out. If setup.py has such extensions, add the advice to use
-    `cuda-wheel import` to `done`.
+    Sources of C++ extensions in setup.py are left out. If setup.py has such extensions, add to `done` the advice to use
+    `cuda-wheel import`.
     """
     script = done.project.root / "setup.py"
     extensions = extensions_in(script) if script.is_file() else []
@@ -368,7 +367,7 @@ def _first_kernel(edit: PyprojectEdit, done: ProjectChanges) -> dict[str, str]:
 def _modules_in_package(
     project: DetectedProject, files: Iterable[str], modules: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return a module's table for each `.cu` file that is in the package or in `files` and has no table yet.
+    """Return a module's table for each `.cu` file without a table. The package and `files` are searched.
 
     `files`: paths of new files. `modules`: tables of modules; the files in their `sources` are left out.
     """

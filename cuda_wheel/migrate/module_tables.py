@@ -57,8 +57,8 @@ class ProposedModule:
     notes: list[str] = field(default_factory=list)
     """Messages, one line each: an option or a file of the replaced build that the module leaves out, and why."""
     architectures: tuple[str, ...] = ()
-    """Architectures, such as "80-real", that nvcc's options name in the build that the module replaces. Only the first
-    module that replaces an extension or a list of sources has them."""
+    """Architectures, such as "80-real", in nvcc's options of the replaced build. If several modules replace one
+    extension or one list of sources, only the first has them."""
 
     @property
     def name(self) -> str:
@@ -308,8 +308,8 @@ class ModuleTrial:
     error: str = ""
     """Error message of the compilation; "" if the module compiles."""
     unnamed_instances: tuple[str, ...] = ()
-    """Template instances that host code launches and that the error message asks for, such as "scale<float>". Once the
-    key `instantiate` lists them, the host code can be left out (removed)."""
+    """Template instances, such as "scale<float>", that host code launches and the error message asks for. The host code
+    can be left out (removed) once the key `instantiate` lists them."""
     is_host_code: bool = False
     """True if the sources have no kernel, only host code. No module is needed then."""
     includes_pytorch: bool = False
@@ -361,8 +361,8 @@ def _with_settings(root: Path, trial: ModuleTrial, architecture: str) -> ModuleT
     """Compile a module with more and more settings, until it compiles or lacks only instances of its kernel templates.
     Return the last trial (compilation).
 
-    `trial`: the module's first compilation. If no setting helps, return the last trial to which only include folders of
-    the project were added.
+    `trial`: the module's first compilation. If no setting helps, return the last trial whose only added settings are
+    include folders.
     """
     last = trial
     for _ in range(_ATTEMPTS):
@@ -451,7 +451,7 @@ def _texts(root: Path, module: ProposedModule) -> list[str]:
 def _lacks_instances(trial: ModuleTrial) -> bool:
     """Return whether the compilation failed because the module has no kernel.
 
-    True also if the sources have kernel templates, but no instance of them.
+    This is also so if the sources have kernel templates without instances.
     """
     return "has no kernel" in trial.error
 
@@ -477,7 +477,7 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
 
 
 def _unlaunched(root: Path, module: ProposedModule, kernels: Sequence[KernelInfo]) -> list[str]:
-    """Return suggested instances, such as "scale<float>", of the kernel templates that have no instance in the compiled
+    """Return suggested instances, such as "scale<float>", of kernel templates without an instance in the compiled
     module.
 
     `module`: the module with the templates. `kernels`: kernels of the compiled module.
