@@ -43,7 +43,7 @@ BUILD_EXTENSION = (
 COMMON_NVCC_FLAGS."""
 
 _FUNCTIONS = ("CUDAExtension", "load")
-"""PyTorch's functions that compile an extension with CUDA sources: CUDAExtension in a setup.py, load at run time."""
+"""PyTorch's functions that compile CUDA sources: `CUDAExtension` in a setup.py, and `load` at run time."""
 
 
 class Extension(NamedTuple):
@@ -325,7 +325,7 @@ def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> It
 def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     """Return the table of pyproject.toml at these keys: `_table(content, "tool", "setuptools")` for [tool.setuptools].
 
-    The table is empty if there is none. Raises ConfigError if the value is no table.
+    The table is empty if there is none. Raises ConfigError if the value is not a table.
     """
     for number, key in enumerate(keys, 1):
         content = content.get(key, {})
@@ -337,7 +337,7 @@ def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 def _strings(value: Any, where: str) -> list[str]:
     """Return `value`, a list of strings in pyproject.toml; [] if it is not a list, as in `packages = {find = {}}`.
 
-    Raise ConfigError for an item that is no string or contains NUL. `where`: the list's key for the message, such as
+    Raises ConfigError for an item that is not a string or has NUL. `where`: the list's key for the message, such as
     "tool.setuptools.packages".
     """
     items = value if isinstance(value, list) else []
@@ -348,8 +348,8 @@ def _strings(value: Any, where: str) -> list[str]:
 
 
 def _found_packages(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield (name, folder relative to `root`) of each package in the first of three places that has one: "src",
-    "python", and the folder of pyproject.toml."""
+    """Yield each package in one folder: the first of "src", "python" and the folder of pyproject.toml that has
+    packages. Each item is (name, folder relative to `root`)."""
     for parent in ("src/", "python/", ""):
         found = sorted((root / parent).glob("*/__init__.py"))
         names = [path.parent.name for path in found if parent or path.parent.name not in _NO_PACKAGES]

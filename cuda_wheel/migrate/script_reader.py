@@ -102,7 +102,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 """Name of an operator in `ast`, such as "NotEq" -> function of the two operands."""
 
 _MOST_ITEMS = 10_000  # bounds a loop that adds a list to itself
-"""Maximum number of paths that a glob pattern finds, and of items in a sum of lists. The rest is dropped."""
+"""Limit for the paths that a glob pattern finds, and for the items in a sum of lists. The rest is dropped."""
 
 
 def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -179,8 +179,8 @@ def is_wide(text: str) -> bool:
 def _globbed(pattern: str, folder: str, recursive: bool) -> Any:
     """Return the sorted paths of the files that match the absolute glob pattern `pattern`.
 
-    `recursive`: argument of `glob.glob`. `folder`: folder of the script. Return UNKNOWN for a recursive pattern with
-    "**" that starts outside the parent of `folder`, such as at "/".
+    `folder`: folder of the script. `recursive`: argument of `glob.glob`. If it is True, a pattern with "**" must start
+    in the parent of `folder` or below; else return UNKNOWN.
     """
     root = os.path.dirname(folder)  # a script may be in a folder below the sources
     start = os.path.normpath(re.split(r"[*?\[]", pattern)[0] or folder)
@@ -201,12 +201,10 @@ _METHODS = frozenset(
     {"split", "splitlines", "strip", "lstrip", "rstrip", "replace", "format", "join", "startswith", "endswith"}
     | {"lower", "upper", "get", "keys", "values", "items"}
 )
-"""Names of the methods of strings and dictionaries that `call_method` evaluates and that do not change the string or
-dictionary."""
+"""Names of methods that `call_method` evaluates and that leave their string or dictionary unchanged."""
 
 _CHANGING = frozenset({"append", "extend", "insert", "update"})
-"""Names of the methods of lists and dictionaries that `call_method` evaluates and that add items to the list or
-dictionary."""
+"""Names of methods that `call_method` evaluates and that add items to their list or dictionary."""
 
 
 def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
@@ -593,7 +591,7 @@ class _ScriptReader:
         return attempt(lambda: call_function(function, arguments, keywords, self._folder))
 
     def _alias(self, function: str) -> str:
-        """Return the name of the function for which the variable `function` stands; "" if its value is no string.
+        """Return the value of the variable `function`: the name of a function; "" if it is not a string.
 
         After `extension = CUDAExtension`, `_alias("extension")` is "CUDAExtension".
         """

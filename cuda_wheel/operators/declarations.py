@@ -242,11 +242,11 @@ def _bound_values(
     inputs: Iterable[InputArgument],
     types: Mapping[str, str],
 ) -> dict[str, Bound]:
-    """Return name -> constant or function of each computed value, in the order of `values`.
+    """Return name -> constant or function, for each computed value, in the order of `values`.
 
-    `types`: name of a kernel's parameter -> type, such as "Pointer". A function may have parameters that name inputs,
-    and values before it in `values`. Raises ArgumentError for any other parameter, for a constant of a wrong type, and
-    for a name that is also in `outputs`.
+    `types`: name of a kernel's parameter -> type, such as "Pointer". A function's parameters must be names of inputs or
+    of earlier items of `values`. Raises ArgumentError for any other parameter, for a constant of a wrong type, and for
+    a name that is also in `outputs`.
     """
     known = {each.name for each in inputs}
     found = {}
@@ -284,8 +284,8 @@ def _check_names(
 ) -> None:
     """Raise ArgumentError for a wrong name in a declaration: unknown, invalid or repeated.
 
-    `names`: names of the kernel's parameters, one for each. `more`: names in `more_arguments`. `given`: setting, such
-    as "outputs" -> names that it mentions. A setting may mention only `names`; "defaults" may mention `more` too.
+    `names`: one name for each parameter of the kernel. `more`: names in `more_arguments`. `given`: name of a setting ->
+    names in its value. These must be in `names`; for the setting "defaults", they may be in `more` too.
     """
     if len(names) != len(kernels.kinds):
         types = ", ".join(parameter.cpp_or_ptx_type for parameter in kernels.parameters)

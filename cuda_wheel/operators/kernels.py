@@ -92,11 +92,11 @@ class KernelIdentity(NamedTuple):
     module: str
     """Name of the module with the macros of its variant: "demo.update[NUM_MODES=4]"."""
     symbol: str
-    """Mangled name of the kernel; for a kernel that is compiled when it is loaded, the name by which the operator asks
-    for it: "scale<3>"."""
+    """Mangled name of the kernel. If the kernel is compiled when it is loaded, the name that the operator gives, such
+    as "scale<3>"."""
     digest: str
-    """First digits of a SHA-256: of the module's fatbin; of the image, for a loaded module that was linked on this
-    machine or is from no wheel; of the sources, for a kernel that is compiled from a wheel when it is loaded."""
+    """First digits of a SHA-256, usually that of the module's fatbin. It is that of the image if the loaded module was
+    linked on this machine or is not from a wheel. It is that of the sources if loading a wheel's kernel compiles it."""
 
 
 class KernelChoice(NamedTuple):
@@ -104,7 +104,7 @@ class KernelChoice(NamedTuple):
     kernel."""
 
     dtypes: tuple[Any, ...] = ()
-    """Element types of the operator's first input arrays, by which the kernel is chosen; empty if the kernel does not
+    """Element types that choose the kernel: those of the operator's first input arrays. Empty if the kernel does not
     depend on element types."""
     name: str = ""
     """Name of the kernel, if a function of the operator chooses the kernel by its name; else ""."""
@@ -170,8 +170,8 @@ class KernelInstances:
         self._manifests: dict[Macros, Manifest | None] = {}
         self._choices: dict[KernelChoice, _Found] = {}
         self._base = None if module is None else self._base_manifest()
-        """Manifest with the parameters of the module's kernels, chosen by `_base_manifest` if the module has variants.
-        None if the operator names no module."""
+        """Result of `_base_manifest`: the manifest from which the parameters of the module's kernels are read. None if
+        the operator names no module."""
         manifests = [each.module.manifest for each in (*self._given.values(), *self._list) if isinstance(each, Kernel)]
         manifests += [self._base] if self._base else []
         self.long_size = long_size(manifests[0])
@@ -277,10 +277,10 @@ class KernelInstances:
                 )
 
     def _checked_list(self, kernels: Any) -> list[Any]:
-        """Return the items of the operator's argument `kernels`: names, patterns and kernels. Return an empty list if
-        the argument `kernel` is no function.
+        """Return the items of the argument `kernels`: names, patterns and kernels. Return [] if the argument `kernel`
+        is not a function.
 
-        Raises ArgumentError for a function `kernel` without `kernels`, and for `kernels` without a function.
+        For a function, `kernels` must list something; else it must be None. Raises ArgumentError otherwise.
         """
         operator = self._operator
         if self.chooser is None:
@@ -351,7 +351,7 @@ class KernelInstances:
         return manifest
 
     def _any_variant(self) -> Manifest:
-        """Return the manifest of the module's first variant; of the module itself if it has no variants."""
+        """Return the manifest of the module's first variant, or the only manifest if there are no variants."""
         try:
             return self._read(())
         except UnknownVariantError as error:
@@ -390,9 +390,9 @@ class KernelInstances:
     def _listed(self, manifest: Manifest | None, needs_all: bool = False) -> list[KernelInfo]:
         """Return the manifest entries of the kernels in the argument `kernels`, in its order, each once.
 
-        `manifest`: manifest of the variant; None if `kernels` has only `Kernel` objects. `needs_all`: if True, a name
-        without a kernel raises UnknownKernelError, and such a pattern ArgumentError; if False, both are skipped. Raises
-        ArgumentError if a `Kernel` has the symbol of another listed kernel.
+        `manifest`: manifest of the variant; None if `kernels` has only `Kernel` objects. `needs_all`: if True,
+        raise UnknownKernelError for a name without a kernel, and ArgumentError for a pattern without one; if False,
+        skip both. Raises ArgumentError if a `Kernel` has the symbol of another listed kernel.
         """
         found: dict[str, KernelInfo] = {}
         for each in self._list:
@@ -538,8 +538,8 @@ def _of_kernel(kernel: Kernel) -> _Found:
 
 
 def _digest(module: Module) -> str:
-    """Return the SHA-256 of a loaded module's fatbin. If the module was linked on this machine or comes from no wheel,
-    return the SHA-256 of its image."""
+    """Return the SHA-256 of a loaded module's fatbin. If the module was linked on this machine or is not from a
+    wheel, return the SHA-256 of its image."""
     is_of_wheel = module.link is None and module.manifest.fatbin_sha256
     return module.manifest.fatbin_sha256 if is_of_wheel else module.image.sha256
 

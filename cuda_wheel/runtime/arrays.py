@@ -65,8 +65,8 @@ _DTYPES = {
     "c10::Float8_e4m3fnuz": {"float8_e4m3fnuz", "int8", "uint8"},
     "c10::Float8_e5m2fnuz": {"float8_e5m2fnuz", "int8", "uint8"},
 }
-"""C++ type T -> element types, as NumPy and PyTorch name them, of the arrays that a parameter `T*` accepts. It accepts
-all arrays if T is unknown."""
+"""C++ type T -> element types of arrays for a parameter `T*`, named as in NumPy and PyTorch. If T is unknown, the
+parameter accepts all arrays."""
 
 _LONG_DTYPES = {
     ("long", 4): {"int32"},
@@ -132,7 +132,7 @@ Reader = Callable[[Any, int | None, int, Kept], int]
 
 The stream waits for the work that computes the argument. What must live until the launch has ended is added to `kept`.
 The GPU number is None if there is one GPU; the stream is `NO_WAIT` without a launch. Raises TypeError for an argument
-that the parameter does not accept, or on another GPU.
+that the parameter does not accept, and for an array on another GPU.
 """
 
 
@@ -277,8 +277,7 @@ class PointerConverter(dict[type, Reader], Converter):
         return read
 
     def _check_host_tensor(self, tensor: Any) -> None:
-        """Raise TypeError for a tensor that is neither on a CUDA GPU nor in pinned host memory, if arguments are
-        checked."""
+        """If arguments are checked, raise TypeError for a tensor neither on a CUDA GPU nor in pinned host memory."""
         place = str(tensor.device)
         if self.is_checked and not place.startswith("cpu"):
             raise TypeError(f"is a tensor on the device {place!r}, not on a GPU of CUDA")
@@ -310,8 +309,8 @@ class PointerConverter(dict[type, Reader], Converter):
 
 
 def _refuse(array: Any, device: int | None, stream: int, kept: Kept) -> int:
-    """Raise TypeError for an array in host memory; for any other, CudaWheelError, as the part `array-protocols` is
-    lacking."""
+    """Raise TypeError for an array in host memory. For others, raise CudaWheelError: the part `array-protocols` is
+    missing."""
     if exports(type(array)) and array.__dlpack_device__()[0] == ON_HOST and not is_on_gpu(array):
         raise TypeError("is an array in host memory: copy it to the GPU")
     need("array-protocols")

@@ -94,7 +94,7 @@ PARTS = {
     "vector-pointers": "pointers to vectors (float4, __half2) and to complex numbers",
 }
 """Part of the loader (a file or folder in `parts`) -> its purpose. A vendored loader has only the parts that its wheel
-needs or `loader-parts` names."""
+needs or that `loader-parts` lists."""
 
 
 def has(part: str) -> bool:

@@ -164,7 +164,7 @@ class LaunchFunctions:
         return define("launch", source, self.namespace, self.kernel)
 
     def _keep(self, arrays: Kept, stream: int) -> None:
-        """Keep `arrays` alive until the work on `stream` has ended, and empty the list. Let later launches call
+        """Keep `arrays` alive until the work on `stream` has ended, and empty the list. Later launches call
         `array_protocols.keep` directly."""
         from .parts.array_protocols import keep  # the part that put them into the list
 

@@ -34,7 +34,7 @@ class JitOptions(NamedTuple):
     floating_point: tuple[str, ...] | None = None
     """Floating-point options of code without a manifest: PTX to load, and linked pieces (inputs) that are not modules.
     Spelled as for NVRTC: --fmad=false, --ftz=true, --prec-div=false, --prec-sqrt=false, --use_fast_math. PTX obeys
-    --fmad only, machine code none. None: those of the first linked module, else the compilers' defaults."""
+    only --fmad; machine code obeys none. Default: those of the first linked module, else the compilers'."""
 
     def check(self) -> None:
         """Raise ValueError for an option that no compiler accepts."""
@@ -58,8 +58,8 @@ class Jit:
         self.seconds = seconds
         self._log = log
         self._buffers = buffers
-        """Buffers into which the driver writes its logs, even after loading: it may compile code without kernels on
-        first use."""
+        """Buffers for the driver's logs. The driver writes after loading too if it compiles code without kernels
+        on first use."""
 
     @property
     def log(self) -> str:

@@ -183,7 +183,7 @@ class Launcher:
     """The launch function of a kernel, and the rare steps that it calls."""
 
     POOLS = 1000
-    """Maximum number of launch configurations whose slots are kept; above it, all are dropped."""
+    """Maximum number of launch configurations with kept slots. One more drops the slots of all others."""
 
     def __init__(self, kernel: "LoadedKernel") -> None:
         parameters = kernel.info.parameters
@@ -316,8 +316,8 @@ class Launcher:
         check_result((result,), f"launching {self._kernel.name}")
 
     def _argument_error(self, args: Sequence[Any], error: Exception, check: bool, stream: int | None) -> Exception:
-        """Return the error that tells which argument is wrong, and why; if none is, return `error`, which packing
-        raised."""
+        """Return the error that tells which argument is wrong, and why. If none is wrong, return packing's
+        `error`."""
         if stream is not None and not is_address(stream):
             return wrong_address(stream)
         given = [value for value in args if not isinstance(value, Missing)]
@@ -404,7 +404,7 @@ def _layout(parameters: Sequence[Parameter], converters: Sequence[Converter]) ->
 def _lookup_form(given: Any, size: tuple[int, int, int] | None) -> Any:
     """Return `given`, a grid, block or cluster, as a dictionary key: an integer, or a tuple of integers.
 
-    `size` is `given` as three integers, None without a cluster: np.int64(4), (4, 1, 1) -> 4.
+    `size`: `given` as three integers; None for no cluster. np.int64(4) with (4, 1, 1) gives 4.
     """
     if type(given) is int or (type(given) is tuple and all(type(number) is int for number in given)):
         return given  # the next launch often passes the same object, which compares faster

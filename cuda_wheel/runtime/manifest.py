@@ -181,7 +181,7 @@ class Image(NamedTuple):
     """PTX ISA version that the compiler wrote, before the build lowered it to `ptx_version`; None if the image is not
     PTX."""
     driver: Version
-    """First CUDA release whose driver reads the image and its compression (for LTO-IR: the cubin linked from it)."""
+    """First CUDA release whose driver reads the image (for LTO-IR: the cubin linked from it) and its compression."""
     offset: int | None
     """Byte offset of the image in the fatbin; None in a compressed fatbin, whose images cannot be extracted."""
     size: int
@@ -303,7 +303,7 @@ class Manifest(NamedTuple):
     options: tuple[str, ...]
     images: tuple[Image, ...]
     kernels: Sequence[KernelInfo]
-    """The module's kernels. If there are many, a loaded module's sequence reads each on access."""
+    """The module's kernels. If a loaded module has many, each is read on access."""
     globals: tuple[GlobalInfo, ...] = ()
     """The `__device__`, `__constant__` and `__managed__` variables."""
     host_code: tuple[str, ...] = ()
@@ -318,7 +318,7 @@ class Manifest(NamedTuple):
     fatbin_offset: int = 0
     """Byte offset of this variant's fatbin in the file `fatbin`, which holds the fatbins of all variants."""
     specialize: Carried | None = None
-    """Place of the sources if missing variants and template instances may be compiled by the user; else None."""
+    """Place of the sources if the user may compile missing variants and template instances; else None."""
 
     @property
     def full_name(self) -> str:
@@ -342,7 +342,7 @@ class Manifest(NamedTuple):
 # sizes and names. `cuda_wheel.builder.manifest_reader` checks every value.
 
 USUAL_SIZE = 1 << 16
-"""Number of bytes of a manifest read first; most manifests, and nearly all heads (all but kernels), are smaller."""
+"""Bytes to read first from a manifest. Most manifests, and nearly all heads (all but kernels), are smaller."""
 
 BETWEEN, END = b",\n", b"\n]}\n"
 """Bytes in a manifest between two blocks of kernels, and after the last block."""

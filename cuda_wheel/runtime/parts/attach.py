@@ -150,8 +150,8 @@ def _names_in(package: str, folders: list[str]) -> list[str]:
 
 
 def _not_compiled(source: str) -> str:
-    """Return the end of an error message: that `source`, such as "scale.cu", is there, but was not compiled. With the
-    part `suggestions` of the loader, the message also says why."""
+    """Return the end of an error message: `source`, such as "scale.cu", is there, but was not compiled. If the loader
+    has the part `suggestions`, the message also says why."""
     if not has("suggestions"):
         return f" {source} is there, but was not compiled."
     from .suggestions import not_compiled  # only for an error

@@ -280,8 +280,8 @@ def _expression(converter: Converter, value: str, sample: Any, device: str) -> s
     convert it.
 
     `sample`: the argument's default. The source converts values of the same type, and may raise any exception for
-    others. `device`: source of the launch's GPU number. The source may use the names that `converter.expression` uses
-    and, for the argument a0, bound_a0, type_a0, dtype_a0 and address_a0.
+    others. `device`: source of the launch's GPU number. The source may use the names that `converter.expression` uses.
+    For the argument a0, it may also use bound_a0, type_a0, dtype_a0 and address_a0.
     """
     by_value: Callable[..., str] | None = getattr(converter, "bound_expression", None)
     if by_value is not None:
