@@ -115,7 +115,7 @@ def resolve(manifest: Manifest, capability: Version, driver: Version, nvjitlink:
 
 
 def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Version) -> str:
-    """Return why the driver may choose a `rejected` image, not `best`, from a compressed fatbin; "" if not."""
+    """Return why the driver may choose a `rejected` image over `best` in a compressed fatbin; else ""."""
     for image, _ in rejected if best.offset is None else ():
         suits = image.source is None and unsupported(image.target, capability) is None
         if suits and (image.target.real, image.target.capability) > (best.target.real, best.target.capability):
@@ -126,7 +126,7 @@ def _other_choice(best: Image, rejected: Sequence[Rejection], capability: Versio
 def _way_to_load(
     manifest: Manifest, image: Image, capability: Version, driver: Version, nvjitlink: Version | None
 ) -> tuple[How | None, str]:
-    """Return (how to load `image`, why loading may fail or ""); or (None, why the image cannot be loaded)."""
+    """Return (how to load `image`, why it may fail or ""). If it cannot be loaded, return (None, reason)."""
     if image.source is not None:
         return None, "must be linked first: load(..., link=[...])"
     reason = unsupported(image.target, capability)

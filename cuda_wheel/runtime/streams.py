@@ -30,7 +30,7 @@ LEGACY = 1
 synchronization behavior"."""
 
 NO_WAIT = -1
-"""Stream argument that means: no launch follows, so nothing waits until an array is computed."""
+"""Stream argument if no launch follows: do not wait until an array is computed."""
 
 
 _stream_of_block: ContextVar[int | None] = ContextVar("cuda_wheel.launch_stream", default=None)

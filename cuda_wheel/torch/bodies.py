@@ -20,8 +20,8 @@ class Body(NamedTuple):
     """The operator's schema, without its namespace: "swish(Tensor x, float beta=1.0) -> Tensor"."""
     inputs: tuple[InputArgument, ...]
     outputs: tuple[str, ...]
-    """Names of the output tensors, such as "y"; () if a result is not a tensor. A parameter of `backward` with the name
-    of an output gets this output."""
+    """Names of the output tensors, such as "y"; () if a result is not a tensor. A parameter of `backward` that has an
+    output's name gets that output."""
     results: tuple[str, ...]
     """Types of the operator's results, as PyTorch's schema spells them: "Tensor", "List[Tensor]", "int", ..."""
     read_only: frozenset[str]
@@ -29,8 +29,8 @@ class Body(NamedTuple):
     is_random: bool
     """Whether the operator's function draws random numbers. (setting `random`)"""
     shapes: Callable[..., Any]
-    """Function that makes the outputs from fake tensors (tensors without data): `fake` of the declaration or, without
-    it, the operator's own function."""
+    """Function that makes the outputs from fake tensors (tensors without data). It is `fake` of the declaration, else
+    the operator's own function."""
 
 
 def body_of(
@@ -95,9 +95,9 @@ def _output_names(
 ) -> tuple[str, ...]:
     """Return the names of the operator's outputs; () if a result is not a tensor.
 
-    They are those in `outputs`. If it is empty, they are ("output",) for one result, else ("output0", "output1", ...).
-    `results` are the types of the results in the schema. Raise ArgumentError for a wrong number of names, and for a
-    name that no output can have.
+    The names are `outputs`. If that is empty, they are ("output",) for one result, else ("output0", "output1", ...).
+    `results`: types of the results in the schema. Raise ArgumentError for a wrong number of names, and for a name that
+    no output can have.
     """
     count = len(results)
     named = names_of(name, "outputs", outputs)
@@ -225,8 +225,8 @@ class BodyFunctions(OperatorFunctions):
         """Return the Python expression of a call's key: "(_device, x.dtype, flag, )". Only the first call with a key is
         checked.
 
-        After the GPU's index, the tuple has one item for each tensor that is not in a list (its element type; None if
-        it is missing) and each bool (its value).
+        After the GPU's index come, in the arguments' order, each bool's value and the element type of each tensor that
+        is not in a list (None if missing).
         """
         parts = ["_device"]
         for each in self._inputs:

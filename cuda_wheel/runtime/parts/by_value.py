@@ -231,8 +231,8 @@ class AccessorConverter(PointerConverter):
         return read  # type: ignore[no-any-return]
 
     def _read_other(self, value: Any, device: int | None, stream: int, kept: Kept) -> bytes:
-        """Return the bytes of an accessor, made from a value whose class does not show that it is an array. `value`
-        itself has an array interface, or is the finished bytes of an accessor. Raise TypeError for any other value."""
+        """Return the bytes of an accessor. The class of `value` does not show what `value` is. It may have an array
+        interface, or be the finished bytes of an accessor. Raise TypeError for any other value."""
         if is_on_gpu(value):
             read: Any = self.reader_by_protocol(type(value))  # the readers return bytes
             return bytes(read(value, device, stream, kept))
@@ -307,8 +307,8 @@ class NumbersConverter(StructConverter):
         self._pack_one = struct.Struct(f"<{element.format}").pack
         quick: dict[type, set[type]] = {FloatConverter: {float, int}, IntegerConverter: {int}}
         self._quick_types = quick.get(type(element), set())
-        """Python types of numbers that are passed to `struct.pack` without a conversion. `struct.pack` returns the
-        correct bytes for such a number, or raises an error."""
+        """Python types of numbers that `struct.pack` takes directly. For a number of such a type, `struct.pack` returns
+        the correct bytes or raises an error."""
 
     def convert(self, value: Any, kept: Kept) -> bytes:
         numbers: Sequence[Any] | None = value if isinstance(value, (tuple, list)) else None

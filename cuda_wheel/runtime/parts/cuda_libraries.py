@@ -164,8 +164,8 @@ def read_output(library: "Any", name: str, handle: "Any", check: "Callable[[int]
 
 
 _NOTE_SEGMENT, _GNU_BUILD_ID = 4, 3
-"""ELF constants: PT_NOTE, the type of a segment with notes, and NT_GNU_BUILD_ID, the type of the note with the build
-ID. The linker computes the build ID from the library's content."""
+"""ELF constants. PT_NOTE is the type of a segment with notes. NT_GNU_BUILD_ID is the type of the note with the build
+ID, which the linker computes from the library's content."""
 
 _LARGEST_NOTE = 1 << 16
 

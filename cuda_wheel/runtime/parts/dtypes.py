@@ -115,8 +115,7 @@ _NUMBER_KINDS = {
 
 
 def _struct_dtype(fields_of: Any) -> dict[str, Any]:
-    """Return the dict from which `numpy.dtype` makes the dtype of `fields_of`, which is a `Struct`. The dtype has the
-    struct's padding."""
+    """Return the dtype of the `Struct` `fields_of`, as a dict for `numpy.dtype`. The dtype has the struct's padding."""
     fields = fields_of.fields
     formats = [_struct_dtype(each.struct) if each.struct else f"<{each.type}" for each in fields]
     return {

@@ -119,7 +119,7 @@ def _types(tokens: Iterator[str]) -> Iterator[str]:
 
 
 def _type(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words of one type in the order that is compared: qualifiers, then the name. "int", "const", "unsigned"
+    """Yield the words of one type, ordered for comparison: first qualifiers, then the name. "int", "const", "unsigned"
     -> "const", "unsigned int"."""
     yield from (word for word in ("const", "volatile") if word in words)
     names = [word for word in words if word not in ("const", "volatile")]

@@ -163,11 +163,10 @@ def _check_array(layout: _Layout, interleave: int) -> None:
 
 
 def _check_row(size: int, swizzle: int, interleave: int) -> None:
-    """Raise ArgumentError for a row of the box that has a wrong size, and for a swizzle that `interleave` does not
-    allow.
+    """Raise ArgumentError if a row of the box has a wrong size, or if `interleave` does not allow `swizzle`.
 
-    `size`: bytes of the box in its last dimension. Without interleave, it must be a multiple of 16, and at most the
-    swizzle if there is one.
+    `size`: bytes of the box in its last dimension. Without interleave, it must be a multiple of 16 and must not exceed
+    the swizzle, if there is one.
     `swizzle`, `interleave`: in bytes, 0 for none. An interleave of 32 needs a swizzle of 32.
     """
     if not interleave and size % 16:
@@ -194,10 +193,8 @@ def _sizes(values: Sequence[int], what: str, rank: int, largest: int) -> tuple[i
 
 
 def _other_type(found: str, wanted: str) -> str:
-    """Return `wanted`, the element type that the caller asks for. Raise ArgumentError if a tensor map has no such type.
-
-    `found`: the array's own element type. Raise ArgumentError also if its size is not that of `wanted`.
-    """
+    """Return `wanted`, the element type that the caller asks for. Raise ArgumentError if a tensor map has no such type,
+    or if its size is not that of `found`, the array's own element type."""
     if wanted not in _SIZES:
         raise ArgumentError(f"dtype must be one of {', '.join(_SIZES)}, not {value_text(wanted)}")
     if _SIZES[wanted] != _SIZES[found]:

@@ -122,8 +122,8 @@ def _natural_number(value: Any) -> int:
 def _check_rows(rows: Sequence[Row]) -> None:
     """Raise ValueError if two rows have the same name, GPU and problem.
 
-    Raise ValueError also if two rows of one name have problems of different form: with other keys, or with a string in
-    place of an integer.
+    Raise ValueError also if the problems of two rows of one name have different keys, or under one key a string and an
+    integer.
     """
     found = set()
     kinds: dict[str, dict[str, str]] = {}

@@ -87,7 +87,7 @@ class Cache:
     entries are removed."""
 
     MOST_POSTPONED = 1 << 18
-    """Maximum size in bytes of an entry that may be put into `postponed`, to be sent to another process that writes it.
+    """Maximum size in bytes of an entry in `postponed`. Such entries may be sent to another process, which writes them.
     A larger entry takes longer to send than to write."""
 
     ABANDONED_AFTER = 3600
@@ -105,8 +105,8 @@ class Cache:
         self._room = 0  # bytes that may be written before the next check of the limit
         self.postponed: list[tuple[str, bytes]] | None = None
         """List of (key, bytes): small entries that are not written to files yet. None if every entry is written
-        immediately. `put` and `write` add entries. `write_postponed`, of this process or another, writes them; before,
-        they cannot be read."""
+        immediately. `put` and `write` add entries. An entry can be read once `write_postponed` has written it, in this
+        process or another."""
 
     @staticmethod
     def key(*parts: str) -> str:
@@ -167,7 +167,7 @@ class Cache:
         """Write `data` as the entry `key`. Return False, usually after a warning, if writing failed; else True.
 
         An entry larger than the cache's limit is not written, which counts as success. `is_intact` returns whether
-        another process has written the entry meanwhile. In that case, a PermissionError gives no warning.
+        another process has written the entry meanwhile. If it has, a PermissionError gives no warning.
         """
         path = self.path(key)
         temporary = f"{path}.{os.urandom(8).hex()}.part"

@@ -92,8 +92,8 @@ def _some(values: Sequence[str]) -> str:
 def _distance(macros: Mapping[str, Any], variant: Variant) -> tuple[float, float]:
     """Return how far a variant is from the requested `macros`: (number of macros that differ, sum of `_difference`).
 
-    A macro that only one of them has counts as one that differs, but adds nothing to the sum. {"n": 8}, (("n", 24),) ->
-    (1, 0.5).
+    A macro that only one of the two has counts as different, but adds nothing to the sum.
+    {"n": 8}, (("n", 24),) -> (1, 0.5).
     """
     own, differing, far = dict(variant), 0, 0.0
     for name in {*own, *macros}:

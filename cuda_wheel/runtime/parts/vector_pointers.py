@@ -13,8 +13,8 @@ _ELEMENTS = {
     "ulong": "unsigned long",
     "ulonglong": "unsigned long long",
 }
-"""Name of a vector type without its length -> C++ type of the vector's elements: "uint" (of uint4) -> "unsigned int".
-Only names that are no C++ types themselves are here."""
+"""Name of a vector type without its length -> C++ type of its elements: "uint" (of uint4) -> "unsigned int". A name
+that is a C++ type itself, such as "int", is not here."""
 
 _OTHER_TYPES = {
     "__half2": {"float16"},

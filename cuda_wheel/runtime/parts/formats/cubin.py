@@ -64,7 +64,7 @@ def demangled(symbol: str) -> str:
 
 # It came with Blackwell; CUDA 13 writes it for all targets.
 _BLACKWELL_ABI = 8
-"""First ABI version in the ELF header (EI_ABIVERSION) with the compute capability in bits 8 to 15 of `e_flags`. Earlier
+"""First ABI version (EI_ABIVERSION, ELF header) whose `e_flags` hold the compute capability in bits 8 to 15. Earlier
 versions have it in bits 0 to 7."""
 
 _EXECUTABLE = 4
@@ -78,8 +78,8 @@ _ENTRY = 0x10
 """Bit of a symbol's `st_other` that marks a kernel."""
 
 _MEMORY_MASK, _SHARED_MEMORY = 0xE0, 0x40
-"""Bits of a symbol's `st_other` that give a variable's kind of memory in a relocatable cubin, and the value of these
-bits for shared memory."""
+"""In a relocatable cubin: bits of a symbol's `st_other` that give a variable's kind of memory, and these bits' value
+for shared memory."""
 
 
 class _Attribute(enum.IntEnum):
@@ -93,8 +93,8 @@ class _Attribute(enum.IntEnum):
 
 
 _SIZED_VALUE = 4
-"""Number of an attribute format in an `.nv.info` section: an attribute of this format consists of its number, the size
-of its value, and the value. (EIFMT_SVAL)"""
+"""Number of an attribute format in an `.nv.info` section (EIFMT_SVAL). After it come the attribute's number, the size
+of its value, and the value."""
 
 _ATTRIBUTES_OF_SYMBOLS = frozenset(
     {_Attribute.FRAME_SIZE, _Attribute.MIN_STACK_SIZE, _Attribute.MAX_STACK_SIZE, _Attribute.REGCOUNT}
@@ -104,8 +104,8 @@ _ATTRIBUTES_OF_SYMBOLS = frozenset(
 _SPACES: dict[str, Space] = {".nv.global": "global", ".nv.global.init": "global", ".nv.constant3": "constant"}
 
 _NOTE_PREFIX, _NOTE_OWNER = ".note.nv.", b"NVIDIA Corp\0"
-"""Prefix of the names of the sections that hold NVIDIA's notes, and the owner that such a note states. The driver finds
-the sections by this prefix, whatever their type."""
+"""Prefix of the names of sections with NVIDIA's notes, and the owner stated in these notes. The driver finds the
+sections by this prefix, whatever their type."""
 
 
 class Entry(NamedTuple):

@@ -88,8 +88,8 @@ SYMBOL_SIZE = _SYMBOL.size
 
 # In a damaged file, thousands of sections may share one long name; to read it each time would take forever.
 _READ_LIMIT = 16
-"""Maximum number of bytes that are read from a file, as a multiple of the file's size. The limit holds for all sections
-together, and again for the names read from one string table."""
+"""Maximum number of bytes that are read from a file, as a multiple of the file's size. One such limit is for all
+sections together, another for the names in one string table."""
 
 
 class ElfHeader(NamedTuple):
@@ -125,7 +125,7 @@ class Section(NamedTuple):
     size: int
     """Size in bytes in the file; 0 for a section whose type is in `_WITHOUT_CONTENT`."""
     extent: int
-    """Size in bytes: in memory for a section whose type is in `_WITHOUT_CONTENT`, else in the file. (`sh_size`)"""
+    """Size in bytes (`sh_size`): size in the file, or in memory if the section's type is in `_WITHOUT_CONTENT`."""
     link: int
     info: int
     entry_size: int

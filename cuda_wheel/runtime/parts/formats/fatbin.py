@@ -9,11 +9,11 @@ FATBIN_MAGIC = (0xBA55ED50).to_bytes(4, "little")
 """First bytes of a fatbin. Source: `fatbinary_section.h` of the CUDA toolkit."""
 
 _LZ4, _ZSTD = 0x2000, 0x8000
-"""Bits in the flags of a fatbin entry that say that the entry is compressed, by LZ4 or by Zstandard. nvFatbin 12.9 and
+"""Two bits in a fatbin entry's flags. The first means compressed by LZ4, the second by Zstandard. nvFatbin 12.9 and
 13.5 write them in each of their compression modes."""
 
 _SMALLEST_HEADER = 48
-"""Minimum size in bytes of the header of a fatbin entry, up to the end of the flags."""
+"""Minimum size in bytes of a fatbin entry's header. The header's flags end there."""
 
 
 def whole_fatbin(content: bytes) -> bool:
@@ -46,8 +46,8 @@ def compression_of(content: bytes) -> Compression:
 
 
 _TEXT_KIND = 0x1000
-"""Number in the header of a fatbin entry that marks an entry with text instead of code. NVIDIA's tools do not use this
-number: cuobjdump reports an unknown kind and continues."""
+"""Kind of a fatbin entry with text instead of code: a number in its header. NVIDIA's tools do not use this number:
+cuobjdump reports an unknown kind and continues."""
 
 _TEXT_NAME = b"sources\0"
 

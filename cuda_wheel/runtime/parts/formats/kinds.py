@@ -9,8 +9,8 @@ __all__ = ["ARCHIVE_MAGIC", "LINKABLE_SUFFIXES", "LTOIR_MAGIC", "BinaryKind", "L
 
 
 LinkableKind = Literal["ptx", "ltoir", "cubin", "fatbin", "object", "library"]
-"""Kind of input for nvJitLink: PTX text, LTO-IR, machine code, a fatbin, or a host object or archive of host objects
-with device code. The names are nvJitLink's."""
+"""Kind of input for nvJitLink, by nvJitLink's names: PTX text, LTO-IR, machine code, a fatbin, a host object with
+device code, or an archive of such objects."""
 
 BinaryKind = Literal["ltoir", "cubin", "fatbin", "object", "library"]
 """Kinds that `binary_kind` recognises by the first bytes: all of `LinkableKind` but PTX, which is text."""

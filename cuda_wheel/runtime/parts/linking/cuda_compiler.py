@@ -50,8 +50,8 @@ _PASTE = re.compile(rb"##|%:%:|\?\?=")
 # Some of these macros join tokens. Every compilation with host code defines CCCL_META_UNROLL_LIMIT, as a number.
 # No macro in the toolkit's other headers both joins tokens and is meant for programs.
 _CCCL = re.compile(rb"_?CCCL_(?!META_UNROLL_LIMIT)\w*")
-"""Matches the name of a macro of CCCL (NVIDIA's C++ libraries), such as "_CCCL_PP_CAT". Every such macro is taken for
-one that joins tokens. "CCCL_META_UNROLL_LIMIT" does not match."""
+"""Matches the name of a macro of CCCL (NVIDIA's C++ libraries), such as "_CCCL_PP_CAT". Every such macro counts as one
+that joins tokens. "CCCL_META_UNROLL_LIMIT" does not match."""
 
 _LOCATION = b"__location__"
 """NVRTC's macro that puts two underscores before and after its argument: `__location__(x)` is `__x__`."""
@@ -63,7 +63,7 @@ _FOLLOWING = re.compile(rb"\s*([(),])")
 _PARENTHESIS = re.compile(rb"[()]")
 
 _LONGEST_CALL = 20_000
-"""Maximum number of bytes after the "(" of a macro call that are searched for its ")"."""
+"""Number of bytes after the "(" of a macro call in which its ")" is searched."""
 
 
 def spliced(text: bytes) -> Iterator[bytes]:
@@ -103,8 +103,8 @@ def _tokens(texts: Iterable[bytes]) -> set[bytes]:
 
 
 def _grown(known: set[bytes], follow: Callable[[set[bytes]], set[bytes]]) -> set[bytes]:
-    """Return `known` and all names that result from these names, directly or not. `follow`: names -> the names that
-    result directly from them."""
+    """Return `known` and all names that result from it in one or more steps. `follow`: names -> the names that result
+    from them in one step."""
     while more := follow(known) - known:
         known = known | more
     return known
@@ -114,8 +114,8 @@ def _calls(text: bytes, names: set[bytes]) -> Iterator[tuple[bytes, bytes | None
     """Yield (macro name, text between its parentheses) for each use in `text` of a macro in `names`: b"CAT(a, b)" ->
     (b"CAT", b"a, b").
 
-    The second item is None if ")" or "," follows the name, or if the closing parenthesis is not found. A name with
-    anything else than "(", ")" or "," after it is not a use.
+    A name counts as a use only before "(", ")" or ",". The second item is None if no "(" follows the name, or if the
+    closing parenthesis is not found.
     """
     for match in _TOKEN.finditer(text):
         if match[0] in names:

@@ -13,8 +13,8 @@ __all__ = ["KIND_LABELS", "InputKind", "LinkInput", "link_input_of"]
 
 
 InputKind = Literal["cuda", "ptx", "ltoir", "cubin", "fatbin", "object", "library", "module"]
-"""Kind of a link input: CUDA C++ text, PTX text, LTO-IR, machine code, a fatbin, a host object or archive of host
-objects with device code, or another package's module, whose relocatable images are linked."""
+"""Kind of a link input: CUDA C++ text, PTX text, LTO-IR, machine code, a fatbin, a host object with device code, an
+archive of such objects, or another package's module (its relocatable images are linked)."""
 
 KIND_LABELS: dict[InputKind, str] = {
     "cuda": "CUDA C++",
@@ -36,8 +36,7 @@ class LinkInput(NamedTuple):
     name: str
     content: bytes
     folder: str | None = None
-    """Folder in which CUDA C++ looks for headers first; None for content that is not from a file, and for other
-    kinds."""
+    """Folder in which NVRTC looks for headers first, if this input is CUDA C++ from a file; else None."""
     variant: Variant = ()
     """Macros of the variant to link, if the piece (this input) is a module with variants; else ()."""
 
@@ -111,8 +110,8 @@ def _from_string(text: str) -> LinkInput:
 
 
 def _is_package(name: str) -> bool:
-    """Return whether the first part of a dotted name is an installed package. If so, "demo.kernels.a" means a module of
-    the package `demo`, else a file with the suffix ".a"."""
+    """Return whether a dotted name begins with an installed package. If so, "demo.kernels.a" means a module of `demo`.
+    If not, it means a file with the suffix ".a"."""
     from importlib.util import find_spec  # few names need it, and it imports much
 
     try:

@@ -37,8 +37,8 @@ class LinkParts(NamedTuple):
     modules: list[tuple[Manifest, tuple[Image, ...]]]
     # A manifest contains the SHA-256 of the code, and the types, which cannot be read from the code.
     digests: tuple[str, ...]
-    """SHA-256 of the manifest of each linked module, in the order of `modules`. A manifest differs if the module's code
-    differs, or the types of its kernels' parameters."""
+    """SHA-256 of each linked module's manifest, in the order of `modules`. The manifest depends on the module's code
+    and on the types of its kernels' parameters."""
 
     @property
     def extern(self) -> dict[str, str]:
@@ -78,8 +78,8 @@ def read_pieces(
 
 
 def _with_arithmetic(units: Sequence[LinkUnit], others: FloatingPoint) -> list[LinkUnit]:
-    """Return the units (programs to link), each with floating-point options: its own if it has some, else `others`. A
-    unit that consists of machine code only is returned unchanged."""
+    """Return the units (programs to link) with floating-point options. A unit without such options gets `others`,
+    unless it consists of machine code only."""
     return [
         unit if unit.floating_point or unit.forms.keys() == {"cubin"} else unit._replace(floating_point=others)
         for unit in units
@@ -105,8 +105,8 @@ def _module_units(
     """Return (images, units) of a module for a GPU of compute capability `capability`. `images`: relocatable images
     that this GPU can use. `units`: one unit (program to link) for each source of these images.
 
-    `reader`: newest CUDA release whose PTX a linker on this machine reads. Raise LinkError if there is no relocatable
-    image for the GPU.
+    `reader`: CUDA release of the newest PTX that a linker here reads. Raise LinkError if there is no relocatable image
+    for the GPU.
     """
     name = manifest.name
     if not manifest.relocatable:
@@ -209,8 +209,8 @@ def _pieces(values: Any) -> list[LinkInput]:
 
 
 def _newest_reader(driver: Version | None) -> Version | None:
-    """Return the newest CUDA release whose PTX a linker on this machine reads; None if there is no linker. `driver` is
-    the driver's CUDA release, None without a driver."""
+    """Return the CUDA release of the newest PTX that a linker on this machine reads; None without a linker. `driver`:
+    the driver's CUDA release; None without a driver."""
     nvjitlink = nvjitlink_version()
     usable = nvjitlink if nvjitlink and (driver is None or nvjitlink[0] <= driver[0]) else None
     return max(filter(None, (usable, driver)), default=None)

@@ -176,8 +176,8 @@ _INPUT_TYPES = {"cubin": 0, "ptx": 1, "fatbin": 2, "object": 3, "library": 4}
 """Kind of a linker's input -> its number in CUjitInputType. Source: CUDA Driver API, CUjitInputType."""
 
 _TARGET_SUFFIXES = {"": 0, "a": 0x10000, "f": 0x20000}
-"""Suffix of an architecture -> addend in CUjit_target, whose value for "90a" is 0x10000 + 90 and for "90" is 0 + 90.
-Source: CUDA Driver API, CUjit_target."""
+"""Suffix of an architecture -> number that is added in CUjit_target: 0x10000 + 90 for "90a", 0 + 90 for "90". Source:
+CUDA Driver API, CUjit_target."""
 
 _LOG_BYTES = 1 << 16
 

@@ -165,7 +165,7 @@ def _image(piece: LinkInput, digest: str, target: Target, driver: Version, versi
 
 
 def _manifest(piece: LinkInput, kernels: Sequence[KernelInfo], variables: Mapping[str, tuple[Space, int]]) -> Manifest:
-    """Return a manifest for `piece`, code without a manifest, from its kernels and variables. `variables`: symbol ->
+    """Return a manifest for `piece`, which has none. It describes the kernels and variables. `variables`: symbol ->
     (memory space, size in bytes)."""
     infos = (GlobalInfo(demangled(symbol), symbol, space, size) for symbol, (space, size) in variables.items())
     return Manifest(

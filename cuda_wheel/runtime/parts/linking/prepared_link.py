@@ -174,8 +174,8 @@ class Linked(NamedTuple):
     errors: str
     """Error log of the linker, separate from `log`. It may contain warnings, although the link succeeded."""
     seconds: float
-    """Wall time in seconds of linking, or of reading the result from the cache. The compilation of CUDA C++ is
-    included, unless an earlier call of `PreparedLink.digest` has done it."""
+    """Wall time in seconds: of the link, or of reading its result from the cache. It includes compiling CUDA C++,
+    unless an earlier call of `PreparedLink.digest` has done that."""
     linker_seconds: float | None
     """Seconds that the driver's linker reports (CU_JIT_WALL_TIME); None for nvJitLink or a cached result."""
     cached: bool
@@ -240,9 +240,9 @@ class PreparedLink:
         return failure.message(extern, self._read_symbols)
 
     def _fallback(self, refused: Strategy, following: Strategy, log: str) -> Strategy:
-        """Return the strategy to try after the linker refused `refused`: it is `following` with another `why`.
+        """Return the strategy `following`, to be tried after the linker refused the strategy `refused`.
 
-        The new `why` quotes the first error in `log`, the log of the refused link.
+        Its new `why` quotes the first error in `log`, the log of the refused link.
         """
         first = next((line for line in log.splitlines() if "rror" in line or "fatal" in line), log)
         linker = "the driver's linker" if following.linker == "driver" else "nvJitLink"

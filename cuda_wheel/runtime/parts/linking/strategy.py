@@ -54,14 +54,14 @@ class LinkUnit(NamedTuple):
 
     name: str
     forms: Mapping[InputKind, bytes]
-    """Kind of code -> the unit's code of that kind, one item for each kind that there is: "ptx" -> PTX, "ltoir" ->
-    LTO-IR."""
+    """Kind of code -> the unit's code of that kind: "ptx" -> PTX, "ltoir" -> LTO-IR. Kinds that the unit lacks are
+    absent."""
     compiler: Version | None = None
     """CUDA release of the compiler that wrote the unit's LTO-IR; None if it is unknown."""
     driver: Version | None = None
     """First CUDA release that reads the unit's PTX; None if it is unknown."""
     folder: str | None = None
-    """Folder in which NVRTC looks for headers first: that of the CUDA C++ file. None if the unit is no such file."""
+    """Folder of the unit's CUDA C++ file: NVRTC looks for headers there first. None without such a file."""
     floating_point: FloatingPoint | None = None
     """Options of the unit's compiler for floating-point arithmetic, such as fused multiply-add. None for machine
     code."""
@@ -171,8 +171,8 @@ def _without_lto(
 ) -> list[Strategy | str]:
     """Return two strategies without LTO: one for nvJitLink, then one for the driver's linker.
 
-    In place of a strategy that is impossible, the list has the reason, a string. If `options` or the units allow no
-    link without LTO, the list has only one item, the reason.
+    In place of a strategy that is impossible, the list has the reason, a string. If `options` or the units forbid every
+    link without LTO, the list has one item, the reason.
     `releases`: CUDA releases of nvJitLink, NVRTC and the driver; None for each that is missing.
     `against_nvjitlink`: why nvJitLink cannot link here at all; None if it can.
     `against_lto`: unit name -> why this unit cannot be linked with LTO; None if it can.
@@ -238,10 +238,10 @@ def _why_not_lto(unit: LinkUnit, nvjitlink: Version | None, nvrtc: Version | Non
 
 
 def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
-    """Return why the units cannot be linked with LTO together: two of them have different floating-point options
-    (`FloatingPoint.of_link`).
+    """Return why the units cannot be linked with LTO together, if two of them have different floating-point options
+    (`FloatingPoint.of_link`); else None.
 
-    The reason names both. Return None if all units have the same options. Machine code has none and is not compared.
+    The reason names both units. Machine code has no such options and is not compared.
     """
     computing = [(unit.name, unit.floating_point) for unit in units if unit.floating_point]
     for name, other in computing[1:]:
@@ -253,8 +253,7 @@ def _why_not_one_arithmetic(units: Sequence[LinkUnit]) -> str | None:
 
 
 def _too_compressed(units: Sequence[LinkUnit], reader: Version | None, what: str) -> str | None:
-    """Return why a linker cannot read one of the `units`: it is a fatbin compressed with zstd. Return None if the
-    linker can read them all.
+    """Return why a linker cannot read the `units`, if one of them is a fatbin compressed with zstd; None if it can.
 
     `reader`: CUDA release of the linker. None means that any unit can be read.
     `what`: names the linker in the message. "nvJitLink is" -> "a is a fatbin compressed with zstd, which linkers before
@@ -276,8 +275,7 @@ def _is_zstd(fatbin: bytes | None) -> bool:
 
 
 def _too_new(units: Sequence[LinkUnit], nvrtc: Version | None, reader: Version | None, what: str) -> str | None:
-    """Return why a linker cannot read one of the `units`: its PTX is too new. Return None if the linker can read them
-    all.
+    """Return why a linker cannot read the `units`, if the PTX of one of them is too new; None if it can.
 
     `nvrtc`: CUDA release of NVRTC, which compiles units of CUDA C++ to PTX.
     `reader`: CUDA release of the linker. None means that any unit can be read.
