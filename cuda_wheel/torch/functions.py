@@ -181,9 +181,8 @@ class OperatorFunctions:
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {self._key()}", *self._later_call()]
 
     def _recognised_call_on_gpu(self) -> list[str]:
-        """Return the source lines that run a call, for a function that begins with the lines of `_recognition`.
-        Recognised means: found like an earlier call. A call that is not recognised is noted, so that later calls like
-        it may be."""
+        """Return the source lines that run a call. They follow the lines of `_recognition`. If `_is_known` is false,
+        they note the call, unless only some optional tensors are given. Later calls like it may then be recognised."""
         required, optional = self._single()
         is_usual = "(_there or _none)" if optional else "True"
         key = f"_seen_key if _is_known and {is_usual} else {self._key()}" if self._tensors_decide_key() else self._key()
@@ -239,8 +238,8 @@ class OperatorFunctions:
     def _on_its_gpu(self) -> list[str]:
         """Return the source lines that make `_device`, the tensors' GPU, current on a machine with several GPUs.
 
-        If another GPU is current, the lines switch to `_device` and call the operator again. In a thread's first call
-        they always do, and create the thread's CUDA context.
+        If another GPU is current, the lines switch to `_device` and call the operator again. They do this in
+        a thread's first call too, and create the thread's CUDA context.
         """
         # In a new thread, such as one of autograd's, PyTorch reports a GPU as current before the thread has a CUDA
         # context there.
@@ -441,7 +440,7 @@ class OperatorFunctions:
 
     def _refusals(self) -> Iterator[str]:
         """Yield the source lines that begin a call. They set defaults that no schema can state, such as infinity. Then
-        they raise ArgumentError if a derivative is asked for that the operator does not have."""
+        they raise ArgumentError if the call asks for a derivative, and the operator lacks it."""
         yield from setting_defaults(self._inputs)
         if not self._has_jvp:
             yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})"
@@ -471,10 +470,10 @@ class OperatorFunctions:
     def _preparation(self, known_device: str = "") -> Iterator[str]:
         """Yield the source lines that make the tensors contiguous, and assign the index of their GPU to `_device`.
 
-        `non_contiguous` decides what happens to a tensor that is not contiguous. "copy": it is replaced by a contiguous
-        copy, unless the operator writes it: then it raises ArgumentError. "refuse": it raises ArgumentError. "pass": it
-        stays as it is.
-        `known_device`: source text before the expression of the index, "_seen_device if _is_known else " or "".
+        `non_contiguous` decides what the lines do with a tensor that is not contiguous. "copy": replace it by a
+        contiguous copy, or raise ArgumentError if the operator writes it. "refuse": raise ArgumentError. "pass": keep
+        it as it is.
+        `known_device`: source text before the expression of the index: "_seen_device if _is_known else ", or "".
         """
         for each in self._tensors if self._non_contiguous != "pass" else ():
             there = f"{each.name} is not None and " if each.is_optional else ""
@@ -512,8 +511,8 @@ class OperatorFunctions:
         )
 
     def _refuse_tangents(self, *tensors: Any) -> None:
-        """Raise ArgumentError if one of `tensors` has a forward-mode derivative, which the call would lose. Without
-        `tensors`, and before PyTorch 2.9, raise it always.
+        """Raise ArgumentError if one of `tensors` has a forward-mode derivative, which the call would lose. Always
+        raise it before PyTorch 2.9, or without `tensors`.
 
         Generated functions call this in forward mode where the operator computes no such derivative.
         """
@@ -607,11 +606,11 @@ def one_after_the_other(
 
 
 def _part(value: Any, dim: Any, index: int) -> Any:
-    """Return the argument that the operator gets for the element `index` of a batch: the slice of the tensor `value` at
+    """Return the argument that the operator gets for the element `index` of a batch. For a tensor: its slice at
     `index` in dimension `dim`.
 
-    If `dim` is None, or `value` is not a tensor, return `value`. If `value` is a list, return the list of the results
-    for its items. `dim` is then a list too, or one dimension for all items.
+    If `dim` is None, or `value` is neither a tensor nor a list, return `value`. If `value` is a list, return a list
+    with the result for each item. `dim` is then a list too, or one dimension for all items.
     """
     if isinstance(value, (list, tuple)):
         dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(value)

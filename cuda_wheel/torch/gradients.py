@@ -224,8 +224,8 @@ def _check_differentiable(
 ) -> None:
     """Raise ArgumentError for an operator that PyTorch cannot differentiate: it writes inputs or returns nothing.
 
-    `rules`: the operator's functions `backward` and `jvp`, those of them that it has. If it has any, it must not take a
-    list of tensors.
+    `rules`: the functions `backward` and `jvp`, if the operator has them. An operator with such a function must not
+    take a list of tensors.
     """
     lists = [each.name for each in inputs if each.type == "Pointers"]
     if lists and rules:
@@ -279,8 +279,7 @@ def _jvp_parameters(
 
 
 def _function_of(names: list[str]) -> Callable[..., None]:
-    """Return a function that does nothing, with these names as its positional parameters, so that `inspect.signature`
-    shows them."""
+    """Return a function that does nothing. `inspect.signature` shows `names` as its positional parameters."""
 
     def function() -> None: ...
 

@@ -38,7 +38,7 @@ def read_size(tensor: Any, most: int | None = None) -> int:
 
 def _no_size(tensor: Any) -> str:
     """Return the error message of `read_size` for a tensor that does not have exactly one element, or whose element is
-    no integer."""
+    not an integer."""
     return f"read_size takes a tensor with one whole number, not one of {tuple(tensor.shape)} of {tensor.dtype}"
 
 

@@ -167,7 +167,7 @@ def is_symbol(value: Any) -> bool:
 
 _SYMBOLS = {"SymInt": 0, "SymFloat": 0.0, "SymBool": False}
 """Name of a class of PyTorch -> a number. An instance of the class, such as a SymInt, is a value that PyTorch does not
-know while it compiles. Checks use the number in its place: 0 for a SymInt."""
+know while it compiles. In place of the value, checks use the number: 0 for a SymInt."""
 
 
 def _is_known(size: Any) -> bool:
@@ -179,8 +179,8 @@ def _is_known(size: Any) -> bool:
 _thread = threading.local()
 
 checks_running: list[bool] = []
-"""Has one element for each call that is being checked, in any thread, and is empty if there is none. Testing this list
-takes less time than reading the thread's own state."""
+"""Has one element for each call that any thread is checking now. Testing whether this list is empty takes less time
+than reading the thread's own state."""
 
 
 def current_call() -> Call | None:

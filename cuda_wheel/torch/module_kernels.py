@@ -147,9 +147,9 @@ class ModuleKernels:
         """Return the manifest entry of the first instance of a template. `name` has the template's name and then its
         first template arguments.
 
-        An argument that PyTorch does not know while it compiles stands for any. Types of the same layout, such as
-        `__half` and `c10::Half`, count as equal. Without such an instance, return None if the module can compile one,
-        else raise UnknownKernelError.
+        An argument that PyTorch does not know while it compiles matches any. Types of the same layout, such as `__half`
+        and `c10::Half`, count as equal. If no instance matches: return None if the module can compile one, else raise
+        UnknownKernelError.
         """
         from cuda_wheel.runtime.parts.by_value import template_of  # only for sizes that are not known
 

@@ -197,8 +197,8 @@ def _registered(
 def _gradients(
     name: str, inputs: Sequence[InputArgument], outputs: Sequence[str], settings: Settings
 ) -> Gradients | None:
-    """Return the `Gradients` of an operator. Return None if PyTorch cannot differentiate the operator, because it
-    writes inputs or has no outputs, and neither `backward` nor `jvp` is given."""
+    """Return the `Gradients` of an operator. Return None if it has neither `backward` nor `jvp`, and PyTorch cannot
+    differentiate it: it writes inputs or has no outputs."""
     has_any = settings.backward is not None or settings.jvp is not None
     if not has_any and (not outputs or any(each.written for each in inputs)):
         return None

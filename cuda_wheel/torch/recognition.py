@@ -21,8 +21,8 @@ class Recognised(NamedTuple):
     keys, element type, GPU, number of dimensions and `requires_grad`. It must not be called with a nested tensor, which
     would crash the process."""
     key: Any
-    """Value of the variable `_key` in the earlier call of the operator's generated function, with the tensors' GPUs and
-    element types."""
+    """Value of the variable `_key` of the operator's generated function in the earlier call. It has the GPUs and
+    element types of the tensors."""
     device: int
     """Index of the GPU of the tensors in the earlier call; -1 in `Recogniser.NOTHING`."""
     has_optional: bool

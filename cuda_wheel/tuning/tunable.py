@@ -13,8 +13,8 @@ from cuda_wheel.runtime.parts.tuned_tables import Problem, checked_problem, plai
 __all__ = ["Candidate", "Candidates", "Tunable", "tunable"]
 
 Candidates = Mapping[str, Iterable[Any]] | Iterable[Mapping[str, Any]]
-"""What to try. Either key -> list of values, of which all combinations are tried: {"block": [128, 256], "tile": [4,
-8]}. Or a list of candidates: [{"block": 128, "tile": 8}]."""
+"""What to try. Either key -> list of values, such as {"block": [128, 256], "tile": [4, 8]}: all combinations are tried.
+Or a list of candidates: [{"block": 128, "tile": 8}]."""
 
 Setup = Callable[[Problem], tuple[Callable[[Any], object], Any]]
 """Function that the user declares for tuning. It takes a problem and returns two things: a function that launches a
@@ -50,7 +50,7 @@ class Tunable:
     atol: float
     """Absolute tolerance: a result may differ from the first candidate's result x by up to `atol` + `rtol` * |x|."""
     rounds: int
-    """Number of times that each candidate is timed, after one more time that warms up."""
+    """Number of rounds in which each candidate is timed. A round before them warms up."""
 
     def __call__(self, problem: Problem) -> tuple[Callable[[Any], object], Any]:
         """Call the declared function, so that a program can use it as if it were not decorated."""

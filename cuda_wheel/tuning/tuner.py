@@ -219,8 +219,8 @@ TIE = 1.01
 the user's list is chosen."""
 
 SHORTEST_KERNEL = 0.5e-6
-"""Least time in seconds by which a launch must take longer than no launch at all. A candidate below this limit launched
-nothing on the default stream."""
+"""Minimum difference, in seconds, between the times of a candidate and of an empty call. A candidate below this limit
+launched nothing on the default stream."""
 
 
 class Timer(Protocol):

@@ -62,8 +62,8 @@ Place = tuple[int, str]
 """Location of a file: (index of a folder, path in the folder).
 
 0: the project's folder: (0, "src/k.cuh"). -1: the last folder of `Job.include_dirs`; -2: the one before it.
-OUTSIDE: elsewhere. The path is relative to the project's folder; but absolute below -I/opt/x or another absolute folder
-in an option, and on another drive.
+OUTSIDE: elsewhere. The path is relative to the project's folder. But it is absolute if the file is on another drive,
+or below an absolute folder in an option, such as -I/opt/x.
 """
 
 OUTSIDE = 1

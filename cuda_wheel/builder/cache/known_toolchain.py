@@ -116,10 +116,9 @@ def _paths_of(toolchain: Toolchain) -> dict[str, tuple[str, ...]]:
 
 
 def _looks(paths: dict[str, tuple[str, ...]], locations: dict[str, list[_Location]]) -> list[list[int] | None]:
-    """Return the state of each file in `paths["libraries"]`, then of each file in `paths["sources"]`.
+    """Return the result of `_state` for each file in `paths["libraries"]`, then for each in `paths["sources"]`.
 
-    State: [size, build ID or None]; [size, build ID or None, time of change] outside the folders of Python packages;
-    None if unreadable. `paths`: result of `_paths_of`. `locations`: their `_Location`s.
+    `paths`: result of `_paths_of`. `locations`: kind of path -> the `_Location` of each path of that kind.
     """
     pairs = (pair for name in ("libraries", "sources") for pair in zip(paths[name], locations[name], strict=True))
     return [_state(path, location) for path, location in pairs]

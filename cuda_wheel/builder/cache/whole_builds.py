@@ -85,8 +85,8 @@ class WholeBuilds:
         self._began = time.time_ns()
         self._cache = cache
         self.toolchain = recall_toolchain(cache, toolchain_environment())
-        """Toolchain that the cache has for the CUDA packages and environment variables of this process; None if it has
-        none."""
+        """Toolchain that the cache has for the CUDA packages and environment variables of this process; None if the
+        cache has none."""
         self._root = str(root)
         self._facts = _facts(root, config, files)
         self._read = [str(file.source) for file in files if _is_read(file.destination, config)]
@@ -115,7 +115,7 @@ class WholeBuilds:
     def _restored(
         self, recorded: Recorded[list[_ListedFolder]], outputs: Mapping[str, str], shown: Shown
     ) -> WholeBuild | None:
-        """Return the outputs of an earlier build as files in the cache. Return None if one of the files is missing or
+        """Return an earlier build as a `WholeBuild`. Return None if one of its files in the cache is missing or
         damaged.
 
         `recorded`: identifies the earlier build. `outputs`: path in the wheel -> SHA-256 of the content. `shown`: the
@@ -199,8 +199,9 @@ class WholeBuilds:
     ) -> bool:
         """Return whether no file has changed since the build read it.
 
-        `inputs`: place -> SHA-256 when a job read the file; None if there was none.
-        `known`: place -> SHA-256 of an existing file now. None means unreadable or outside the project: return False.
+        `inputs`: place -> SHA-256 when a job read the file; None if the file did not exist.
+        `known`: place of an existing file -> SHA-256 now. If one is None (unreadable or outside the project), return
+        False.
         `reader`: gives the paths of places.
         """
         if None in known.values() or any(known.get(place) != digest for place, digest in inputs.items()):
@@ -219,8 +220,8 @@ class WholeBuilds:
 def _decides_more(root: Path, config: Config) -> bool:
     """Return whether the result of a build depends on more than the settings and the files that the build reads.
 
-    True if the settings have "native" in `architectures`, `system-include-dirs`, `specialize`, or an include folder
-    that does not exist.
+    True if `system-include-dirs` or `specialize` is set, if `architectures` has "native", or if an include folder
+    does not exist.
     """
     tables = (config, *config.module)
     return (
@@ -234,8 +235,8 @@ def _decides_more(root: Path, config: Config) -> bool:
 def _facts(root: Path, config: Config, files: Sequence[WheelFile]) -> list[str] | None:
     """Return what affects a build besides the toolchain and the content of files, as strings for a cache key.
 
-    Return None if the build must not be kept: something affects it that no string can contain, or a pattern in the
-    settings is invalid.
+    Return None if the build must not be kept: a cluster may run its jobs, `_decides_more` is true, or a pattern in
+    the settings is invalid.
     """
     variables = {name: value for name, value in os.environ.items() if name.startswith("CUDA_WHEEL_")}
     if any(name.startswith(_OTHER_MACHINES) for name in variables) or _decides_more(root, config):
@@ -275,7 +276,7 @@ def _loader(config: Config) -> str:
 
 
 def _is_read(path: str, config: Config) -> bool:
-    """Return whether a build reads the file at `path` in the wheel, which is not a CUDA source.
+    """Return whether a build reads a file that is not a CUDA source. `path` is the file's path in the wheel.
 
     A build reads each `__init__.py`, `__init__.pyi` and `.tuned.json`. With `loader = "vendor"`, it reads all Python
     files.

@@ -82,8 +82,8 @@ the number of threads of the cluster's workers."""
 # Each task costs the scheduler, its worker and this process some milliseconds: a tenth of the time to compile a small
 # kernel.
 TASK_SECONDS = 1.0
-"""Expected total duration, in seconds, at which a Dask task gets no more calls. A call is added to a task only while
-the calls in the task are expected to take less."""
+"""Limit, in seconds, for the expected duration of a Dask task. A task gets another call only while its calls are
+expected to take less."""
 
 
 _Reply = tuple[bytes, str] | Exception

@@ -60,9 +60,9 @@ def answer(parcel: bytes, where: str, folder: str, count: int) -> tuple[bytes, s
 def _for_sender(error: Exception, where: str) -> Exception:
     """Return the exception to raise on the sender's machine for `error`, which was raised on this machine.
 
-    A ToolchainError, also inside a TimedError, becomes an UnfitMachineError that names this machine. Any other error is
-    returned unchanged. If a TimedError contains another error than a CudaWheelError, raise the contained error. `where`
-    is the name of this machine.
+    A ToolchainError, alone or in a TimedError, becomes an UnfitMachineError that names this machine. Any other error is
+    returned unchanged. If the error in a TimedError is not a CudaWheelError, it is raised here. `where` is the name of
+    this machine.
     """
     if isinstance(error, TimedError):
         if not isinstance(error.error, CudaWheelError):

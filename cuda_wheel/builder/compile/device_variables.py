@@ -111,8 +111,8 @@ def _may_be_declared(name: str, opened: Collection[str], reserves: bool) -> bool
 
 
 def _named_in(texts: Collection[bytes], names: Sequence[str]) -> frozenset[str]:
-    """Return those of the C++ `names` that the texts may declare. The unqualified name ("v" of "cub::v") must be a word
-    in the texts, or `##` in a macro must be able to form it."""
+    """Return those of the C++ `names` that the texts may declare. For "cub::v", the texts must contain the word "v", or
+    a macro that may form it with `##`."""
     joined = [each for text in texts for each in spliced(text)]
     words = {word for text in joined for word in re.findall(rb"[\w$]+", text)}
     pasted = pasted_tokens(joined)
@@ -217,7 +217,7 @@ class HostConstants(NamedTuple):
     """Names of constants of host code, as far as a source text shows them."""
 
     names: frozenset[str]
-    """Names of constants that occur in no definition with a memory space specifier, such as `__device__`."""
+    """Names of constants. No definition with such a name has a memory space specifier, such as `__device__`."""
     doubtful: frozenset[str]
     """Those of `names` with a definition that has an unknown word before the constant's name. The word may be a macro
     for `__device__` or for another memory space specifier; then the constant is device code."""

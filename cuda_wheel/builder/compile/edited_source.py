@@ -44,8 +44,8 @@ _EDITED_OPTIONS = (
 )
 
 LEFT_OUT_OPTIONS = (*_EDITED_OPTIONS, "-Xcudafe", "--diag_error=20037,20039,20040")
-"""NVRTC options for a source from which bodies of host functions are left out. They make errors of the diagnostics
-20037, 20039 and 20040: only some declarations of a function mark it as device code."""
+"""NVRTC options for a source from which bodies of host functions are left out. They turn the diagnostics 20037,
+20039 and 20040 into errors: only some declarations of a function mark it as device code."""
 
 _ALL_ERRORS = ("-Xcudafe", "--error_limit=100000")
 """NVRTC options with which a compilation goes on after an error, and reports all errors."""
@@ -189,7 +189,7 @@ class EditedSource:
         """Compile the source on trial with `host-code = "leave-out"`. Return a list of one note, which says whether
         this setting is enough.
 
-        Return [] if the trial leaves out no host code, or if it fails and there is no reason to name.
+        Return [] if the trial leaves out no host code. Return [] also if it fails and gives no reason.
         """
         trial = EditedSource(self._job, self._calls, self.request, self.first, trial_of=self)
         result = self.first
@@ -207,8 +207,8 @@ class EditedSource:
 
 
 def _may_be_left_out(code: Sequence[LeftOutCode]) -> str:
-    """Return the note for a source that does not compile, but does with `host-code = "leave-out"`. `code` is the host
-    code that this setting leaves out."""
+    """Return the note for a source that compiles only with `host-code = "leave-out"`. `code` is the host code that
+    this setting leaves out."""
     return (
         "note: only host code does not compile, and no kernel, type or template argument depends on it: "
         f'{"; ".join(map(str, code))}. {_CURES}, or set host-code = "leave-out" for this module.'
