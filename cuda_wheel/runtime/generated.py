@@ -164,8 +164,8 @@ class LaunchFunctions:
         return define("launch", source, self.namespace, self.kernel)
 
     def _keep(self, arrays: Kept, stream: int) -> None:
-        """Keep `arrays` alive until the work on `stream` has ended, and empty the list. Later launches call
-        `array_protocols.keep` directly."""
+        """Keep `arrays` alive until the work on `stream` has ended, and empty the list. The first call replaces this
+        method by `array_protocols.keep`."""
         from .parts.array_protocols import keep  # the part that put them into the list
 
         self.namespace["keep"] = keep

@@ -58,8 +58,8 @@ class Jit:
         self.seconds = seconds
         self._log = log
         self._buffers = buffers
-        """Buffers for the driver's logs. The driver writes after loading too if it compiles code without kernels
-        on first use."""
+        """Buffers for the driver's logs. Code without kernels is compiled when it is first used; the driver writes
+        then."""
 
     @property
     def log(self) -> str:

@@ -439,8 +439,8 @@ class OperatorFunctions:
         return define_function(function, f"{first}{', '.join(parameters)}", lines, namespace, self._operator)
 
     def _refusals(self) -> Iterator[str]:
-        """Yield the source lines that begin a call. They set defaults that no schema can state, such as infinity. Then
-        they raise ArgumentError if the call asks for a derivative, and the operator lacks it."""
+        """Yield the first source lines of a generated function. They set defaults that no schema can state, such as
+        infinity. Then they raise ArgumentError if the caller wants a derivative and the operator does not have it."""
         yield from setting_defaults(self._inputs)
         if not self._has_jvp:
             yield f"if _forward_ad._current_level >= 0: _refuse_tangents({', '.join(self._tensor_names())})"

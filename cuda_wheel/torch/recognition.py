@@ -38,7 +38,7 @@ class Recogniser:
     """Maximum number of guards (compiled comparisons of a call's tensors) that are made for one operator."""
 
     NOTHING = Recognised(lambda *tensors: False, None, -1, True, False)
-    """The `Recognised` that every operator has before `note` makes the first one. Its test fails for all tensors."""
+    """The `Recognised` of an operator for which `note` has not made one yet. Its test fails for all tensors."""
 
     def __init__(self, namespace: dict[str, Any]) -> None:
         """`namespace` has the global names of the operator's generated functions. The newest `Recognised` is `_seen`

@@ -334,8 +334,8 @@ class DaskCluster(Executor):
             self._warn(text)
 
     def _result_of(self, remote: RemoteCall, reply: _Reply) -> Any:
-        """Return the result of the call `remote`, which the cluster's reply contains. If `reply` is an exception, raise
-        it. Raise also the error that the reply reports, and _ClusterError if the reply cannot be read."""
+        """Return the result of the call `remote` from the cluster's `reply`. Raise `reply` if it is an exception. Raise
+        the call's own error if the reply contains one, and _ClusterError if the reply cannot be read."""
         if isinstance(reply, Exception):
             raise reply
         try:

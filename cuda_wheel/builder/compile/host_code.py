@@ -390,9 +390,9 @@ def _may_crash(job: Job) -> bool:
 
 
 def _with_missing_functions(result: NvrtcResult, source: str) -> NvrtcResult:
-    """Return the result of a compilation without `--relaxed_constexpr`. If device code calls `constexpr` host
-    functions, the returned result is an error that names each such function. `source` is the path of the source for the
-    error message."""
+    """Return `result`, the result of a compilation without `--relaxed_constexpr`. If device code calls `constexpr` host
+    functions, return an error that names each such function instead. `source` is the source's path for the error
+    message."""
     if result["error"] or not result["ptx"]:
         return result
     # Usually NVRTC 12.9 and 13.0 declare such a function in the PTX, do not define it, and report no error.

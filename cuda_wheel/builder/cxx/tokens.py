@@ -185,8 +185,8 @@ def macro_of(directive: Directive) -> Macro | None:
 
 
 _COMPILERS = re.compile(r"__(?!HIP)\w+|(?:CUDA|CUDART|CUB|THRUST|CCCL)_\w*VERSION")
-"""Matches the name of a macro that the compiler or CUDA's headers may define. Whether such a macro is defined cannot be
-known from a text without its `#define`."""
+"""Matches the name of a macro that the compiler or CUDA's headers may define. A source can use such a macro without
+defining it, so that the source does not tell whether the macro is defined."""
 
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(\w+)\s*\)|(\w+))")
 

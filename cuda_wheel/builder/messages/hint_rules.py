@@ -80,7 +80,7 @@ OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["overloads"]
 """
 
 NO_OVERLOADS: tuple[dict[str, Any], ...] = _TABLE["no overloads"]
-"""Overloads of functions that no architecture has, one dictionary each.
+"""Overloads that a function has on no architecture, one dictionary each.
 
 "function": regular expression for the function's name.
 "argument": regular expression for the type of the function's first argument.

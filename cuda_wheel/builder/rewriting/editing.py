@@ -137,8 +137,8 @@ def _with_library(project: Project, errors: Sequence[LocatedError]) -> Project |
 
 
 def _are_in_device_code(errors: Sequence[LocatedError], project: Project) -> bool:
-    """Return True if no change of the text can remove one of `errors`: each error is in device code of the project's
-    own files, and no rewriter handles its message."""
+    """Return True if a change of the text can remove none of the errors: each is in device code of the project's own
+    files, and no rewriter handles its message."""
     # Device code is never left out. Only the files with the errors are read: a project may have megabytes of other
     # files.
     files: dict[str, SourceBlocks] = {}

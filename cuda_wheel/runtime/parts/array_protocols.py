@@ -145,8 +145,8 @@ def _memory_attribute(which: str, address: int) -> int | None:
 
 @cache
 def _pointer_attribute(driver: Any) -> Any:
-    """Return the driver's function cuPointerGetAttribute, to be called through ctypes; `driver` is only the key of the
-    cache."""
+    """Return the driver's function cuPointerGetAttribute, to be called through ctypes. It is found once for each
+    `driver`."""
     return driver_function("cuPointerGetAttribute", ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64)
 
 
