@@ -226,7 +226,7 @@ def _operands_of_decltype(tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _is_at(block: CodeBlock, blocks: SourceBlocks, line: int) -> bool:
-    """Return whether the 1-based `line` is one of the lines of the definition `block`, which is in the file `blocks`."""
+    """Return whether the 1-based `line` belongs to the definition `block`, which is in the file `blocks`."""
     return blocks.line(block.start) <= line <= blocks.line(block.end - 1)
 
 

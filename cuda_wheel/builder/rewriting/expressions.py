@@ -408,8 +408,7 @@ class VoidPointers(Rewriter):
         yield from self._in_macros(macros)
 
     def _in_macros(self, names: list[str]) -> Iterator[FileEdit]:
-        """Yield the replacements of each left operand of `+`, `-`, `+=` or `-=` that may be a `void*` in a macro's
-        body.
+        """Yield the replacements in macros of each left operand of `+`, `-`, `+=` or `-=` that may be a `void*`.
 
         The macros are those in `names`, and those that their bodies use at any depth.
         """
