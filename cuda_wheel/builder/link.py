@@ -88,7 +88,7 @@ def is_of_device_runtime(symbol: str) -> bool:
 def link_job(job: LinkJob) -> Compiled:
     """Return the linked image and what it contains; raise CompileError with the linker's log."""
     linked = _linked(job)
-    check_library_paths(job.module, job.system_dirs, linked)
+    check_library_paths(job.module, job.system_dirs, linked, job.lineinfo)
     return linked
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Literal, NamedTuple, TypeVar
 
 from .driver import check_result, cuda_driver, load_library
-from .errors import DriverError, need
+from .errors import DriverError, has, need
 
 __all__ = ["Jit", "JitOptions", "compile_now", "load_compiled", "log_text"]
 
@@ -43,10 +43,12 @@ class JitOptions(NamedTuple):
         if self.max_registers is not None and not 16 <= self.max_registers <= 255:
             raise ValueError(f"max_registers must be 16 to 255, not {self.max_registers!r}")
         if (self.lto, self.linker, self.floating_point) != (None, None, None):
-            need("linking")
-            from .parts.floating_point import check_link_options  # for links, load_code
+            if self.floating_point is not None:
+                need("linking")
+            if has("linking"):
+                from .parts.floating_point import check_link_options  # for links, load_code
 
-            check_link_options(self.lto, self.linker, self.floating_point)
+                check_link_options(self.lto, self.linker, self.floating_point)
 
 
 class Jit:

@@ -293,9 +293,9 @@ class OperatorFunctions:
         torch = self._torch
         required, optional = self._single()
         # What a guard does not see, and what it sees.
-        watching = ["_function_modes()", "_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
+        watching = ["_profiler._is_profiler_enabled", "_forward_ad._current_level >= 0"]
         watching += ["_autocasting('cuda')"] if has_autocast else []
-        seen = ["_dispatch_modes()", "_transforms()", "_tracing() is not None"]
+        seen = ["_transforms()", "_tracing() is not None"]
         seen += ["_is_included(_pre_dispatch)", "_is_included(_vmap_mode)"]
         plain = {each.name: self._is_plain(each) for each in self._inputs}
         others = [condition for name, condition in plain.items() if name not in (*required, *optional)]
@@ -306,6 +306,8 @@ class OperatorFunctions:
             conditions = " or ".join(f"not {plain[name]}" for name in optional)
             unusual.append(f"(not (_is_known and _there) and ({conditions}))")
         lines = [
+            # Guards see modes of users, but not those of PyTorch's own tools, such as make_fx and fake tensors.
+            f"if _function_modes() or _dispatch_modes(): return _dispatched({self._passed})",
             *self._recognition(),
             f"if {' or '.join(unusual)}: return _dispatched({self._passed})",
             *setting_defaults(self._inputs),

@@ -46,6 +46,7 @@ class Recogniser:
         self._namespace = namespace
         self._last: Any = None
         self._made = 0
+        self._made_of: Any = None
         namespace["_seen"] = self.NOTHING
 
     def note(self, key: Any, device: int, has_optional: bool, *tensors: Any) -> None:
@@ -55,13 +56,15 @@ class Recogniser:
         own classes.
         """
         # Where no guard recognises the tensors, or they change all the time, each call would pay for another guard.
-        if self._made >= self.MOST:
+        if self._made >= self.MOST or len({*map(id, tensors)}) < len(tensors):  # guards refuse a tensor given twice
             return
         kinds = (key, device, has_optional, *((type(each), each.dim(), each.requires_grad) for each in tensors))
         if kinds != self._last:
             self._last = kinds
             return
-        self._made += 1
+        if kinds == self._made_of:  # this guard did not recognise the call's own tensors, of which these are copies
+            return
+        self._made, self._made_of = self._made + 1, kinds
         dynamic = [[None] * each.dim() for each in tensors]
         try:
             from torch._C._dynamo.guards import TensorGuards
@@ -72,6 +75,6 @@ class Recogniser:
         except (ImportError, TypeError):  # another version of PyTorch
             self._made = self.MOST
             return
-        if is_recognised:  # the guards refuse two arguments that are the same tensor
+        if is_recognised:
             requires_grad = any(each.requires_grad for each in tensors)
             self._namespace["_seen"] = Recognised(matches, key, device, has_optional, requires_grad)

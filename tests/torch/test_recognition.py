@@ -108,11 +108,78 @@ def test_modes_and_transforms_of_the_thread_are_seen(recogniser: Recogniser) -> 
     assert others == [True]  # the mode is another thread's
 
 
+@pytest.fixture
+def warm(name: str, on_cpu: None) -> Any:
+    """Return an operator that recognises calls with two plain tensors of float32, and writes the first."""
+
+    @cuda_wheel.torch.operator(name, writes="x")
+    def add_(x: Tensor, y: Tensor) -> None:
+        x.add_(y)
+
+    for _ in range(3):
+        add_(torch.ones(2), torch.ones(2))
+    assert type(add_).__call__.__globals__["_seen"].matches(torch.ones(2), torch.ones(2))
+    return add_
+
+
+def test_tools_of_pytorch_that_trace_see_a_recognised_call(warm: Any) -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    y = torch.ones(2)
+
+    def program(x: Tensor) -> Tensor:
+        warm(x, y)
+        return x
+
+    graph = make_fx(program)(torch.ones(2))
+    assert [node.target for node in graph.graph.nodes if node.op == "call_function"][:1] == [warm]
+
+    class Module(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, x: Tensor) -> Tensor:
+            other = x.clone()
+            warm(other, x)
+            return other
+
+    exported = torch.export.export(Module(), (torch.ones(2),), strict=False)
+    assert "cuda_wheel_tests" in str(exported.graph)
+
+
+def test_fake_and_functional_modes_see_a_recognised_call(warm: Any) -> None:
+    x, y = torch.ones(2), torch.ones(2)
+    with torch._subclasses.FakeTensorMode(), pytest.raises(AssertionError, match="Please convert all Tensors"):
+        warm(x, y)
+    assert x.tolist() == [1.0] * 2
+
+
+def test_a_function_mode_sees_the_operator_and_nothing_else(warm: Any) -> None:
+    from torch.overrides import TorchFunctionMode
+
+    seen = []
+
+    class Function(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    x, y = torch.ones(2), torch.ones(2)
+    with Function():
+        warm(x, y)
+    assert seen == [warm]
+
+
 def test_one_tensor_as_two_arguments_is_never_recognised(recogniser: Recogniser) -> None:
     x = torch.ones(2)
     for _ in range(3):
         recogniser.note("key", 0, True, x, x)
         assert not seen(recogniser).matches(x, x)
+    assert recogniser._made == 0
+
+
+def test_a_guard_that_does_not_recognise_the_call_is_made_once(recogniser: Recogniser) -> None:
+    for _ in range(9):  # copies of a Parameter that is not contiguous
+        recogniser.note("key", 0, True, torch.ones(2, 2))
+        assert not seen(recogniser).matches(torch.nn.Parameter(torch.ones(2, 2).t()))
+    assert recogniser._made == 1
 
 
 def test_only_so_many_guards_are_made(recogniser: Recogniser, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ RUNTIME = Path(cuda_wheel.__file__).parent / "runtime"
 # copied without need only makes the wheel larger.
 USES = {
     "bind": r"\bbind\b",
-    "compile-log": r"\.spills\b|\bjit\.registers\b",
+    "compile-log": r"\.(spills|registers)\b",
     "launch-attributes": r"\b(cooperative|cluster\w*|programmatic|priority|memory_domain|completion_event)\b",
     "linking": r"\b(load_code|LinkInput|Linked)\b|\b_cuda_wheel(\.| import [^\n]*\b)link\b",
     "occupancy": r"\b([Oo]ccupancy|suggest_block|Attributes)\b|\.attributes\b",
@@ -38,13 +38,9 @@ USES = {
 file, the file may use the part."""
 
 
-_CORE_ARRAYS = re.compile(r"^\s*(import|from)\s+(torch|cupy)\b", re.MULTILINE)
-"""A match is a line that imports PyTorch or CuPy: "import torch". The loader can read the arrays of these two libraries
-without its optional file `array-protocols`."""
-
 _OTHER_ARRAYS = re.compile(
-    r"\b(jax|numba|warp|cudf|cuml|rmm|pycuda|tensorflow|cupynumeric|\w*dlpack\w*|\w*cuda_array_interface\w*)\b"
-    r"|\bcuda\.core\b|\b(from|import) cuda\b"
+    r"\b(jax|numba|warp|cudf|cuml|cuvs|pylibraft|rmm|pycuda|tensorflow|paddle|mxnet|pyarrow|cunumeric|cupynumeric|legate|cvcuda)\b"
+    r"|\b(vpi|holoscan)\b|\bnvidia\.dali\b|\bcuda\.core\b|\b(from|import) cuda\b|dlpack|cuda_array_interface"
 )
 """A match is the name of a library whose arrays the loader can read only with its optional file `array-protocols`, or
 the name of an array protocol: "jax", "from_dlpack", "__cuda_array_interface__"."""
@@ -53,11 +49,30 @@ the name of an array protocol: "jax", "from_dlpack", "__cuda_array_interface__".
 def passes_other_arrays(files: Iterable[Path]) -> bool:
     """Return whether kernels may get arrays of libraries other than PyTorch and CuPy, by the Python files of a wheel.
 
-    They do not if a file imports PyTorch or CuPy and none names another library. Files that name no library take what
-    their callers have.
+    They do not if a file imports PyTorch or CuPy and none names another library. Files that import neither, or only
+    where it is installed, take what their callers have.
     """
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
-    return not any(map(_CORE_ARRAYS.search, texts)) or any(map(_OTHER_ARRAYS.search, texts))
+    return not any(map(_imports_core_library, texts)) or any(map(_OTHER_ARRAYS.search, texts))
+
+
+def _imports_core_library(text: str) -> bool:
+    """Return whether a Python file imports PyTorch or CuPy in any case: not only in `try` or under `if`. The loader's
+    core reads the arrays of these two libraries."""
+    try:
+        waiting: list[ast.AST] = [ast.parse(text)]
+    except (SyntaxError, ValueError):
+        return False
+    names: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            names.update(each.name.partition(".")[0] for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add((node.module or "").partition(".")[0])
+        elif isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            waiting += node.body
+    return not names.isdisjoint({"torch", "cupy"})
 
 
 def parts_named_in(files: Iterable[Path]) -> set[str]:

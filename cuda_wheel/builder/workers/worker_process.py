@@ -124,6 +124,35 @@ def _sendable(error: Exception, memory: int | None) -> Exception:
     return error
 
 
+class _Content:
+    """The next bytes of a stream, as a file for `pickle.load`. Unlike bytes in memory, they are not held twice."""
+
+    def __init__(self, stream: IO[bytes], size: int) -> None:
+        self._stream = stream
+        self._left = size
+
+    def read(self, size: int) -> bytes:
+        return self._noted(self._stream.read(min(size, self._left)))
+
+    def readinto(self, buffer: Any) -> int:
+        count: int = self._stream.readinto(memoryview(buffer)[: self._left])  # type: ignore[attr-defined]
+        self._left -= count
+        return count
+
+    def readline(self) -> bytes:
+        return self._noted(self._stream.readline(self._left))
+
+    def skip_rest(self) -> bool:
+        """Read the bytes that are left. Return False if the stream ended before."""
+        while self._left and self.read(1 << 20):
+            pass
+        return not self._left
+
+    def _noted(self, content: bytes) -> bytes:
+        self._left -= len(content)
+        return content
+
+
 def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str | None) -> None:
     """Put each request from the pipe `stream` into the queue `requests`. When the pipe closes, end this process at
     once.
@@ -133,15 +162,15 @@ def _listen(stream: IO[bytes], requests: queue.SimpleQueue[Request], folder: str
     """
     try:
         while size := int.from_bytes(stream.read(8), "little"):
-            content = stream.read(size)
-            if len(content) < size:
-                break
+            content = _Content(stream, size)
             try:
-                request: Request = pickle.loads(content)
+                request: Request = pickle.load(content)
             except Exception as error:
                 request = (_raise, error, False)
+            if not content.skip_rest():
+                break
             requests.put(request)
-            del content, request  # while this thread waits for the next request, it keeps none
+            del request  # while this thread waits for the next request, it keeps none
     finally:
         if folder is not None:
             _remove(folder)  # the parent may have been killed and cannot remove it

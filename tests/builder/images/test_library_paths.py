@@ -36,6 +36,14 @@ def test_a_path_below_the_folder_is_an_error_that_names_the_header(compiled, hea
     )
 
 
+@pytest.mark.parametrize("end", [b"/a.h", b"\0"])
+def test_a_path_in_line_information_is_an_error_that_says_so(end: bytes) -> None:
+    compiled = replace(EMPTY, cubin=b"\x7fELF /opt/lib" + end)
+    with pytest.raises(CompileError, match=r"^demo\.k: the line information .* paths in /opt/lib, .* lineinfo = false"):
+        check_library_paths("demo.k", ["/opt/lib"], compiled, lineinfo=True)
+    check_library_paths("demo.k", ["/opt/li", "/opt/lib/"[:-1] + "x"], compiled, lineinfo=True)
+
+
 @pytest.mark.parametrize(
     "compiled",
     [

@@ -70,7 +70,8 @@ def test_a_module_with_many_kernels_needs_the_part_that_reads_them_one_by_one() 
         ("step = kernel.bind(1, 256, x)", {"bind"}),
         ("kernel.launch(1, 256, x, cluster=(2, 1))", {"launch-attributes"}),
         ('kernel.launch(1, 256, x, **{"cooperative": True})', {"launch-attributes"}),
-        ("print(kernel.attributes.registers)", {"occupancy"}),
+        ("print(kernel.attributes.registers)", {"compile-log", "occupancy"}),
+        ("j = module.jit\nprint(j.registers, j.spills)", {"compile-log"}),
         ("block = kernel.suggest_block()", {"occupancy"}),
         ("tensor = _cuda_wheel.tensor_map(x, (8, 8))", {"tensor-maps"}),
         ("bind = functools.partial(kernel.bind, 1, 256)", {"bind"}),
@@ -116,6 +117,14 @@ def test_a_package_that_attaches_and_a_tuned_table_need_parts_too() -> None:
         ("import cupy\nx = cupy.from_dlpack(y)\n", True),
         ("import torch\n\nclass A:\n    __cuda_array_interface__ = {}\n", True),
         ("# import torch\n", True),
+        ('"""Use it so:\n\n    import torch\n"""\n', True),
+        ("try:\n    import torch\nexcept ImportError:\n    torch = None\n", True),
+        ("if TYPE_CHECKING:\n    import torch\n", True),
+        ("class A:\n    def f(self):\n        import torch.cuda\n", False),
+        ("from .torch import f\n", True),
+        ("import torch\nimport paddle\n", True),
+        ("import torch\nimport nvidia.dali as dali\n", True),
+        ("import torch\nx = (\n", True),
     ],
 )
 def test_arrays_of_other_libraries_than_pytorch_and_cupy(text: str, expected: bool, tmp_path: Path) -> None:
@@ -170,6 +179,7 @@ def test_each_part_that_is_not_there_says_how_to_add_it(copy) -> None:
         copy.load("demo.k", link=[])
     with pytest.raises(copy.CudaWheelError, match=r'loader-parts = \["linking"\]'):
         copy.JitOptions(floating_point=("--fmad=false",)).check()
+    copy.JitOptions(lto=False, linker="driver").check()  # only links read these
 
 
 def test_a_copy_without_parts_takes_arrays_of_pytorch_and_cupy_only(copy) -> None:

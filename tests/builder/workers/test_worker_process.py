@@ -52,6 +52,16 @@ def test_a_request_that_cannot_be_read_fails_that_call_alone() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the path is of Linux")
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on a process's address space")
+def test_a_request_is_held_once_and_one_above_the_memory_limit_is_an_error() -> None:
+    with Workers(timeout=60, memory=1 << 30, count=1) as workers:
+        assert workers.submit(len, bytes(600 << 20)).result() == 600 << 20
+        with pytest.raises(CompileError, match="needed more memory than memory-limit"):
+            workers.submit(len, bytes(1100 << 20)).result()
+        assert workers.submit(len, (1,)).result() == 1
+
+
 def test_the_working_folder_has_the_same_name_in_every_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PWD", str(tmp_path))
