@@ -86,6 +86,7 @@ PROGRAM = """
 import signal, sys, time
 for name in ("SIGTERM", "SIGHUP"):
     signal.signal(getattr(signal, name), signal.SIG_DFL)  # a caller such as nohup may have set it to be ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from cuda_wheel.builder.scratch import scratch
 with scratch() as folder:
     (folder / "file").touch()
