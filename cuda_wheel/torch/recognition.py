@@ -58,7 +58,13 @@ class Recogniser:
         # Where no guard recognises the tensors, or they change all the time, each call would pay for another guard.
         if self._made >= self.MOST or len({*map(id, tensors)}) < len(tensors):  # guards refuse a tensor given twice
             return
-        kinds = (key, device, has_optional, *((type(each), each.dim(), each.requires_grad) for each in tensors))
+        import torch
+
+        # Guards compare all of this. The key sets of the thread differ inside autocast, inference mode and the like.
+        thread = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+        keys = [each.raw_repr() for each in (*thread, *map(torch._C._dispatch_keys, tensors))]
+        kinds = (key, device, has_optional, *keys)
+        kinds += tuple((type(each), each.dim(), each.requires_grad) for each in tensors)
         if kinds != self._last:
             self._last = kinds
             return

@@ -182,6 +182,15 @@ def test_a_guard_that_does_not_recognise_the_call_is_made_once(recogniser: Recog
     assert recogniser._made == 1
 
 
+def test_a_guard_of_another_mode_is_replaced(recogniser: Recogniser) -> None:
+    x = torch.ones(2)
+    for mode in (torch.inference_mode, torch.no_grad, torch.inference_mode, torch.no_grad):
+        with mode():
+            for _ in range(2):
+                recogniser.note("key", 0, True, x)
+            assert seen(recogniser).matches(x)
+
+
 def test_only_so_many_guards_are_made(recogniser: Recogniser, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Recogniser, "MOST", 3)
     for dimensions in range(1, 6):
