@@ -39,6 +39,14 @@ def driver(use: Callable[..., Driver]) -> Driver:
 
 
 @pytest.fixture
+def hopper(use: Callable[..., Driver]) -> Driver:
+    """Return a driver with one GPU of compute capability 9.0, whose context is current."""
+    driver = use((9, 0))
+    driver.context.device = 0
+    return driver
+
+
+@pytest.fixture
 def two(use: Callable[..., Driver]) -> Driver:
     """Return a driver with two GPUs; the first is current."""
     driver = use((8, 6), (9, 0))

@@ -37,80 +37,73 @@ from tests.support.launches import reads_and_writes, takes
 pytestmark = pytest.mark.one_toolchain
 
 
-@pytest.fixture
-def driver(use: Callable[..., Driver]) -> Driver:
-    driver = use((9, 0))
-    driver.context.device = 0
-    return driver
-
-
 # --- the array interface with a stream -------------------------------------------------------------------
 
 
-def test_a_launch_runs_on_the_stream_that_an_array_names(driver: Driver) -> None:
+def test_a_launch_runs_on_the_stream_that_an_array_names(hopper: Driver) -> None:
     kernel = takes("const float*")
     for array in (Named(), Named(OTHER), Named(None), Named(2), Named(1)):
         for launch in (kernel.launch, lambda _grid, _block, array: kernel.bind(1, 1, array)()):
             launch(1, 1, array)
-            assert driver.launches[-1].stream == (array.stream if array.stream not in (None, 1) else 0)
-    assert not driver.joins
+            assert hopper.launches[-1].stream == (array.stream if array.stream not in (None, 1) else 0)
+    assert not hopper.joins
 
 
-def test_another_stream_waits_for_the_one_that_an_array_names(driver: Driver) -> None:
+def test_another_stream_waits_for_the_one_that_an_array_names(hopper: Driver) -> None:
     kernel, array = takes("const float*"), Named()
     bound, plain = kernel.bind(1, 1, array, stream=OTHER), kernel.bind(1, 1, 8, stream=OTHER)
     for launch in (lambda: kernel.launch(1, 1, array, stream=OTHER), bound, lambda: plain(array)):
-        count = len(driver.launches)
+        count = len(hopper.launches)
         launch()
-        assert driver.launches[-1].stream == OTHER and len(driver.launches) == count + 1
-        assert driver.joins.pop() == (OTHER, OWN, count) and not driver.joins
+        assert hopper.launches[-1].stream == OTHER and len(hopper.launches) == count + 1
+        assert hopper.joins.pop() == (OTHER, OWN, count) and not hopper.joins
     with cuda_wheel.launch_stream(OTHER):
         kernel.launch(1, 1, array)
-    assert driver.joins == [(OTHER, OWN, 3)]
+    assert hopper.joins == [(OTHER, OWN, 3)]
     kernel.launch(1, 1, array, stream=OWN)
     kernel.launch(1, 1, Named(None), stream=OTHER)
     kernel.launch(1, 1, Named(1), stream="default")
-    assert len(driver.joins) == 1
+    assert len(hopper.joins) == 1
     kernel.launch(1, 1, array, check=False, stream=OTHER)
-    assert len(driver.joins) == 2
+    assert len(hopper.joins) == 2
 
 
-def test_the_owner_of_a_written_array_waits_for_the_launch(driver: Driver) -> None:
+def test_the_owner_of_a_written_array_waits_for_the_launch(hopper: Driver) -> None:
     reads_and_writes().launch(1, 1, Named(OWN), Named(OTHER), stream=PYTORCH)
-    assert driver.joins == [(PYTORCH, OWN, 0), (PYTORCH, OTHER, 0), (OTHER, PYTORCH, 1)]
+    assert hopper.joins == [(PYTORCH, OWN, 0), (PYTORCH, OTHER, 0), (OTHER, PYTORCH, 1)]
 
 
-def test_arrays_of_other_libraries_join_pytorchs_stream(driver: Driver, pytorch: StandInPyTorch) -> None:
+def test_arrays_of_other_libraries_join_pytorchs_stream(hopper: Driver, pytorch: StandInPyTorch) -> None:
     pytorch.local.streams = {0: PYTORCH}
     reads_and_writes().launch(1, 1, Named(OWN), torch_tensor(8))
     reads_and_writes().launch(1, 1, torch_tensor(8), Named(OWN))
-    assert [launch.stream for launch in driver.launches] == [PYTORCH, PYTORCH]
-    assert driver.joins == [(PYTORCH, OWN, 0), (PYTORCH, OWN, 1), (OWN, PYTORCH, 2)]
+    assert [launch.stream for launch in hopper.launches] == [PYTORCH, PYTORCH]
+    assert hopper.joins == [(PYTORCH, OWN, 0), (PYTORCH, OWN, 1), (OWN, PYTORCH, 2)]
 
 
-def test_numbas_arrays_without_a_stream_are_computed_on_its_default_stream(driver: Driver) -> None:
+def test_numbas_arrays_without_a_stream_are_computed_on_its_default_stream(hopper: Driver) -> None:
     array = fake("numba.cuda", "DeviceNDArray", Named)(None)
     takes("const float*").launch(1, 1, array, stream=OTHER)
-    assert driver.joins == [(OTHER, 1, 0)]
+    assert hopper.joins == [(OTHER, 1, 0)]
     array.stream = 0  # as Numba's default_stream()
     takes("const float*").launch(1, 1, array)
-    assert driver.launches[-1].stream == 0 and len(driver.joins) == 1
+    assert hopper.launches[-1].stream == 0 and len(hopper.joins) == 1
 
 
 @pytest.mark.parametrize("stream", [0, -1, 1.0, True, "1", 1 << 64])
-def test_what_is_no_stream_is_refused(driver: Driver, stream: Any) -> None:
+def test_what_is_no_stream_is_refused(hopper: Driver, stream: Any) -> None:
     for more in ({}, {"stream": OTHER}):
         with pytest.raises(
             ArgumentError, match=r"k, argument 1 \(float\*\): names .* as its stream, but the array int"
         ):
             takes("float*").launch(1, 1, Named(stream), **more)
-    assert not driver.launches
+    assert not hopper.launches
 
 
 # --- DLPack -----------------------------------------------------------------------------------------------
 
 
-def test_a_deleted_array_of_jax_is_refused_whatever_it_says_itself(driver: Driver) -> None:
+def test_a_deleted_array_of_jax_is_refused_whatever_it_says_itself(hopper: Driver) -> None:
     class Deleted(Jax):
         def is_deleted(self) -> bool:
             return True
@@ -125,7 +118,7 @@ def test_a_deleted_array_of_jax_is_refused_whatever_it_says_itself(driver: Drive
 # --- bound launches, configurations, alignment -----------------------------------------------------------
 
 
-def test_a_bound_launch_keeps_its_stream(driver: Driver) -> None:
+def test_a_bound_launch_keeps_its_stream(hopper: Driver) -> None:
     class Stream:
         __cuda_stream__ = (0, OTHER)
 
@@ -137,7 +130,7 @@ def test_a_bound_launch_keeps_its_stream(driver: Driver) -> None:
         gc.collect()
         assert alive() is not None
         bound()
-        assert driver.launches[-1].stream == OTHER
+        assert hopper.launches[-1].stream == OTHER
         del bound
         gc.collect()
         assert alive() is None
@@ -154,13 +147,13 @@ TENSOR = torch_tensor(8)
 COMPLEX = torch_tensor(8, "complex64").dtype
 
 
-def test_a_bound_launch_takes_other_tensors_of_the_type(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_launch_takes_other_tensors_of_the_type(hopper: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = takes("float*")
     bound = kernel.bind(1, 1, TENSOR)
     monkeypatch.setattr(launcher_of(kernel), "launch", None)  # the way of those that are not taken so quickly
     for tensor in (TENSOR, like(TENSOR, data_ptr=lambda: 24), TENSOR):
         bound(tensor)
-        assert driver.launches[-1].arguments == tensor.data_ptr().to_bytes(8, "little")
+        assert hopper.launches[-1].arguments == tensor.data_ptr().to_bytes(8, "little")
 
 
 @pytest.mark.parametrize(
@@ -182,24 +175,24 @@ def test_a_bound_launch_takes_other_tensors_of_the_type(driver: Driver, monkeypa
     ],
 )
 def test_a_bound_launch_refuses_what_a_launch_refuses(
-    driver: Driver, cpp: str, type_: str, size: int, sample: Any, wrong: Any, message: str
+    hopper: Driver, cpp: str, type_: str, size: int, sample: Any, wrong: Any, message: str
 ) -> None:
     kernel = takes(cpp, type_, size)
     bound = kernel.bind(1, 1, sample)
     for launch in (bound, lambda value: kernel.launch(1, 1, value)):
         with pytest.raises(ArgumentError, match=message):
             launch(wrong)
-    assert not driver.launches
+    assert not hopper.launches
     bound()
 
 
-def test_a_bound_tensor_that_was_changed_in_place_is_checked_again(driver: Driver) -> None:
+def test_a_bound_tensor_that_was_changed_in_place_is_checked_again(hopper: Driver) -> None:
     tensor = torch_tensor(8)
     bound = takes("float*").bind(1, 1, tensor)
     bound()
     tensor.__dict__.update(torch_tensor(16).__dict__)
     bound()
-    assert driver.launches[-1].arguments == (16).to_bytes(8, "little")
+    assert hopper.launches[-1].arguments == (16).to_bytes(8, "little")
     tensor.__dict__.update(torch_tensor(24, device=None).__dict__)
     with pytest.raises(ArgumentError, match="is a tensor in host memory"):
         bound()
@@ -219,7 +212,7 @@ def test_a_bound_tensor_that_was_changed_in_place_is_checked_again(driver: Drive
         ({"priority": -1}, {"priority": -1.0}),
     ],
 )
-def test_floats_are_refused_after_equal_integers(driver: Driver, given: dict[str, Any], wrong: dict[str, Any]) -> None:
+def test_floats_are_refused_after_equal_integers(hopper: Driver, given: dict[str, Any], wrong: dict[str, Any]) -> None:
     kernel = takes("int", "u32", 4)
 
     def launch(grid: Any = 1, block: Any = 1, **more: Any) -> None:
@@ -239,7 +232,7 @@ def test_floats_are_refused_after_equal_integers(driver: Driver, given: dict[str
 
 
 @pytest.mark.parametrize("wrong", [True, False, np.True_, 1.0, "1"])
-def test_what_is_no_stream_or_event_is_refused_always(driver: Driver, wrong: Any) -> None:
+def test_what_is_no_stream_or_event_is_refused_always(hopper: Driver, wrong: Any) -> None:
     kernel = takes("int", "u32", 4)
     for _ in range(3):
         kernel.launch(1, 1, 7, stream=1)
@@ -254,7 +247,7 @@ def test_what_is_no_stream_or_event_is_refused_always(driver: Driver, wrong: Any
 
 
 @pytest.mark.parametrize("make", [int, cupy_array, torch_tensor, lambda address: Exported(address=address), np.uint64])
-def test_pointers_to_vectors_need_aligned_addresses(driver: Driver, make: Callable[[int], Any]) -> None:
+def test_pointers_to_vectors_need_aligned_addresses(hopper: Driver, make: Callable[[int], Any]) -> None:
     kernel = takes("const float4*")
     good, wrong = make(ADDRESS + 16), make(ADDRESS + 8)
     bound = kernel.bind(1, 1, good)
@@ -264,7 +257,7 @@ def test_pointers_to_vectors_need_aligned_addresses(driver: Driver, make: Callab
         launches.append(lambda value: launch_by_address(kernel)(1, 1, 0, value))
     for launch in launches:
         launch(good)
-        assert driver.launches[-1].arguments == (ADDRESS + 16).to_bytes(8, "little")
+        assert hopper.launches[-1].arguments == (ADDRESS + 16).to_bytes(8, "little")
         with pytest.raises(ArgumentError, match=r"\(const float4\*\): is at 0x\w+8, which is not a multiple of the 16"):
             launch(wrong)
         launch(None)

@@ -40,15 +40,8 @@ from tests.support.launches import (
 pytestmark = pytest.mark.one_toolchain
 
 
-@pytest.fixture
-def driver(use: Callable[..., Driver]) -> Driver:
-    driver = use((9, 0))
-    driver.context.device = 0
-    return driver
-
-
 @pytest.mark.parametrize("kind", [Exported, Jax])
-def test_the_launchs_stream_is_handed_over(driver: Driver, pytorch: StandInPyTorch, kind: type[Exported]) -> None:
+def test_the_launchs_stream_is_handed_over(hopper: Driver, pytorch: StandInPyTorch, kind: type[Exported]) -> None:
     pytorch.local.streams = {0: PYTORCH}
     kernel, array = reads_and_writes(), kind()
     bound = kernel.bind(1, 1, array, 8, stream=OTHER)
@@ -62,12 +55,12 @@ def test_the_launchs_stream_is_handed_over(driver: Driver, pytorch: StandInPyTor
     for stream, launch in [*array_stream.items(), (OTHER, bound), (OTHER, lambda: bound(array))]:
         launch()
         assert array.asked.pop() == {"max_version": (1, 1), "copy": False, "stream": stream} and not array.asked
-        assert driver.launches[-1].stream == (stream if stream > 1 else 0)
+        assert hopper.launches[-1].stream == (stream if stream > 1 else 0)
     assert array.__dict__.get("waited", 0) == (1 if kind is Jax else 0)  # by `bind`, which hands over no stream
 
 
 @pytest.mark.parametrize("accepted", [{"stream", "max_version"}, {"stream"}])
-def test_a_library_with_fewer_arguments(driver: Driver, accepted: set[str]) -> None:
+def test_a_library_with_fewer_arguments(hopper: Driver, accepted: set[str]) -> None:
     class Older(Exported):
         def __dlpack__(self, **options: Any) -> Any:
             if options.keys() - accepted:
@@ -95,18 +88,18 @@ def test_a_library_with_fewer_arguments(driver: Driver, accepted: set[str]) -> N
         ({"code": 10, "bits": 4}, "takes an array of float32, not of DLPack's type 10"),
     ],
 )
-def test_what_a_kernel_cannot_use_is_refused(driver: Driver, form: dict[str, Any], message: str) -> None:
+def test_what_a_kernel_cannot_use_is_refused(hopper: Driver, form: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=rf"k, argument 1 \(float\*\): {message}$"):
         takes("float*").launch(1, 1, Exported(**form))
-    assert not driver.launches and not array_protocols._kept
+    assert not hopper.launches and not array_protocols._kept
 
 
-def test_an_empty_array_has_no_memory(driver: Driver) -> None:
+def test_an_empty_array_has_no_memory(hopper: Driver) -> None:
     takes("float*").launch(1, 1, Exported(address=0, shape=(3, 0)))
-    assert driver.launches[-1].arguments == bytes(8)
+    assert hopper.launches[-1].arguments == bytes(8)
 
 
-def test_an_array_that_dlpack_cannot_express_is_read_by_its_array_interface(driver: Driver) -> None:
+def test_an_array_that_dlpack_cannot_express_is_read_by_its_array_interface(hopper: Driver) -> None:
     class Records(Named):
         def __dlpack_device__(self) -> tuple[int, int]:
             return 2, 0
@@ -115,10 +108,10 @@ def test_an_array_that_dlpack_cannot_express_is_read_by_its_array_interface(driv
             raise BufferError("no records")
 
     takes("Record*").launch(1, 1, Records(), stream=OTHER)
-    assert driver.joins[0] == (OTHER, OWN, 0)
+    assert hopper.joins[0] == (OTHER, OWN, 0)
 
 
-def test_the_reason_why_an_array_cannot_be_exported_is_told(driver: Driver) -> None:
+def test_the_reason_why_an_array_cannot_be_exported_is_told(hopper: Driver) -> None:
     class Deleted(Jax):
         def __dlpack_device__(self) -> tuple[int, int]:
             raise RuntimeError("Array has been deleted with shape=float32[4].")
@@ -127,9 +120,9 @@ def test_the_reason_why_an_array_cannot_be_exported_is_told(driver: Driver) -> N
         takes("float*").launch(1, 1, Deleted())
 
 
-def test_dlpack_has_an_offset_and_gets_the_default_stream(driver: Driver) -> None:
+def test_dlpack_has_an_offset_and_gets_the_default_stream(hopper: Driver) -> None:
     array = ByDLPack(0x1000, offset=0x20)
-    assert sent(driver, takes("float*"), array) == (0x1020).to_bytes(8, "little")
+    assert sent(hopper, takes("float*"), array) == (0x1020).to_bytes(8, "little")
     assert array.streams == [1]
 
 

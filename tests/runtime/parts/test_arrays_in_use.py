@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,19 +29,12 @@ from tests.support.launches import core_buffer, kernel_of, takes
 pytestmark = pytest.mark.one_toolchain
 
 
-@pytest.fixture
-def driver(use: Callable[..., Driver]) -> Driver:
-    driver = use((9, 0))
-    driver.context.device = 0
-    return driver
-
-
 def kept_arrays() -> list[Any]:
     return [array for _, arrays in array_protocols._kept for array in arrays]
 
 
-def test_arrays_are_kept_until_the_launch_has_ended(driver: Driver) -> None:
-    driver.busy = {0, OWN, OTHER}
+def test_arrays_are_kept_until_the_launch_has_ended(hopper: Driver) -> None:
+    hopper.busy = {0, OWN, OTHER}
     for make, stream in ((Named, OWN), (Exported, 0), (lambda: core_buffer(ADDRESS), 0)):
         array = make()
         alive = weakref.ref(array)
@@ -53,51 +45,51 @@ def test_arrays_are_kept_until_the_launch_has_ended(driver: Driver) -> None:
         del array, kept, array_is_cyclic
         gc.collect()
         assert (alive() is not None) == (make is not Exported) and len(array_protocols._kept) == 1
-        driver.busy.remove(stream)
+        hopper.busy.remove(stream)
         gc.collect()  # asks which launches have ended
         assert not array_protocols._kept
         gc.collect()
         assert alive() is None
-        driver.busy.add(stream)
+        hopper.busy.add(stream)
 
 
-def test_a_later_launch_releases_what_has_ended(driver: Driver) -> None:
+def test_a_later_launch_releases_what_has_ended(hopper: Driver) -> None:
     kernel = takes("float*")
-    driver.busy = {OWN}
+    hopper.busy = {OWN}
     for _ in range(3):
         kernel.launch(1, 1, Named(), stream=OWN)
     assert len(kept_arrays()) == 3
-    driver.busy.clear()
+    hopper.busy.clear()
     kernel.launch(1, 1, Named(), stream=OWN)
     assert len(kept_arrays()) == 1
     for _ in range(3):
         kernel.launch(1, 1, Named(), stream=OWN)
-    assert len(driver.events) == 3  # they are used again
+    assert len(hopper.events) == 3  # they are used again
 
 
-def test_only_so_many_launches_are_kept(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_launches_are_kept(hopper: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(array_protocols, "LIMIT", 3)
-    driver.busy = {OWN}
+    hopper.busy = {OWN}
     arrays = [Named() for _ in range(5)]
     for array in arrays:
         takes("float*").launch(1, 1, array)
-    assert kept_arrays() == arrays[2:] and driver.waits == [OWN, OWN]
+    assert kept_arrays() == arrays[2:] and hopper.waits == [OWN, OWN]
 
 
-def test_nothing_is_kept_of_addresses_and_of_libraries_with_streams_of_their_own(driver: Driver) -> None:
+def test_nothing_is_kept_of_addresses_and_of_libraries_with_streams_of_their_own(hopper: Driver) -> None:
     for array in (8, None, np.uint64(8), torch_tensor(8), cupy_array(8)):
         takes("float*").launch(1, 1, array)
         takes("float*").bind(1, 1, array)()
-    assert not array_protocols._kept and not driver.events and not driver.joins
+    assert not array_protocols._kept and not hopper.events and not hopper.joins
 
 
-def test_nothing_is_kept_of_a_launch_that_fails(driver: Driver) -> None:
+def test_nothing_is_kept_of_a_launch_that_fails(hopper: Driver) -> None:
     kernel = kernel_of(Parameter("u64", 0, 8, "float*"), Parameter("u32", 8, 4, "int"))
     bound = kernel.bind(1, 1, 8, 1)
     for launch in (lambda: kernel.launch(1, 1, Named(), "x"), lambda: bound(Named(), "x"), lambda: bound(8, "x")):
         with pytest.raises(ArgumentError, match="takes an integer, not str"):
             launch()
-    driver.codes = [Result.CUDA_ERROR_ILLEGAL_ADDRESS]
+    hopper.codes = [Result.CUDA_ERROR_ILLEGAL_ADDRESS]
     with pytest.raises(DriverError):
         kernel.launch(1, 1, Named(), 1)
     assert not array_protocols._kept
@@ -106,10 +98,10 @@ def test_nothing_is_kept_of_a_launch_that_fails(driver: Driver) -> None:
     assert not array_protocols._kept
 
 
-def test_a_tensor_map_keeps_its_array(driver: Driver) -> None:
+def test_a_tensor_map_keeps_its_array(hopper: Driver) -> None:
     made = TensorMap(bytes(128))
     kernel = kernel_of(Parameter("b8", 0, 128, "CUtensorMap"), Parameter("u32", 128, 4, "int"))
-    driver.busy = {0}
+    hopper.busy = {0}
     for made.kept_by_launches in (False, True):
         bound = kernel.bind(1, 1, made, 7)
         with pytest.raises(ArgumentError, match="takes an integer"):
@@ -119,22 +111,22 @@ def test_a_tensor_map_keeps_its_array(driver: Driver) -> None:
         assert kept_arrays() == [made, made] * made.kept_by_launches
 
 
-def test_at_exit_the_launches_are_waited_for(driver: Driver) -> None:
-    driver.busy = {OWN, OTHER}
+def test_at_exit_the_launches_are_waited_for(hopper: Driver) -> None:
+    hopper.busy = {OWN, OTHER}
     for stream in (OWN, OTHER):
         takes("float*").launch(1, 1, Named(stream))
     array_protocols._finish()
-    assert driver.waits == [OWN, OTHER] and not array_protocols._kept
+    assert hopper.waits == [OWN, OTHER] and not array_protocols._kept
     gc.callbacks.append(array_protocols._after_collection)
 
 
-def test_a_captured_launch_waits_on_the_host(driver: Driver) -> None:
+def test_a_captured_launch_waits_on_the_host(hopper: Driver) -> None:
     """The graph runs later, and the driver refuses to make it wait for work outside of it."""
-    driver.capturing = {OTHER}
+    hopper.capturing = {OTHER}
     array, exported, jax = Named(), Exported(), Jax()
     for each in (array, exported, jax):
         takes("float*").launch(1, 1, each, stream=OTHER)
-    assert driver.waits == [OWN] and not driver.joins and not array_protocols._kept
+    assert hopper.waits == [OWN] and not hopper.joins and not array_protocols._kept
     assert exported.asked[0]["stream"] == -1
     assert jax.asked[0]["stream"] is None and jax.waited == 1
-    assert driver.context.capture_mode == "global"
+    assert hopper.context.capture_mode == "global"

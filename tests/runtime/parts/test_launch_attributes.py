@@ -17,13 +17,6 @@ from tests.support.launches import (
 pytestmark = pytest.mark.one_toolchain
 
 
-@pytest.fixture
-def hopper(use: Callable[..., Driver]) -> Driver:
-    driver = use((9, 0))
-    driver.context.device = 0
-    return driver
-
-
 def test_the_driver_gets_each_attribute(hopper: Driver) -> None:
     event = 0x7E57
     kernel = kernel_of()
