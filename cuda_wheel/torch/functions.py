@@ -186,8 +186,9 @@ class OperatorFunctions:
         required, optional = self._single()
         is_usual = "(_there or _none)" if optional else "True"
         key = f"_seen_key if _is_known and {is_usual} else {self._key()}" if self._tensors_decide_key() else self._key()
-        tensors = f"*(({', '.join(required + optional)}, ) if _there else ({', '.join(required)}, ))"
-        given = tensors if optional else ", ".join(required)
+        given = ", ".join(required)
+        if optional:
+            given = f"*(({', '.join(required + optional)}, ) if _there else ({given}, ))"
         note = f"if not _is_known and {is_usual}: _note(_key, _device, _there, {given})"
         return [*self._on_its_gpu(), *self._before_key(), f"_key = {key}", note, *self._later_call()]
 
