@@ -313,8 +313,8 @@ def _capsule_function(name: str, result: Any, *further: Any) -> Any:
 def export_for(array: Any, stream: int) -> Exported:
     """Return an array as its library exports it by DLPack, after letting a stream wait for the work that computes it.
 
-    Nothing is waited for if a graph is captured on the stream, or if it is `NO_WAIT`: a producer would make the
-    graph depend on work outside of it. Only JAX's arrays are, by the host. Raises what `export` raises.
+    The stream does not wait if it is `NO_WAIT`, or if a graph is captured on it: the graph would depend on work outside
+    of it. In these cases, the host waits for an array of JAX. Raises what `export` raises.
     """
     if stream != NO_WAIT and not is_capturing(stream):
         return export(array, stream or LEGACY)
@@ -368,7 +368,7 @@ def _numbas_stream() -> int:
 
 def is_capturing(stream: int) -> bool:
     """Return whether a graph is captured on a stream, which then cannot be waited for."""
-    # The driver refuses to tell of the legacy default stream while any other stream captures.
+    # For the legacy default stream, cuStreamIsCapturing fails while any other stream captures.
     return stream > LEGACY and int(check_result(cuda_driver().cuStreamIsCapturing(stream), "looking at a stream")) != 0
 
 
@@ -500,7 +500,7 @@ _started: list[bool] = []
 
 def _start() -> None:
     _started.append(True)
-    # Without them, the arrays of the last launch would be kept until the next one.
+    # Without this callback, the arrays of the last launch would be kept until the next one.
     gc.callbacks.append(_after_collection)
     atexit.register(_finish)  # runs before what the arrays' libraries registered when they were imported
 
