@@ -1,0 +1,1 @@
+"""Translate the C++ host functions of a PyTorch extension into Python, for `cuda-wheel import`."""

@@ -1,0 +1,995 @@
+"""Translate calls: of PyTorch, CUDA, the C++ library and the project's own functions, and kernel launches."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cuda_wheel.migrate.host_functions.cxx_types import (
+    element_type,
+    float_bits,
+    integer_bounds,
+    is_number,
+    item_size,
+    plain,
+    pointee,
+    template_arguments,
+    template_name,
+)
+from cuda_wheel.migrate.host_functions.expressions import (
+    _COMPARISONS,
+    _TENSOR_OPERATORS,
+    Expressions,
+    callee_of,
+    element_is_exact,
+    is_tensor,
+    negated,
+    operands,
+    peeled,
+)
+from cuda_wheel.migrate.host_functions.nodes import Declaration, Node
+from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse, text
+from cuda_wheel.migrate.host_functions.values import (
+    Options,
+    Pointer,
+    Untranslated,
+    Value,
+    bounded,
+    converted,
+    none,
+    rounded,
+    to_integer,
+    truth,
+)
+
+__all__ = ["Calls", "RAISED", "is_default"]
+
+DTYPES = (
+    "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64", "complex128",
+    "bool", "qint8", "quint8", "qint32", "bfloat16", "quint4x2", "quint2x4", "bits1x8", "bits2x4", "bits4x2", "bits8",
+    "bits16", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16", "uint32", "uint64",
+)  # fmt: skip
+"""Element types of PyTorch, in the order of `c10::ScalarType`. Source: c10/core/ScalarType.h."""
+
+MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+"""In the order of `c10::MemoryFormat`. Source: c10/core/MemoryFormat.h."""
+
+LAYOUTS = ("strided", "sparse_coo", "sparse_csr")
+DEVICES = {0: "cpu", 1: "cuda"}
+
+RAISED = {
+    "c10::Error": "RuntimeError", "c10::NotImplementedError": "NotImplementedError", "c10::ValueError": "ValueError",
+    "c10::IndexError": "IndexError", "c10::TypeError": "TypeError", "std::runtime_error": "RuntimeError",
+    "std::invalid_argument": "ValueError", "std::out_of_range": "IndexError", "std::domain_error": "ValueError",
+    "std::length_error": "ValueError", "std::range_error": "ValueError", "std::logic_error": "RuntimeError",
+    "std::exception": "RuntimeError", "std::overflow_error": "OverflowError",
+}  # fmt: skip
+"""C++ exception -> what Python sees of it, by pybind11's and PyTorch's rules."""
+
+_FAILS = {
+    "c10::detail::torchCheckFail", "c10::detail::torchInternalAssertFail", "torch::headeronly::detail::torchCheckFail",
+}  # fmt: skip
+
+_PROPERTIES = {
+    "is_cuda": "is_cuda", "is_cpu": "is_cpu", "scalar_type": "dtype", "dtype": "dtype", "device": "device",
+    "requires_grad": "requires_grad", "is_sparse": "is_sparse", "layout": "layout", "itemsize": "itemsize",
+    "nbytes": "nbytes", "is_quantized": "is_quantized", "is_mps": "is_mps", "is_xpu": "is_xpu", "type": "dtype",
+    "is_leaf": "is_leaf", "grad": "grad",
+}  # fmt: skip
+"""Method of at::Tensor without arguments -> attribute of Python's tensor."""
+
+_SIZES = {"dim": "dim", "ndimension": "dim", "numel": "numel", "storage_offset": "storage_offset", "element_size": "element_size"}
+
+_POINTERS = {"data_ptr", "mutable_data_ptr", "const_data_ptr", "data"}
+
+_ACCESSORS = {"packed_accessor32", "packed_accessor64", "packed_accessor", "generic_packed_accessor"}
+
+_FLOAT_FUNCTIONS = {
+    "sqrt", "exp", "log", "log2", "log10", "pow", "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fabs",
+    "fmod", "cbrt", "exp2", "atan2", "rint",
+}  # fmt: skip
+"""Functions of <cmath> that `cuda_wheel.torch.arithmetic` has with the results of C++: NaN and infinity, no errors."""
+
+_NO_EFFECT = {
+    "c10::cuda::c10_cuda_check_implementation", "cudaGetLastError", "cudaPeekAtLastError", "cudaFuncSetAttribute",
+    "cudaFuncSetCacheConfig", "c10::detail::deprecated_AT_ASSERT", "c10::detail::deprecated_AT_ASSERTM",
+    "c10::detail::deprecated_AT_ERROR", "cudaGetErrorString", "pybind11::gil_scoped_release", "cudaGetErrorName",
+    "c10::cuda::c10_cuda_check_implementation", "at::globalContext", "at::Context::lazyInitCUDA",
+}  # fmt: skip
+"""Functions whose effect Python's launches have, or that only report errors, which Python's launches raise."""
+
+_DEVICE_PROPERTIES = {
+    "multiProcessorCount": "multi_processor_count", "maxThreadsPerMultiProcessor": "max_threads_per_multi_processor",
+    "warpSize": "warp_size", "major": "major", "minor": "minor", "totalGlobalMem": "total_memory",
+    "sharedMemPerBlock": "shared_memory_per_block", "regsPerMultiprocessor": "regs_per_multiprocessor",
+    "sharedMemPerMultiprocessor": "shared_memory_per_multiprocessor",
+    "sharedMemPerBlockOptin": "shared_memory_per_block_optin",
+}  # fmt: skip
+
+
+def is_default(node: Node) -> bool:
+    """Return whether an argument is not in the source."""
+    return node.kind == "UNEXPOSED_EXPR" and not node.children and not node.line
+
+
+def dtype_tree(number: int) -> ast.expr:
+    if not 0 <= number < len(DTYPES):
+        raise Untranslated("an element type that PyTorch has in C++ only")
+    return attribute(name("torch"), DTYPES[number])
+
+
+class Calls(Expressions):
+    """Translates calls. What concerns variables and other functions is in `functions.FunctionTranslator`."""
+
+    aten: Any
+    """The table of ATen's functions, `aten.AtenTable`."""
+
+    # --- references -------------------------------------------------------------------------------------
+
+    def enumerator(self, node: Node, declared: Declaration) -> Value | None:
+        """Return the value of a constant of PyTorch or CUDA that is known by its type."""
+        type_, number = plain(node.type), declared.value
+        if not isinstance(number, int):
+            number = node.value
+        if type_.startswith("c10::ScalarType") or type_.endswith("ScalarType"):
+            return Value(dtype_tree(int(number)), "c10::ScalarType") if isinstance(number, int) else None
+        if type_.endswith("DeviceType") and isinstance(number, int) and number in DEVICES:
+            return Value(constant(DEVICES[number]), "c10::DeviceType")
+        if type_.endswith("MemoryFormat") and isinstance(number, int) and number < len(MEMORY_FORMATS):
+            return Value(attribute(name("torch"), MEMORY_FORMATS[number]), "c10::MemoryFormat")
+        if type_.endswith("c10::Layout") and isinstance(number, int) and number < len(LAYOUTS):
+            return Value(attribute(name("torch"), LAYOUTS[number]), "c10::Layout")
+        if type_ == "cudaError" or type_ == "cudaError_t":
+            return Value(constant(None), "cudaError", data="error")
+        if type_ in ("std::nullopt_t",):
+            return none("std::nullopt_t")
+        return None
+
+    # --- calls ------------------------------------------------------------------------------------------
+
+    def _call_expr(self, node: Node) -> Value:
+        if any(child.name == "__cudaPushCallConfiguration" for child in node.children):
+            return self.launch(node)
+        declared = self.declaration(node)
+        callee = callee_of(node)
+        if declared is None and callee is not None:
+            declared = self.declaration(callee)
+        if declared is None:
+            raise Untranslated("a call whose function is not known")
+        if declared.kind == "CONSTRUCTOR":
+            return self.constructed(node, declared)
+        if node.name == "operator()" and plain(node.arguments[0].type).startswith("(lambda"):
+            return self.lambda_call(node)
+        if declared.kind == "CONVERSION_FUNCTION":
+            return self._conversion_function(node, declared, callee)
+        if declared.kind in ("VAR_DECL", "PARM_DECL"):
+            return self.variable_call(node, declared)
+        handler = getattr(self, f"function_{declared.qualified.replace('::', '_')}", None)
+        if handler is not None:
+            found: Value = handler(node)
+            return found
+        if declared.qualified in _FAILS or declared.qualified in RAISED:
+            return self.raised(node, declared)
+        if declared.qualified in _NO_EFFECT:
+            return Value(constant(None), plain(node.type), data="error" if "cuda" in node.type.lower() else "nothing")
+        if node.name.startswith("operator") and declared.kind in ("FUNCTION_DECL", "CXX_METHOD") and not node.name[8:9].isalnum():
+            return self.operator_call(node, declared)
+        if declared.kind == "CXX_METHOD" and callee is not None and callee.kind == "MEMBER_REF_EXPR":
+            return self.method_call(node, declared, callee)
+        if declared.is_own:
+            return self.own_call(node, declared)
+        return self.function_call(node, declared)
+
+    def _conversion_function(self, node: Node, declared: Declaration, callee: Node | None) -> Value:
+        inner = operands(callee) if callee is not None else []
+        if not inner:
+            raise Untranslated("a conversion of an unknown object")
+        value = self.value(inner[-1])
+        to = plain(node.type)
+        if value.data == "current stream":
+            return value
+        if to == "bool":
+            if is_tensor(value.type):
+                raise Untranslated("a tensor as a condition")
+            return truth(value.as_type("std::optional") if value.type.startswith(("std::optional", "c10::optional")) else value)
+        return value.as_type(to) if value.data is None else value
+
+    # --- constructors -----------------------------------------------------------------------------------
+
+    def constructed(self, node: Node, declared: Declaration) -> Value:
+        """Return an object that a constructor makes."""
+        type_ = plain(node.type)
+        given = [each for each in node.arguments if not is_default(each)]
+        family = template_name(type_)
+        if family in ("std::vector", "c10::SmallVector", "std::array", "c10::List", "c10::SmallVectorImpl"):
+            return self._vector(given, type_)
+        if type_ == "dim3":
+            return Value(self.dimensions(node), "dim3")
+        if type_ in ("c10::TensorOptions",):
+            return self._options(given)
+        if type_ in ("at::Tensor", "at::TensorBase") and not given:
+            return none("at::Tensor")
+        if family in ("std::tuple", "std::pair"):
+            if len(given) == 1 and template_name(given[0].type) == family:
+                return self.value(given[0]).as_type(type_)
+            return Value(ast.Tuple([rounded(self.value(each)).tree for each in given], ast.Load()), type_)
+        if type_ == "c10::Device" or type_ == "c10::DeviceType":
+            values = [self.value(each).tree for each in given]
+            if len(given) == 1 and plain(given[0].type) == "c10::Device":
+                return self.value(given[0])
+            if len(given) == 1:
+                return Value(call("torch.device", *values), "c10::Device") if isinstance(values[0], ast.Constant) else Value(values[0], "c10::Device")
+            return Value(call("torch.device", *values), "c10::Device")
+        if family == "std::basic_string":
+            if not given:
+                return Value(constant(""), "std::string")
+            return self.value(given[0]).as_type("std::string")
+        if not given and family in ("std::optional",):
+            return none(type_)
+        if len(given) == 1:
+            value = self.value(given[0])
+            if family in ("std::optional", "c10::optional") and value.type in ("std::nullopt_t",):
+                return none(type_)
+            if family in ("c10::Scalar", "c10::ArrayRef", "c10::HeaderOnlyArrayRef", "c10::IListRef", "c10::OptionalArrayRef"):
+                return replace(rounded(value), type=type_, low=value.low, high=value.high)
+            if family in ("std::optional", "c10::optional", "at::Tensor", "at::TensorBase", "c10::intrusive_ptr") or plain(given[0].type) == type_:
+                return value if value.data is not None else replace(value, type=type_ if family != "std::optional" else type_)
+            if element_type(type_) is not None and is_number(value.type):
+                return Value(value.tree, type_, is_unrounded=value.is_unrounded, data="number")
+            if type_ in ("c10::SymInt", "c10::SymBool", "c10::SymFloat"):
+                return value
+            if is_tensor(value.type) and is_tensor(type_):
+                return value
+            if family == "at::TensorGeometry" or family == "c10::cuda::CUDAStream":
+                if value.data == "current stream":
+                    return value
+        guard = self.guard(node)
+        if guard is not None:
+            return guard
+        return self.own_object(node, declared, given)
+
+    def own_object(self, node: Node, declared: Declaration, given: Sequence[Node]) -> Value:
+        raise Untranslated(f"an object of {plain(node.type)} is not translated", node.line)
+
+    def guard(self, node: Node) -> Value | None:
+        """Return a guard of the current device as value, whose tree is the device; None for another type."""
+        type_ = plain(node.type)
+        if type_ in ("c10::cuda::CUDAGuard", "c10::cuda::OptionalCUDAGuard", "c10::DeviceGuard", "c10::OptionalDeviceGuard"):
+            given = [each for each in node.arguments if not is_default(each)]
+            if not given:
+                raise Untranslated(f"an empty {type_}")
+            return Value(self.value(given[0]).tree, type_, data="guard")
+        if type_ in ("pybind11::gil_scoped_release", "c10::AutoGradMode", "c10::InferenceMode"):
+            if type_ == "pybind11::gil_scoped_release":
+                return Value(constant(None), type_, data="nothing")
+        if type_ == "at::NoGradGuard" or type_ == "c10::NoGradGuard":
+            return Value(call("torch.no_grad"), type_, data="context")
+        return None
+
+    def _vector(self, given: Sequence[Node], type_: str) -> Value:
+        element = (template_arguments(type_) or [""])[0]
+        if not given:
+            return Value(ast.List([], ast.Load()), type_)
+        values = [self.value(each) for each in given]
+        first = values[0]
+        if len(given) == 1 and integer_bounds(first.type) and "initializer_list" not in given[0].type:
+            filler = constant(None) if is_tensor(element) else constant(0.0 if float_bits(element) else 0)
+            return Value(ast.BinOp(ast.List([filler], ast.Load()), ast.Mult(), first.tree), type_)
+        if len(given) == 2 and integer_bounds(first.type) and "iterator" not in given[0].type:
+            return Value(ast.BinOp(ast.List([rounded(values[1]).tree], ast.Load()), ast.Mult(), first.tree), type_)
+        if len(given) == 1 or "initializer_list" in given[0].type:
+            if isinstance(first.tree, (ast.List, ast.Tuple)):
+                return first.as_type(type_)
+            return Value(call("list", first.tree), type_)  # a copy
+        raise Untranslated("a container that is made of a range")
+
+    # --- options ----------------------------------------------------------------------------------------
+
+    def _options(self, given: Sequence[Node]) -> Value:
+        options = Options()
+        for each in given:
+            value = self.value(each)
+            if isinstance(value.data, Options):
+                return value
+            key = self._option_key(value)
+            options = options.with_(**{key: value.tree})
+        return Value(constant(None), "c10::TensorOptions", data=options)
+
+    def _option_key(self, value: Value) -> str:
+        type_ = value.type
+        for ending, key in (
+            ("ScalarType", "dtype"), ("TypeMeta", "dtype"), ("DeviceType", "device"), ("c10::Device", "device"),
+            ("Layout", "layout"), ("MemoryFormat", "memory_format"),
+        ):  # fmt: skip
+            if ending in type_:
+                return key
+        raise Untranslated(f"an option of a tensor of type {type_}")
+
+    def options_of(self, tensor: ast.expr) -> Options:
+        if not is_simple(tensor):
+            raise Untranslated("options() of an expression: give the tensor a name")
+        return Options((("dtype", attribute(tensor, "dtype")), ("device", attribute(tensor, "device"))))
+
+    def option_method(self, node: Node, owner: Value, method: str) -> Value:
+        options: Options = owner.data
+        given = [each for each in node.arguments if not is_default(each)]
+        declared = self.declaration(node)
+        if method in ("dtype", "device", "layout", "requires_grad", "pinned_memory", "memory_format"):
+            key = {"pinned_memory": "pin_memory"}.get(method, method)
+            if not given:
+                if method == "dtype" and declared is not None and declared.template and declared.template[0].type:
+                    return Value(constant(None), owner.type, data=options.with_(dtype=self.dtype_choice(declared.template[0].type)))
+                found = dict(options.keywords).get(key)
+                if found is None:
+                    raise Untranslated(f"{method}() of options that do not say it")
+                return Value(found, {"dtype": "c10::ScalarType", "device": "c10::Device"}.get(key, ""))
+            values = [self.value(each) for each in given]
+            tree = values[0].tree
+            if key == "device" and len(values) == 2:
+                tree = call("torch.device", values[0].tree, values[1].tree)
+            return Value(constant(None), owner.type, data=options.with_(**{key: tree}))
+        if method in ("device_index",):
+            return Value(constant(None), owner.type, data=options.with_(device=call("torch.device", constant("cuda"), self.value(given[0]).tree)))
+        raise Untranslated(f"TensorOptions::{method} is not translated")
+
+    # --- methods ----------------------------------------------------------------------------------------
+
+    def method_call(self, node: Node, declared: Declaration, callee: Node) -> Value:
+        inner = operands(callee)
+        if not inner:
+            return self.own_method(node, declared, None)
+        method = declared.name
+        if declared.is_own:
+            return self.own_method(node, declared, inner[-1])
+        owner = self.value(inner[-1])
+        type_, family = owner.type, template_name(owner.type)
+        owner_class = declared.qualified.rpartition("::")[0]
+        if isinstance(owner.data, Options):
+            return self.option_method(node, owner, method)
+        if owner_class in ("at::TensorBase", "at::Tensor") or (is_tensor(type_) and owner_class.startswith(("at::", "torch::"))):
+            return self.tensor_method(node, declared, owner)
+        if owner.data == "current stream":
+            if method in ("stream", "unwrap", "id"):
+                return owner
+            if method == "synchronize":
+                return Value(call("torch.cuda.current_stream().synchronize"), "void")
+        if owner_class in ("std::optional", "c10::optional") or owner_class.startswith("std::_Optional"):
+            return self._optional_method(node, owner, method)
+        if family in ("std::vector", "c10::ArrayRef", "c10::SmallVector", "std::array", "c10::IListRef", "c10::OptionalArrayRef", "c10::HeaderOnlyArrayRef", "c10::List"):
+            return self._list_method(node, owner, method)
+        if family in ("std::basic_string", "std::string") or type_ == "std::string":
+            if method in ("c_str", "data"):
+                return owner
+            if method in ("size", "length"):
+                return bounded(call("len", owner.tree), "unsigned long", 0, 1 << 40)
+            if method == "empty":
+                return Value(ast.UnaryOp(ast.Not(), owner.tree), "bool", 0, 1)
+        if type_ in ("c10::Device",):
+            return self._device_method(node, owner, method)
+        if type_ in ("c10::Scalar",):
+            if method in ("to", "toDouble", "toFloat", "toInt", "toLong", "toBool"):
+                to = plain(node.type)
+                if integer_bounds(to):
+                    return bounded(call(f"int{64 if 'long' in to else 32}", owner.tree), to)
+                return Value(owner.tree, to, is_unrounded=to == "float")
+        if "ScalarType" in type_ or "TypeMeta" in type_:
+            if method in ("toScalarType",):
+                return owner
+            if method == "itemsize":
+                return bounded(attribute(owner.tree, "itemsize"), "unsigned long", 1, 16)
+            if method == "name":
+                return Value(call("str", owner.tree), "std::string")
+        return self.other_method(node, declared, owner)
+
+    def other_method(self, node: Node, declared: Declaration, owner: Value) -> Value:
+        raise Untranslated(f"{declared.qualified} is not translated")
+
+    def _device_method(self, node: Node, owner: Value, method: str) -> Value:
+        tree = owner.tree
+        if method in ("is_cuda", "is_cpu"):
+            kind = constant(method.removeprefix("is_"))
+            if isinstance(tree, ast.Attribute) and tree.attr == "device":
+                return Value(attribute(tree.value, method), "bool", 0, 1)
+            return Value(ast.Compare(attribute(tree, "type"), [ast.Eq()], [kind]), "bool", 0, 1)
+        if method == "type":
+            return Value(attribute(tree, "type"), "c10::DeviceType")
+        if method == "index":
+            if isinstance(tree, ast.Attribute) and tree.attr == "device":
+                return bounded(call(attribute(tree.value, "get_device")), node.type, -1, 127)
+            return bounded(attribute(tree, "index"), node.type, -1, 127)
+        if method == "str":
+            return Value(call("str", tree), "std::string")
+        raise Untranslated(f"c10::Device::{method} is not translated")
+
+    def _optional_method(self, node: Node, owner: Value, method: str) -> Value:
+        inner = plain((template_arguments(owner.type) or [plain(node.type)])[0])
+        there = ast.Compare(owner.tree, [ast.IsNot()], [constant(None)])
+        if method == "has_value":
+            return Value(there, "bool", 0, 1)
+        if method in ("value", "operator*", "operator->"):
+            return self.typed(owner.tree, inner if method == "value" else plain(node.type).removesuffix("*").strip() or inner)
+        if method == "value_or":
+            if not is_simple(owner.tree):
+                raise Untranslated("value_or of an expression")
+            other = self.value(node.arguments[-1])
+            return self.typed(ast.IfExp(there, owner.tree, rounded(other).tree), inner)
+        raise Untranslated(f"std::optional::{method} is not translated")
+
+    def typed(self, tree: ast.expr, type_: str) -> Value:
+        """Return a value of which only the type is known."""
+        type_ = plain(type_)
+        if integer_bounds(type_):
+            return bounded(tree, type_)
+        return Value(tree, type_, is_unrounded=type_ == "float" and not isinstance(tree, ast.Constant))
+
+    def _list_method(self, node: Node, owner: Value, method: str) -> Value:
+        element = (template_arguments(owner.type) or [plain(node.type)])[0]
+        given = [each for each in node.arguments if not is_default(each)]
+        if method == "size":
+            return bounded(call("len", owner.tree), "unsigned long", 0, 1 << 40)
+        if method == "empty":
+            return Value(ast.UnaryOp(ast.Not(), owner.tree), "bool", 0, 1)
+        if method in ("push_back", "emplace_back"):
+            if len(given) != 1:
+                raise Untranslated(f"{method} of {len(given)} values")
+            value = converted(self.value(given[0]), element) if is_number(element) else self.value(given[0])
+            return Value(call(attribute(owner.tree, "append"), rounded(value).tree), "void")
+        if method in ("back", "front"):
+            return self.typed(ast.Subscript(owner.tree, constant(-1 if method == "back" else 0), ast.Load()), element)
+        if method in ("at", "operator[]"):
+            return self.element(owner, self.value(given[-1]), node)
+        if method in ("reserve", "shrink_to_fit"):
+            return Value(constant(None), "void", data="nothing")
+        if method == "clear":
+            return Value(call(attribute(owner.tree, "clear")), "void")
+        if method == "vec":
+            return Value(call("list", owner.tree), plain(node.type))
+        if method == "slice" and len(given) == 2:
+            first, count = self.value(given[0]), self.value(given[1])
+            return Value(ast.Subscript(owner.tree, ast.Slice(first.tree, ast.BinOp(first.tree, ast.Add(), count.tree)), ast.Load()), owner.type)
+        if method == "equals":
+            return Value(ast.Compare(self.as_tuple(owner).tree, [ast.Eq()], [self.as_tuple(self.value(given[0])).tree]), "bool", 0, 1)
+        raise Untranslated(f"{template_name(owner.type)}::{method} is not translated")
+
+    def as_tuple(self, value: Value) -> Value:
+        if isinstance(value.tree, ast.Attribute) and value.tree.attr == "shape":
+            return value
+        if isinstance(value.tree, ast.List):
+            return replace(value, tree=ast.Tuple(value.tree.elts, ast.Load()))
+        return replace(value, tree=call("tuple", value.tree))
+
+    # --- tensors ----------------------------------------------------------------------------------------
+
+    def tensor_method(self, node: Node, declared: Declaration, owner: Value) -> Value:
+        method, tree = declared.name, owner.tree
+        given = [each for each in node.arguments if not is_default(each)]
+        type_ = plain(node.type)
+        if method in ("size", "stride", "sym_size", "sym_stride"):
+            result = call(attribute(tree, method.removeprefix("sym_")), self.value(given[0]).tree)
+            low = 0 if "size" in method else None
+            return bounded(result, "long", low, (1 << 48) if low == 0 else None)
+        if method in _SIZES and not given:
+            high = {"dim": 64, "element_size": 16}.get(_SIZES[method], 1 << 48)
+            return bounded(call(attribute(tree, _SIZES[method])), type_, 0, high)
+        if method in ("sizes", "sym_sizes"):
+            return Value(attribute(tree, "shape"), "c10::ArrayRef<long>")
+        if method == "strides":
+            return Value(call(attribute(tree, "stride")), "c10::ArrayRef<long>")
+        if method == "options":
+            return Value(constant(None), "c10::TensorOptions", data=self.options_of(tree))
+        if method == "defined":
+            return Value(ast.Compare(tree, [ast.IsNot()], [constant(None)]), "bool", 0, 1)
+        if method in _POINTERS and type_.endswith("*"):
+            element = pointee(type_) or "void"
+            return self.pointer(Pointer(tree, element, is_typed=element != "void"), type_)
+        if method in _ACCESSORS:
+            return Value(tree, type_, data="accessor")
+        if method == "accessor":
+            raise Untranslated("elements of a tensor are read on the host (accessor)", node.line)
+        if method in ("itemsize", "nbytes"):
+            return bounded(attribute(tree, method), type_, 0, 1 << 48)
+        if method == "type" and not given:  # DeprecatedTypeProperties
+            return Value(tree, type_, data="type properties")
+        if method in _PROPERTIES and not given:
+            type_ = "c10::ScalarType" if _PROPERTIES[method] == "dtype" else type_
+            return self.typed(attribute(tree, _PROPERTIES[method]), type_)
+        if method in ("get_device", "device_index"):
+            return bounded(call(attribute(tree, "get_device")), type_, -1, 127)
+        if method == "item":
+            to = type_
+            if to in ("c10::Scalar",):
+                return Value(call(attribute(tree, "item")), to)
+            if integer_bounds(to) is None and float_bits(to) is None:
+                raise Untranslated(f"item() as {to}")
+            return self._item(tree, to)
+        if method == "is_same_as" or method == "is_same":
+            return Value(ast.Compare(tree, [ast.Is()], [self.value(given[0]).tree]), "bool", 0, 1)
+        if method == "is_contiguous":
+            more = {} if not given else {"memory_format": self.value(given[0]).tree}
+            return Value(call(attribute(tree, "is_contiguous"), **more), "bool", 0, 1)
+        if method == "set_requires_grad" or (method == "requires_grad_"):
+            return Value(call(attribute(tree, "requires_grad_"), *(self.value(each).tree for each in given)), "at::Tensor")
+        if method in ("index", "index_put_"):
+            return self._indexed(node, tree, method, given)
+        if method == "toType":
+            return Value(call(attribute(tree, "to"), self.value(given[0]).tree), "at::Tensor")
+        if method == "to" and given and isinstance((value := self.value(given[0])).data, Options):
+            keywords = dict(value.data.keywords)
+            more = [self.value(each).tree for each in given[1:]]
+            names = ["non_blocking", "copy"]
+            return Value(call(attribute(tree, "to"), **keywords, **dict(zip(names, more, strict=False))), "at::Tensor")
+        if method == "toString":
+            return Value(call("str", attribute(tree, "dtype")), "std::string")
+        if method in ("cpu", "cuda", "variable_data", "tensor_data", "contiguous", "detach") and not given:
+            python = {"variable_data": "detach", "tensor_data": "detach"}.get(method, method)
+            return Value(call(attribute(tree, python)), "at::Tensor")
+        if method == "print":
+            return Value(call("print", tree), "void")
+        if method == "backward" and not given:
+            return Value(call(attribute(tree, "backward")), "void")
+        return self.aten_call(node, declared, owner)
+
+    def _item(self, tree: ast.expr, to: str) -> Value:
+        item = call(attribute(tree, "item"))
+        if integer_bounds(to):
+            if plain(to) == "long":
+                return bounded(call("int", item), "long")
+            if plain(to) == "bool":
+                return Value(call("bool", item), "bool", 0, 1)
+            return to_integer(Value(item, "long", *(integer_bounds("long") or ())), to)
+        return Value(item, to, is_unrounded=plain(to) == "float")
+
+    def _indexed(self, node: Node, tree: ast.expr, method: str, given: Sequence[Node]) -> Value:
+        indices = self.value(given[0]).tree
+        parts = indices.elts if isinstance(indices, (ast.List, ast.Tuple)) else [indices]
+        whole = parts[0] if len(parts) == 1 else ast.Tuple(list(parts), ast.Load())
+        if method == "index":
+            return Value(ast.Subscript(tree, whole, ast.Load()), "at::Tensor")
+        value = rounded(self.value(given[1])).tree
+        return Value(call(attribute(tree, "__setitem__"), whole, value), "void")
+
+    def aten_call(self, node: Node, declared: Declaration, owner: Value | None) -> Value:
+        """Return a call of ATen as call of PyTorch's Python function."""
+        arguments = list(zip(declared.parameters, node.arguments, strict=False))
+        found = self.aten.method(declared.name, declared.parameters) if owner else self.aten.function(declared.name, declared.parameters)
+        if found is None:
+            raise Untranslated(f"{declared.qualified} has no counterpart in Python")
+        is_whole = found.python.startswith("torch.ops.")
+        positional: list[ast.expr] = []
+        keywords: list[ast.keyword] = []
+        is_skipped = False
+        for parameter, (_, argument) in zip(found.parameters, arguments, strict=False):
+            if is_default(argument):
+                is_skipped = True
+                continue
+            value = self.value(argument)
+            if isinstance(value.data, Options):
+                keywords += [ast.keyword(key, tree) for key, tree in value.data.keywords]
+                is_skipped = True
+                continue
+            if parameter.type in ("TensorOptions",):
+                raise Untranslated(f"options of {declared.name} that are not known")
+            if value.data == "number" or (value.data is not None and value.data not in ("item",)):
+                if not isinstance(value.data, str) or value.data != "number":
+                    raise Untranslated(f"an argument of type {value.type} for {declared.name}")
+            tree = rounded(value).tree
+            if parameter.is_keyword or is_skipped:
+                keywords.append(ast.keyword(parameter.name, tree))
+            else:
+                positional.append(tree)
+        function = attribute(owner.tree, found.python) if owner and not is_whole else parse(found.python)
+        if owner and is_whole:
+            positional.insert(0, owner.tree)
+        result = ast.Call(function, positional, keywords)
+        return self.typed(result, plain(node.type))
+
+    # --- operators --------------------------------------------------------------------------------------
+
+    def operator_call(self, node: Node, declared: Declaration) -> Value:
+        operator = node.name.removeprefix("operator")
+        given = node.arguments
+        if operator == "->" or (operator == "*" and len(given) == 1):
+            owner = self.value(given[0])
+            if template_name(owner.type) in ("std::optional", "c10::optional", "std::shared_ptr", "c10::intrusive_ptr"):
+                inner = (template_arguments(owner.type) or [""])[0]
+                return self.typed(owner.tree, inner)
+            return owner
+        if operator == "bool":
+            return truth(self.value(given[0]))
+        if operator in ("=",):
+            raise Untranslated("an assignment inside an expression")
+        values = [self.value(each) for each in given]
+        one = values[0]
+        if operator == "[]":
+            if is_tensor(one.type):
+                return Value(ast.Subscript(one.tree, values[1].tree, ast.Load()), "at::Tensor")
+            return self.element(one, values[1], node)
+        if operator == "()":
+            return self.other_call(node, declared)
+        if any(is_tensor(each.type) for each in values):
+            trees = [rounded(each).tree for each in values]
+            if len(trees) == 1:
+                if operator == "-":
+                    return Value(ast.UnaryOp(ast.USub(), trees[0]), "at::Tensor")
+                if operator == "~":
+                    return Value(ast.UnaryOp(ast.Invert(), trees[0]), "at::Tensor")
+            elif operator in _TENSOR_OPERATORS:
+                return Value(ast.BinOp(trees[0], _TENSOR_OPERATORS[operator], trees[1]), "at::Tensor")
+            elif operator in _COMPARISONS:
+                return Value(ast.Compare(trees[0], [_COMPARISONS[operator]], [trees[1]]), "at::Tensor")
+            raise Untranslated(f"the operator {operator} of tensors is not translated")
+        if operator == "!" and len(values) == 1:
+            return Value(negated(truth(one).tree), "bool", 0, 1)
+        if operator in ("==", "!=") and len(values) == 2:
+            return self._equality(operator, one, values[1])
+        if operator in _COMPARISONS and len(values) == 2 and one.type == values[1].type == "std::string":
+            return Value(ast.Compare(one.tree, [_COMPARISONS[operator]], [values[1].tree]), "bool", 0, 1)
+        if operator == "+" and "string" in plain(node.type):
+            trees = [each.tree for each in values]
+            return Value(ast.BinOp(trees[0], ast.Add(), trees[1]), "std::string")
+        raise Untranslated(f"the operator {operator} of {one.type} is not translated")
+
+    def _equality(self, operator: str, one: Value, other: Value) -> Value:
+        kind: ast.cmpop = _COMPARISONS[operator]
+        if any("ArrayRef" in each.type or "vector" in each.type for each in (one, other)):
+            one, other = self.as_tuple(one), self.as_tuple(other)
+        elif "nullopt" in one.type + other.type:
+            kind = ast.Is() if operator == "==" else ast.IsNot()
+        elif "TypeMeta" in one.type + other.type or "ScalarType" in one.type + other.type:
+            pass
+        elif "DeviceType" in one.type + other.type or "c10::Device" in one.type:
+            if "DeviceType" in one.type + other.type and one.type != other.type:
+                raise Untranslated("a device beside a kind of device")
+        elif not (one.type == other.type and (one.type in ("std::string", "c10::Scalar") or template_name(one.type) in ("std::optional",))):
+            raise Untranslated(f"the operator {operator} of {one.type} and {other.type} is not translated")
+        return Value(ast.Compare(one.tree, [kind], [other.tree]), "bool", 0, 1)
+
+    def other_call(self, node: Node, declared: Declaration) -> Value:
+        raise Untranslated(f"{declared.qualified} is not translated")
+
+    # --- functions --------------------------------------------------------------------------------------
+
+    def function_call(self, node: Node, declared: Declaration) -> Value:
+        """Return a call of a function that is not the project's."""
+        qualified = declared.qualified
+        short = declared.name
+        given = [each for each in node.arguments if not is_default(each)]
+        if qualified.startswith("std::") or "::" not in qualified:
+            found = self._library_call(node, declared, short, given)
+            if found is not None:
+                return found
+        if short in ("ceil_div", "ceildiv") and len(given) == 2:
+            one, other = (to_integer(self.value(each), node.type) for each in given)
+            return self.operation("/", self.operation("-", self.operation("+", one, other, node.type), bounded(constant(1), "int", 1, 1), node.type), other, plain(node.type))
+        if qualified in ("at::cuda::getCurrentCUDAStream", "c10::cuda::getCurrentCUDAStream"):
+            return Value(constant(None), "c10::cuda::CUDAStream", data="current stream")
+        if qualified in ("at::cuda::getDefaultCUDAStream", "c10::cuda::getDefaultCUDAStream"):
+            raise Untranslated("another stream than the current one")
+        if qualified in ("at::device_of", "at::TensorBase::device"):
+            return Value(attribute(self.value(given[0]).tree, "device"), "std::optional<c10::Device>")
+        if qualified in ("c10::str", "c10::detail::str", "torch::str"):
+            return Value(self.message(given), "std::string")
+        if qualified in ("at::cuda::getCurrentDeviceProperties", "at::cuda::getDeviceProperties", "c10::cuda::getCurrentDeviceProperties"):
+            device = self.value(given[0]).tree if given else call("torch.cuda.current_device")
+            return Value(call("torch.cuda.get_device_properties", device), "cudaDeviceProp", data="device properties")
+        if short in ("current_device", "getCurrentDevice") and "cuda" in qualified:
+            return bounded(call("torch.cuda.current_device"), node.type, 0, 127)
+        if short in ("device_count",) and "cuda" in qualified:
+            return bounded(call("torch.cuda.device_count"), node.type, 0, 127)
+        if short in ("set_device",) and "cuda" in qualified:
+            return Value(call("torch.cuda.set_device", self.value(given[0]).tree), "void")
+        if short in ("device_synchronize",) and "cuda" in qualified:
+            return Value(call("torch.cuda.synchronize"), "void")
+        if short in ("typeMetaToScalarType", "scalarTypeToTypeMeta", "scalar_type"):
+            value = self.value(given[0])
+            if value.data == "type properties":
+                return Value(attribute(value.tree, "dtype"), "c10::ScalarType")
+            return value
+        if short == "toString" and given and "ScalarType" in given[0].type:
+            return Value(call("str", self.value(given[0]).tree), "std::string")
+        if short == "elementSize" and given:
+            return bounded(attribute(self.value(given[0]).tree, "itemsize"), "unsigned long", 1, 16)
+        if short in ("isFloatingType", "isIntegralType"):
+            if short == "isFloatingType":
+                return Value(attribute(self.value(given[0]).tree, "is_floating_point"), "bool", 0, 1)
+        if short == "warp_size" and "cuda" in qualified:
+            return bounded(constant(32), node.type, 32, 32)
+        if qualified in ("torch::tensor",):
+            return self._tensor_of(given)
+        if qualified in ("torch::from_blob", "at::from_blob"):
+            raise Untranslated("a tensor of memory that is not PyTorch's (from_blob)")
+        if qualified in ("torch::dtype", "at::dtype", "c10::dtype"):
+            if declared.template and declared.template[0].type and not given:
+                return Value(constant(None), "c10::TensorOptions", data=Options((("dtype", self.dtype_choice(declared.template[0].type)),)))
+            return self._options(given)
+        if qualified in ("torch::device", "at::device", "c10::device", "torch::layout", "c10::layout", "torch::requires_grad", "c10::requires_grad"):
+            if short == "requires_grad":
+                value = self.value(given[0]).tree if given else constant(True)
+                return Value(constant(None), "c10::TensorOptions", data=Options((("requires_grad", value),)))
+            return self._options(given)
+        if qualified.startswith(("at::", "torch::")) and qualified.count("::") == 1 or qualified.startswith("at::_ops"):
+            return self.aten_call(node, declared, None)
+        if qualified.startswith("at::cuda::") or qualified.startswith("c10::cuda::"):
+            raise Untranslated(f"{qualified} is not translated")
+        return self.other_function(node, declared, given)
+
+    def other_function(self, node: Node, declared: Declaration, given: Sequence[Node]) -> Value:
+        raise Untranslated(f"{declared.qualified} is not translated")
+
+    def _tensor_of(self, given: Sequence[Node]) -> Value:
+        value = self.value(given[0])
+        keywords: dict[str, ast.expr] = {}
+        if len(given) > 1:
+            options = self.value(given[1])
+            if not isinstance(options.data, Options):
+                options = self._options(given[1:])
+            keywords = dict(options.data.keywords)
+        if "dtype" not in keywords:
+            raise Untranslated("torch::tensor without an element type")
+        return Value(call("torch.tensor", rounded(value).tree, **keywords), "at::Tensor")
+
+    def _library_call(self, node: Node, declared: Declaration, short: str, given: Sequence[Node]) -> Value | None:
+        type_ = plain(node.type)
+        if short in ("min", "max") and len(given) == 2:
+            values = [converted(self.value(each), type_) for each in given]
+            if not is_number(type_):
+                return None
+            tree = call(short, *(rounded(each).tree for each in values))
+            if float_bits(type_):
+                return Value(tree, type_)
+            lows, highs = [each.low or 0 for each in values], [each.high or 0 for each in values]
+            pick = min if short == "min" else max
+            return bounded(tree, type_, pick(lows), pick(highs))
+        if short in ("abs", "labs", "llabs") and len(given) == 1 and integer_bounds(type_):
+            value = converted(self.value(given[0]), type_)
+            return bounded(call("abs", value.tree), type_, 0)
+        if short.removesuffix("f") in _FLOAT_FUNCTIONS or short in _FLOAT_FUNCTIONS or (short == "abs" and float_bits(type_)):
+            if float_bits(type_) is None:
+                return None
+            python = short if short in _FLOAT_FUNCTIONS else short.removesuffix("f")
+            exact = ("floor", "ceil", "fabs", "trunc", "sqrt", "abs", "fmod", "rint")
+            if float_bits(type_) == 32 and python not in exact:
+                raise Untranslated(f"{short} of a float: Python has it in double precision only")
+            values = [rounded(converted(self.value(each), type_)).tree for each in given]
+            if python in ("fabs", "abs"):
+                return Value(call("abs", *values), type_)
+            return Value(call(python, *values), type_, is_unrounded=float_bits(type_) == 32 and python == "sqrt")
+        if short in ("make_tuple", "make_pair", "forward_as_tuple", "tie"):
+            return Value(ast.Tuple([rounded(self.value(each)).tree for each in given], ast.Load()), type_)
+        if short == "get" and declared.template and len(given) == 1:
+            number = next((each.value for each in declared.template if each.value is not None), None)
+            if number is None:
+                return None
+            return self.typed(ast.Subscript(self.value(given[0]).tree, constant(number), ast.Load()), type_)
+        if short in ("move", "forward", "as_const", "ref", "cref"):
+            return self.value(given[0])
+        if short == "to_string":
+            return Value(call("str", rounded(self.value(given[0])).tree), "std::string")
+        if short == "make_optional":
+            return self.value(given[0])
+        if short in ("accumulate",):
+            raise Untranslated("std::accumulate is not translated")
+        return self._cuda_call(node, declared, short, given)
+
+    def _cuda_call(self, node: Node, declared: Declaration, short: str, given: Sequence[Node]) -> Value | None:
+        error = {"type": "cudaError", "data": "error"}
+        if short in ("cudaDeviceSynchronize", "cudaThreadSynchronize"):
+            return Value(call("torch.cuda.synchronize"), **error)
+        if short == "cudaStreamSynchronize":
+            if self.value(given[0]).data != "current stream":
+                raise Untranslated("another stream than the current one")
+            return Value(call("torch.cuda.current_stream().synchronize"), **error)
+        if short == "cudaSetDevice":
+            return Value(call("torch.cuda.set_device", self.value(given[0]).tree), **error)
+        if short in ("cudaMemsetAsync", "cudaMemset"):
+            if short == "cudaMemsetAsync" and len(given) > 3 and self.value(given[3]).data not in ("current stream", None):
+                raise Untranslated("another stream than the current one")
+            pointer, byte, size = (self.value(each) for each in given[:3])
+            if not isinstance(pointer.data, Pointer):
+                raise Untranslated(f"{short} of memory that is not a tensor's")
+            return Value(call("fill_bytes", pointer.data.tensor, pointer.data.offset or constant(0), byte.tree, size.tree), **error)
+        if short in ("cudaMemcpyAsync", "cudaMemcpy"):
+            return self._copy(short, given)
+        return None
+
+    def _copy(self, short: str, given: Sequence[Node]) -> Value:
+        to, source, size = (self.value(each) for each in given[:3])
+        if not (isinstance(to.data, Pointer) and isinstance(source.data, Pointer)):
+            raise Untranslated(f"{short} between the GPU and variables of the host")
+        tree = call(
+            "copy_bytes",
+            to.data.tensor, to.data.offset or constant(0), source.data.tensor, source.data.offset or constant(0), size.tree,
+        )  # fmt: skip
+        return Value(tree, "cudaError", data="error")
+
+    # --- errors -----------------------------------------------------------------------------------------
+
+    def raised(self, node: Node, declared: Declaration) -> Value:
+        """Return what raises an exception: the statement is made of it."""
+        kind = RAISED.get(declared.qualified, "RuntimeError")
+        given = [each for each in node.arguments if not is_default(each)]
+        if declared.qualified in _FAILS:
+            given = given[3:]
+        return Value(call(kind, self.message(given)), "void", data="raise")
+
+    def message(self, nodes: Sequence[Node]) -> ast.expr:
+        """Return the text that C++ makes of values: a string, or an f-string."""
+        parts: list[ast.expr] = []
+        for each in self._message_parts(nodes):
+            inner = peeled(each)
+            try:
+                value = self.value(each)
+                tree: ast.expr = rounded(value).tree
+                if isinstance(tree, ast.Attribute) and tree.attr == "shape":
+                    tree = call("list", tree)
+            except Untranslated:
+                tree = constant(f"<{inner.name or 'value'}>")
+            if isinstance(tree, ast.JoinedStr):
+                parts += tree.values
+            elif isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+                parts.append(tree)
+            else:
+                parts.append(ast.FormattedValue(tree, -1))
+        if not parts:
+            return constant("")
+        joined: list[ast.expr] = []
+        for part in parts:
+            last = joined[-1] if joined else None
+            if isinstance(part, ast.Constant) and isinstance(last, ast.Constant):
+                joined[-1] = ast.Constant(str(last.value) + str(part.value))
+            else:
+                joined.append(part)
+        if len(joined) == 1 and isinstance(joined[0], ast.Constant):
+            return joined[0]
+        return ast.JoinedStr(joined)
+
+    def _message_parts(self, nodes: Sequence[Node]) -> list[Node]:
+        found: list[Node] = []
+        for each in nodes:
+            inner = peeled(each)
+            if inner.kind == "CALL_EXPR" and inner.name in ("torchCheckMsgImpl", "str", "_str_wrapper"):
+                given = [argument for argument in inner.arguments if not is_default(argument)]
+                if inner.name == "torchCheckMsgImpl" and len(given) > 1:
+                    given = given[1:]
+                found += self._message_parts(given)
+            elif "CompileTimeEmptyString" in inner.type or "SourceLocation" in inner.type:
+                continue
+            elif inner.kind == "INIT_LIST_EXPR":  # of a source location
+                continue
+            elif inner.kind == "CALL_EXPR" and inner.name == "basic_string" and inner.arguments:
+                found += self._message_parts(inner.arguments[:1])
+            else:
+                found.append(each)
+        return found
+
+    # --- launches ---------------------------------------------------------------------------------------
+
+    def dimensions(self, node: Node) -> ast.expr:
+        """Return a grid or a block: a number, or a tuple."""
+        inner = peeled(node)
+        if inner.kind == "CALL_EXPR" and plain(inner.type) == "dim3" and inner.arguments:
+            parts = []
+            for each in inner.arguments:
+                if is_default(each):
+                    continue
+                if plain(each.type) == "dim3" or plain(peeled(each).type) == "dim3":
+                    return self.dimensions(each)
+                parts.append(self.unconverted(each))
+            while len(parts) > 1 and isinstance(parts[-1], ast.Constant) and parts[-1].value == 1:
+                parts.pop()
+            return parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
+        if inner.kind == "INIT_LIST_EXPR":
+            parts = [self.unconverted(each) for each in operands(inner)]
+            return parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load())
+        return self.value(inner).tree
+
+    def unconverted(self, node: Node) -> ast.expr:
+        """Return a whole number before C++ converts it to the type of a launch, which checks its range itself."""
+        while node.kind in ("UNEXPOSED_EXPR", "PAREN_EXPR") and integer_bounds(node.type):
+            inner = operands(node)
+            if len(inner) != 1 or integer_bounds(inner[0].type) is None:
+                break
+            node = inner[0]
+        value = self.value(node)
+        if float_bits(value.type):
+            value = to_integer(value, "long")
+        return value.tree
+
+    def launch(self, node: Node) -> Value:
+        """Return the launch of a kernel."""
+        configuration = next(child for child in node.children if child.name == "__cudaPushCallConfiguration")
+        grid, block, shared, stream = (*configuration.arguments, None, None)[:4]
+        kernel = self.kernel(node)
+        keywords: dict[str, ast.expr] = {}
+        if shared is not None and not is_default(shared):
+            size = self.unconverted(shared)
+            if not (isinstance(size, ast.Constant) and size.value == 0):
+                keywords["shared_memory"] = size
+        if stream is not None and not is_default(stream):
+            value = self.value(stream)
+            is_null = isinstance(value.tree, ast.Constant) and not value.tree.value
+            if value.data != "current stream" and not is_null:
+                raise Untranslated("a launch on another stream than the current one")
+        declared = self.launched(node)
+        arguments = [
+            self.kernel_argument(argument, declared.parameters[number][1] if number < len(declared.parameters) else "")
+            for number, argument in enumerate(node.arguments)
+        ]
+        tree = call(attribute(kernel, "launch"), self.dimensions(grid), self.dimensions(block), *arguments, **keywords)
+        return Value(tree, "void", data="launch")
+
+    def launched(self, node: Node) -> Declaration:
+        """Return the declaration of the kernel that is launched, or of a variable that points to it."""
+        declared = self.declaration(node)
+        callee = callee_of(node)
+        if (declared is None or not declared.parameters) and callee is not None:
+            declared = self.declaration(callee)
+        if declared is None:
+            raise Untranslated("a launch of an unknown kernel")
+        return declared
+
+    def kernel(self, node: Node) -> ast.expr:
+        raise NotImplementedError
+
+    def kernel_argument(self, node: Node, type_: str) -> ast.expr:
+        """Return an argument of a launch. The launch itself checks and converts numbers."""
+        to = plain(type_ or node.type)
+        inner = node
+        while inner.kind in ("UNEXPOSED_EXPR", "PAREN_EXPR") and is_number(inner.type):
+            below = operands(inner)
+            if len(below) != 1 or not is_number(below[0].type):
+                break
+            source, target = plain(below[0].type), plain(inner.type)
+            if float_bits(source) and integer_bounds(target):
+                break  # truncates
+            if integer_bounds(target) and integer_bounds(target)[0] == 0 and target != "bool":  # type: ignore[index]
+                break  # wraps
+            if target == "bool":
+                break
+            inner = below[0]
+        value = self.value(inner)
+        if isinstance(value.data, Pointer):
+            return self._pointer_argument(value, to)
+        if value.data in ("accessor", "number"):
+            return value.tree
+        if value.data in ("bytes",):
+            return value.tree
+        if to.endswith("*") or value.type in ("std::nullptr_t",):
+            if isinstance(value.tree, ast.Constant) and value.tree.value in (None, 0):
+                return constant(None)
+            if value.type.endswith("*") and value.data is None:
+                return value.tree
+            raise Untranslated(f"an argument of type {value.type} for a pointer")
+        if float_bits(to) and float_bits(value.type):
+            return value.tree if float_bits(to) == 32 or not value.is_unrounded else rounded(value).tree
+        if is_number(to) and is_number(value.type):
+            if to != "bool" and isinstance(value.tree, (ast.Compare, ast.BoolOp)):
+                return call("int", value.tree)
+            return value.tree
+        if element_type(to) and (is_number(value.type) or value.type == "c10::Scalar"):
+            return value.tree
+        return self.struct_argument(node, value, to)
+
+    def struct_argument(self, node: Node, value: Value, to: str) -> ast.expr:
+        raise Untranslated(f"an argument of type {to} for a kernel")
+
+    def _pointer_argument(self, value: Value, to: str) -> ast.expr:
+        data: Pointer = value.data
+        if data.offset is not None:
+            return value.tree
+        element = pointee(to)
+        matches = {data.element, {"c10::Half": "__half", "c10::BFloat16": "__nv_bfloat16", "long": "long long"}.get(data.element)}
+        if data.is_typed and element in matches:
+            return value.tree
+        if isinstance(data.tensor, (ast.IfExp, ast.Constant)):
+            return call(name("address"), data.tensor)
+        return self.address_tree(data)
+
+
+def is_simple(tree: ast.expr) -> bool:
+    """Return whether an expression may be written twice: a name, an attribute, or a number's element of such."""
+    if isinstance(tree, ast.Subscript):
+        return is_simple(tree.value) and isinstance(tree.slice, (ast.Constant, ast.Name))
+    return isinstance(tree, (ast.Name, ast.Constant)) or isinstance(tree, ast.Attribute) and is_simple(tree.value)

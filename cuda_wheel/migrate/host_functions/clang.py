@@ -1,0 +1,412 @@
+"""Read a source file of a PyTorch extension with libclang, and return its host code as a `SourceTree`."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.builder.errors import ToolchainError
+from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.migrate.host_functions.nodes import (
+    Comment,
+    Declaration,
+    Node,
+    Record,
+    RecordField,
+    SourceTree,
+    TemplateArgument,
+)
+
+__all__ = ["Headers", "Reader", "reader"]
+
+STUBS = Path(__file__).parent / "headers"
+"""Headers that declare what PyTorch's headers need of libraries that are not installed."""
+
+
+@dataclass(frozen=True)
+class Headers:
+    """Where the headers are that every source file of an extension includes."""
+
+    torch: Path
+    """Folder `include` of PyTorch."""
+    cuda: tuple[Path, ...]
+    """Include folders of the CUDA runtime and of CCCL."""
+
+
+@contextmanager
+def reader(headers: Headers) -> Iterator[Reader]:
+    """Yield what reads source files. Headers that all of them include are read once, which takes some 20 s.
+
+    Raises ToolchainError if libclang is not installed or cannot read the headers.
+    """
+    try:
+        from clang import cindex
+    except ImportError:
+        raise ToolchainError(
+            'host functions are read by libclang: pip install "cuda-wheel[import]" brings it'
+        ) from None
+    with scratch() as folder:
+        yield Reader(cindex, headers, folder)
+
+
+def _system_folders() -> list[str]:
+    """Return the include folders of the C++ standard library of this machine's host compiler."""
+    command = [os.environ.get("CXX", "g++"), "-E", "-x", "c++", "-", "-v"]
+    try:
+        text = subprocess.run(command, input="", capture_output=True, text=True, check=True).stderr
+    except (OSError, subprocess.CalledProcessError):
+        raise ToolchainError(
+            f"host functions are read with the headers of a C++ compiler, but {command[0]} does not run: install g++, or "
+            "set CXX to another compiler"
+        ) from None
+    return [line.strip() for line in text.partition("#include <...>")[2].splitlines() if line.startswith(" /")]
+
+
+_PREAMBLE = '#include "cuda_wheel_preamble.h"\n'
+_TEMPLATED = "-fpch-instantiate-templates"
+
+
+class Reader:
+    """Reads source files of an extension."""
+
+    def __init__(self, cindex: Any, headers: Headers, folder: Path) -> None:
+        self._cindex = cindex
+        self._index = cindex.Index.create()
+        torch = headers.torch
+        folders = [str(torch), str(torch / "torch/csrc/api/include"), *map(str, headers.cuda)]
+        folders += [sysconfig.get_paths()["include"], *_system_folders(), str(STUBS)]
+        self._arguments = ["-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++20", "-w"]
+        self._arguments += ["-ferror-limit=0", *(part for each in folders for part in ("-isystem", each))]
+        self._precompiled = folder / "preamble.pch"
+        source = folder / "preamble.cu"
+        source.write_text(_PREAMBLE, encoding="utf-8")
+        unit = self._parse(str(source), self._arguments, 0x02 | 0x10)  # incomplete; for serialization
+        errors = [str(each) for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error]
+        if errors:
+            raise ToolchainError(f"libclang cannot read PyTorch's headers in {torch}:\n" + "\n".join(errors[:8]))
+        unit.save(str(self._precompiled))
+
+    def _parse(self, path: str, arguments: Sequence[str], options: int, files: Any = None) -> Any:
+        try:
+            return self._index.parse(path, args=[*arguments], options=options, unsaved_files=files)
+        except self._cindex.TranslationUnitLoadError:
+            raise ToolchainError(f"libclang cannot read {path}") from None
+
+    def read(
+        self,
+        root: Path,
+        path: str,
+        include: Iterable[str] = (),
+        defines: Sequence[str] = (),
+    ) -> SourceTree:
+        """Return the host code of the file `path` of the project in `root`.
+
+        `include`: include folders relative to the project. `defines`: options of the compiler that define and undefine
+        macros, as "-DNAME=VALUE" and "-UNAME". Raises ToolchainError if libclang fails. Errors in the source are in
+        `SourceTree.errors`.
+        """
+        source = root / path
+        arguments = [*self._arguments, *(f"-I{root / each}" for each in include), *defines, _TEMPLATED]
+        arguments += ["-include-pch", str(self._precompiled)]
+        name, files = str(source), None
+        if source.suffix not in (".cu", ".cuh"):  # the host compiler reads these
+            name = str(source.with_name(f"{source.name}.cuda_wheel.cu"))
+            files = [(name, f'#undef __CUDACC__\n#undef __NVCC__\n#include "{source.name}"\n')]
+        unit = self._parse(name, arguments, 0x02, files)
+        return _Conversion(self._cindex, root, path, unit).tree
+
+
+class _Conversion:
+    """Converts what libclang read into a `SourceTree`."""
+
+    def __init__(self, cindex: Any, root: Path, path: str, unit: Any) -> None:
+        self._cindex = cindex
+        self._library = cindex.conf.lib
+        self._kinds = cindex.CursorKind
+        self._root = os.path.realpath(root)
+        self.tree = SourceTree(path)
+        self._own: dict[str, str | None] = {}
+        """File name as libclang gives it -> path relative to the project; None for a file that is not in it."""
+        self._waiting: list[tuple[Declaration, Any]] = []
+        _declare(self._library)
+        for each in unit.diagnostics:
+            if each.severity >= cindex.Diagnostic.Error:
+                self._note_error(each)
+        self._top(unit.cursor)
+        while self._waiting:
+            declaration, cursor = self._waiting.pop()
+            declaration.body = self._node(cursor)
+        for own in sorted({each for each in self._own.values() if each}):
+            self.tree.comments[own] = _comments(Path(self._root, own).read_text(encoding="utf-8", errors="replace"))
+
+    def _note_error(self, diagnostic: Any) -> None:
+        file = diagnostic.location.file
+        own = self._own_path(file.name) if file else None
+        if own or diagnostic.severity > self._cindex.Diagnostic.Error:
+            self.tree.errors.append(f"{own or (file and file.name)}:{diagnostic.location.line}: {diagnostic.spelling}")
+
+    def _own_path(self, name: str) -> str | None:
+        if name not in self._own:
+            real = os.path.realpath(name)
+            is_own = real.startswith(self._root + os.sep) and not real.endswith(".cuda_wheel.cu")
+            self._own[name] = os.path.relpath(real, self._root).replace(os.sep, "/") if is_own else None
+        return self._own[name]
+
+    def _file(self, cursor: Any) -> str | None:
+        file = cursor.location.file
+        return self._own_path(file.name) if file else None
+
+    def _top(self, cursor: Any) -> None:
+        """Note the functions, variables and classes of the project below a namespace or class."""
+        kinds = self._kinds
+        scopes = (kinds.NAMESPACE, kinds.LINKAGE_SPEC, kinds.UNEXPOSED_DECL)
+        for each in cursor.get_children():
+            if self._file(each) is None:
+                continue
+            if each.kind in scopes:
+                self._top(each)
+            elif each.kind in (kinds.STRUCT_DECL, kinds.CLASS_DECL):
+                if each.is_definition():
+                    self._record(each.type)
+                    self._top(each)
+            elif each.kind in (kinds.FUNCTION_DECL, kinds.CXX_METHOD):
+                if each.is_definition():
+                    self.tree.functions.append(self._declared(each))
+            elif each.kind == kinds.VAR_DECL:
+                self.tree.variables.append(self._node(each))
+
+    def _record(self, type_: Any) -> None:
+        """Describe a class of the project."""
+        name = type_.get_canonical().spelling
+        cursor = type_.get_declaration()
+        if name in self.tree.records or self._file(cursor) is None:
+            return
+        record = self.tree.records[name] = Record(name, type_.get_size(), line=cursor.location.line)
+        record.file = self._file(cursor) or ""
+        record.fields = tuple(
+            RecordField(each.spelling, each.type.get_canonical().spelling, each.get_field_offsetof())
+            for each in type_.get_fields()
+        )
+        bases, methods = [], {}
+        for each in cursor.get_children():
+            if each.kind == self._kinds.CXX_BASE_SPECIFIER:
+                bases.append(each.type.get_canonical().spelling)
+            elif each.kind == self._kinds.CXX_METHOD:
+                methods[each.spelling] = self._declared(each)
+        record.bases, record.methods = tuple(bases), methods
+
+    # --- declarations ---------------------------------------------------------------------------------
+
+    def _declared(self, cursor: Any) -> int:
+        """Return the key of a declaration; describe it if it is new."""
+        kinds = self._kinds
+        definition = cursor
+        if cursor.kind in (kinds.FUNCTION_DECL, kinds.CXX_METHOD, kinds.CONSTRUCTOR, kinds.VAR_DECL):
+            definition = cursor.get_definition() or cursor
+        key = int(definition.hash) or 1
+        if key in self.tree.declarations:
+            return key
+        own = self._file(definition)
+        made = self.tree.declarations[key] = Declaration(
+            definition.kind.name,
+            definition.spelling,
+            _qualified(definition, kinds),
+            definition.type.get_canonical().spelling,
+            file=own or (definition.location.file.name if definition.location.file else ""),
+            line=definition.location.line,
+            is_own=own is not None,
+            usr=definition.get_usr(),
+        )
+        if definition.kind in (kinds.FUNCTION_DECL, kinds.CXX_METHOD, kinds.CONSTRUCTOR, kinds.CONVERSION_FUNCTION):
+            self._describe_function(made, definition, own)
+        elif definition.kind == kinds.VAR_DECL:
+            made.is_static = definition.storage_class == self._cindex.StorageClass.STATIC
+            made.value = self._evaluated(definition) if definition.type.is_const_qualified() else None
+            if own is not None and definition.semantic_parent.kind in (kinds.TRANSLATION_UNIT, kinds.NAMESPACE):
+                self._waiting.append((made, definition))
+        elif definition.kind == kinds.ENUM_CONSTANT_DECL:
+            made.value = definition.enum_value
+        return key
+
+    def _describe_function(self, made: Declaration, cursor: Any, own: str | None) -> None:
+        kinds = self._kinds
+        made.result = cursor.result_type.get_canonical().spelling
+        parameters = [each for each in cursor.get_arguments() if each is not None]
+        made.parameters = tuple((each.spelling, each.type.get_canonical().spelling) for each in parameters)
+        made.is_static = cursor.is_static_method() or cursor.storage_class == self._cindex.StorageClass.STATIC
+        for each in cursor.get_children():
+            made.is_kernel |= each.kind == kinds.CUDAGLOBAL_ATTR
+        made.template = self._template_arguments(cursor)
+        if own is not None and not made.is_kernel and cursor.is_definition():
+            self._waiting.append((made, cursor))
+
+    def _template_arguments(self, cursor: Any) -> tuple[TemplateArgument, ...]:
+        count = cursor.get_num_template_arguments()
+        if count <= 0:
+            return ()
+        pattern = self._library.clang_getSpecializedCursorTemplate(cursor)
+        kinds = self._kinds
+        parameters = [
+            each
+            for each in (pattern.get_children() if pattern else ())
+            if each.kind in (kinds.TEMPLATE_TYPE_PARAMETER, kinds.TEMPLATE_NON_TYPE_PARAMETER, kinds.TEMPLATE_TEMPLATE_PARAMETER)
+        ]
+        found = []
+        for number in range(count):
+            name = parameters[number].spelling if number < len(parameters) else ""
+            try:
+                kind = cursor.get_template_argument_kind(number)
+            except ValueError:  # a parameter pack, which libclang's Python module does not know
+                kind = None
+            if kind == self._cindex.TemplateArgumentKind.TYPE:
+                found.append(
+                    TemplateArgument(name, cursor.get_template_argument_type(number).get_canonical().spelling)
+                )
+            elif kind == self._cindex.TemplateArgumentKind.INTEGRAL:
+                type_ = parameters[number].type.get_canonical().spelling if number < len(parameters) else "int"
+                found.append(
+                    TemplateArgument(name, "", cursor.get_template_argument_value(number), type_)
+                )
+            else:
+                found.append(TemplateArgument(name))
+        return tuple(found)
+
+    # --- nodes ----------------------------------------------------------------------------------------
+
+    def _node(self, cursor: Any) -> Node:
+        kinds = self._kinds
+        kind = cursor.kind
+        location, extent = cursor.location, cursor.extent
+        is_expression = kind.is_expression() or kind in (kinds.VAR_DECL, kinds.PARM_DECL, kinds.FIELD_DECL)
+        is_type = kind in (kinds.TYPE_ALIAS_DECL, kinds.TYPEDEF_DECL, kinds.TYPE_REF)
+        node = Node(
+            kind.name,
+            cursor.spelling,
+            cursor.type.get_canonical().spelling if is_expression or is_type else "",
+            location.line if location.file else 0,
+            location.offset,
+            extent.end.line,
+            written=cursor.type.spelling if is_expression or is_type else "",
+        )
+        if is_type:
+            type_ = cursor.underlying_typedef_type if kind != kinds.TYPE_REF else cursor.type
+            node.type = type_.get_canonical().spelling
+            node.written = type_.spelling
+            return node
+        if kind == kinds.LAMBDA_EXPR or kind in (kinds.VAR_DECL, kinds.PARM_DECL):
+            node.target = self._declared(cursor) if kind != kinds.LAMBDA_EXPR else 0
+        children = list(cursor.get_children())
+        if kind in (kinds.DECL_REF_EXPR, kinds.MEMBER_REF_EXPR, kinds.CALL_EXPR):
+            referenced = cursor.referenced
+            if referenced is not None and referenced.kind != kinds.OVERLOADED_DECL_REF:
+                node.target = self._declared(referenced)
+                node.value = self.tree.declarations[node.target].value
+        elif kind in (kinds.INTEGER_LITERAL, kinds.FLOATING_LITERAL, kinds.CHARACTER_LITERAL, kinds.STRING_LITERAL):
+            node.value = self._evaluated(cursor)
+        elif kind in (kinds.CXX_UNARY_EXPR, kinds.CXX_BOOL_LITERAL_EXPR) or cursor.spelling.startswith("__builtin"):
+            node.value = self._evaluated(cursor)
+        if kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
+            number = self._library.clang_getCursorBinaryOperatorKind(cursor)
+            node.operator = self._library.clang_getBinaryOperatorKindSpelling(number)
+        elif kind == kinds.UNARY_OPERATOR:
+            number = self._library.clang_getCursorUnaryOperatorKind(cursor)
+            node.operator = _UNARY.get(number, "?")
+        if kind == kinds.CALL_EXPR:
+            given = [each for each in cursor.get_arguments() if each is not None]
+            node.arguments = tuple(map(self._node, given))
+            node.children = tuple(self._node(each) for each in children if each not in given)
+        else:
+            node.children = tuple(map(self._node, children))
+        if is_expression and self._file(cursor.type.get_declaration()) is not None:
+            self._record(cursor.type.get_canonical())
+        return node
+
+    def _evaluated(self, cursor: Any) -> int | float | str | bool | None:
+        """Return the value of a constant expression; None if it is not constant."""
+        library = self._library
+        result = library.clang_Cursor_Evaluate(cursor)
+        if not result:
+            return None
+        try:
+            kind = library.clang_EvalResult_getKind(result)
+            if kind == 1:
+                if library.clang_EvalResult_isUnsignedInt(result):
+                    value = library.clang_EvalResult_getAsUnsigned(result)
+                else:
+                    value = library.clang_EvalResult_getAsLongLong(result)
+                type_ = cursor.type.get_canonical().spelling.removeprefix("const ")
+                return bool(value) if type_ == "bool" else int(value)
+            if kind == 2:
+                return float(library.clang_EvalResult_getAsDouble(result))
+            if kind in (4, 5, 6):
+                return bytes(library.clang_EvalResult_getAsStr(result)).decode(errors="replace")
+            return None
+        finally:
+            library.clang_EvalResult_dispose(result)
+
+
+_UNARY = {1: "p++", 2: "p--", 3: "++", 4: "--", 5: "&", 6: "*", 7: "+", 8: "-", 9: "~", 10: "!"}
+"""libclang's number of a unary operator (`CXUnaryOperatorKind`) -> the operator."""
+
+
+def _declare(library: Any) -> None:
+    """Declare the functions of libclang that its Python module does not."""
+    from clang import cindex
+
+    pointer = ctypes.c_void_p
+    for name, arguments, result in (
+        ("clang_Cursor_Evaluate", [cindex.Cursor], pointer),
+        ("clang_EvalResult_getKind", [pointer], ctypes.c_int),
+        ("clang_EvalResult_getAsLongLong", [pointer], ctypes.c_longlong),
+        ("clang_EvalResult_getAsUnsigned", [pointer], ctypes.c_ulonglong),
+        ("clang_EvalResult_isUnsignedInt", [pointer], ctypes.c_uint),
+        ("clang_EvalResult_getAsDouble", [pointer], ctypes.c_double),
+        ("clang_EvalResult_getAsStr", [pointer], ctypes.c_char_p),
+        ("clang_EvalResult_dispose", [pointer], None),
+        ("clang_getCursorBinaryOperatorKind", [cindex.Cursor], ctypes.c_int),
+        ("clang_getCursorUnaryOperatorKind", [cindex.Cursor], ctypes.c_int),
+        ("clang_getBinaryOperatorKindSpelling", [ctypes.c_int], cindex._CXString),
+    ):
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, result
+        if result is cindex._CXString:
+            function.errcheck = cindex._CXString.from_result
+
+
+def _qualified(cursor: Any, kinds: Any) -> str:
+    parts = [cursor.spelling]
+    parent = cursor.semantic_parent
+    scopes = (kinds.NAMESPACE, kinds.CLASS_DECL, kinds.STRUCT_DECL, kinds.CLASS_TEMPLATE, kinds.ENUM_DECL)
+    while parent is not None and parent.kind in scopes:
+        if parent.spelling and not parent.spelling.startswith("("):
+            parts.append(parent.spelling)
+        parent = parent.semantic_parent
+    return "::".join(reversed(parts))
+
+
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+
+def _comments(text: str) -> list[Comment]:
+    """Return the comments of a C++ source text."""
+    found = []
+    for match in _COMMENT.finditer(text):
+        written = match.group()
+        if not written.startswith(("//", "/*")):
+            continue
+        line = text.count("\n", 0, match.start()) + 1
+        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        lines = written.removeprefix("/*").removesuffix("*/").splitlines() if written[1] == "*" else [written]
+        cleaned = [each.strip().lstrip("/*!<").strip() for each in lines]
+        shown = "\n".join(each for each in cleaned if each)
+        if shown:
+            found.append(Comment(line, line + written.count("\n"), shown, bool(before.strip())))
+    return found

@@ -1,0 +1,1347 @@
+"""Translate the body of one C++ function: its statements, variables and calls of other functions."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from cuda_wheel.migrate.host_functions.calls import Calls, is_default, is_simple
+from cuda_wheel.migrate.host_functions.cxx_types import (
+    element_type,
+    float_bits,
+    integer_bounds,
+    is_number,
+    plain,
+    pointee,
+    template_name,
+)
+from cuda_wheel.migrate.host_functions.expressions import (
+    _COMPARISONS,
+    _TENSOR_OPERATORS,
+    callee_of,
+    is_tensor,
+    negated,
+    operands,
+    peeled,
+)
+from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
+from cuda_wheel.migrate.host_functions.python_code import (
+    Choice,
+    CommentLine,
+    attribute,
+    call,
+    constant,
+    merged,
+    name,
+    parse,
+    text,
+)
+from cuda_wheel.migrate.host_functions.values import (
+    Options,
+    Pointer,
+    Untranslated,
+    Value,
+    bounded,
+    converted,
+    none,
+    rounded,
+    to_integer,
+    truth,
+)
+
+__all__ = ["Failure", "FunctionTranslator", "Module", "Translated", "launches_in", "python_name"]
+
+_STREAMS = ("cudaStream_t", "CUstream_st *", "struct CUstream_st *", "c10::cuda::CUDAStream")
+_RESERVED = {
+    "torch", "cuda_wheel", "len", "range", "min", "max", "int", "float", "bool", "list", "tuple", "dict", "str", "abs", "print",
+    "kernels", "Tensor",
+}  # fmt: skip
+
+
+def python_name(given: str, taken: Sequence[str] = ()) -> str:
+    """Return a C++ name as Python's: without keywords, and names that the code needs."""
+    made = given or "value"
+    if keyword.iskeyword(made) or made in _RESERVED or made in ("type", "id", "input") and made in taken:
+        made += "_"
+    if made not in taken:
+        return made
+    number = 2
+    while f"{made}_{number}" in taken:
+        number += 1
+    return f"{made}_{number}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A place that is not translated."""
+
+    path: str
+    line: int
+    reason: str
+
+
+@dataclass
+class Variable:
+    """A variable or parameter of the function."""
+
+    name: str
+    type: str
+    low: int | None = None
+    high: int | None = None
+    is_unrounded: bool = False
+    data: Any = None
+    tree: ast.expr | None = None
+    """What stands for the variable in Python, if not its name."""
+
+
+@dataclass
+class Translated:
+    """A function in Python."""
+
+    name: str
+    parameters: list[tuple[str, str]]
+    """Name and C++ type of each parameter."""
+    template: list[str]
+    """Names of the template's parameters, which come first."""
+    body: list[ast.stmt]
+    result: str
+    failures: list[Failure] = field(default_factory=list)
+    declared: Declaration | None = None
+
+
+class Module(Protocol):
+    """What a function needs of the others of its extension."""
+
+    aten: Any
+
+    def kernels_of(self, declared: Declaration) -> str: ...
+
+    def function_name(self, declared: Declaration, source: SourceTree) -> str: ...
+
+    def constant_name(self, declared: Declaration, value: Any) -> str: ...
+
+    def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None: ...
+
+    def uses(self, helper: str) -> None: ...
+
+
+class FunctionTranslator(Calls):
+    """Translates one function, or one instance of a function template."""
+
+    def __init__(self, module: Module, source: SourceTree, declared: Declaration, lines: Sequence[str]) -> None:
+        super().__init__(source)
+        self.module = module
+        self.aten = module.aten
+        self.declared = declared
+        self.path = declared.file
+        self.lines = lines
+        self.variables: dict[int, Variable] = {}
+        self.names: set[str] = set()
+        self.failures: list[Failure] = []
+        self.assigned: set[int] = set()
+        self.result = declared.result
+        self._comments = list(source.comments.get(declared.file, ()))
+        self._is_tail = [True]
+        """Whether `return` at the end of a piece of code that is written in place ends only this piece."""
+        self._inlined: list[str | None] = []
+        """For each lambda whose body is written in place: the variable that gets its result, or None."""
+        self._scopes: list[set[str]] = [set()]
+
+    # --- the function -----------------------------------------------------------------------------------
+
+    def translate(self) -> Translated:
+        """Return the function in Python."""
+        definition = self.declared.body
+        if definition is None:
+            raise Untranslated(f"{self.declared.qualified} is not defined in the project's sources")
+        body = next((each for each in reversed(definition.children) if each.kind == "COMPOUND_STMT"), None)
+        if body is None:
+            raise Untranslated(f"{self.declared.qualified} has no body")
+        self.assigned = assigned_in(body, self.source)
+        template = []
+        for each in self.declared.template:
+            if each.type:
+                self.symbols.append((each.name, plain(each.type), None))
+                template.append(each.name)
+            elif each.value is not None and each.name:
+                self.symbols.append((each.name, each.value_type or "int", each.value))
+                template.append(each.name)
+        self.names.update(template)
+        parameters = [each for each in definition.children if each.kind == "PARM_DECL"]
+        shown = []
+        first: list[ast.stmt] = []
+        for number, each in enumerate(parameters):
+            variable = self._parameter(each, number)
+            if variable.data == "current stream":
+                continue
+            shown.append((variable.name, each.type))
+            is_copied = template_name(variable.type) == "std::vector" and not each.type.endswith("&")
+            if is_copied and each.target in mutated_in(body, self.source):
+                first.append(ast.Assign([name(variable.name)], call("list", name(variable.name))))
+            if each.type.endswith("&") and not each.type.startswith("const ") and each.target in self.assigned:
+                self._fail(each.line, f"the caller's variable {each.name} is assigned")
+                first.append(self._not_implemented(each.line, f"the caller's variable {each.name} is assigned"))
+        self._skip_comments(body.line)
+        statements = first + self.block(body, True)
+        self._comments = [each for each in self._comments if each.line <= body.end_line]
+        statements += self._comments_before(body.end_line + 1)
+        return Translated(
+            self.declared.name, shown, template, statements, self.result, self.failures, self.declared
+        )
+
+    def _parameter(self, node: Node, number: int) -> Variable:
+        type_ = plain(node.type)
+        made = Variable(self.new_name(node.name or f"argument{number}"), type_)
+        bounds = integer_bounds(type_)
+        if bounds:
+            made.low, made.high = bounds
+        elif type_ in _STREAMS:
+            made.data = "current stream"
+        elif type_.endswith("*"):
+            made.data = Pointer(name(made.name), pointee(type_) or "void", True, is_unknown=True)
+        elif type_ == "float":
+            made.is_unrounded = node.target not in self.assigned
+        elif type_ == "c10::TensorOptions":
+            made.data = Options(((None, name(made.name)),))
+        self.variables[node.target] = made
+        return made
+
+    def new_name(self, given: str) -> str:
+        made = python_name(given, tuple(self.names))
+        self.names.add(made)
+        return made
+
+    # --- comments and failures --------------------------------------------------------------------------
+
+    def _skip_comments(self, line: int) -> None:
+        self._comments = [each for each in self._comments if each.line >= line]
+
+    def _comments_before(self, line: int) -> list[ast.stmt]:
+        found = []
+        while self._comments and (
+            self._comments[0].end_line < line or (self._comments[0].is_trailing and self._comments[0].line <= line)
+        ):
+            found.append(self._comments.pop(0))
+        return [CommentLine(each.text) for each in found]
+
+    def _fail(self, line: int, reason: str) -> None:
+        failure = Failure(self.path, line, reason)
+        if failure not in self.failures:
+            self.failures.append(failure)
+
+    def _not_implemented(self, line: int, reason: str) -> ast.stmt:
+        return ast.Raise(call("NotImplementedError", constant(f"{self.path}:{line}: {reason}")))
+
+    # --- statements -------------------------------------------------------------------------------------
+
+    def block(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        """Return the statements of a compound statement, or of a single one."""
+        return self.statements(node.children if node.kind == "COMPOUND_STMT" else (node,), is_tail)
+
+    def statements(self, nodes: Sequence[Node], is_tail: bool) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        nodes = [each for each in nodes if each.kind != "NULL_STMT"]
+        for number, node in enumerate(nodes):
+            found += self._comments_before(node.line) if node.line else []
+            is_last = is_tail and number == len(nodes) - 1
+            before = len(self.failures)
+            kept = dict(self.variables)
+            try:
+                made = self.statement(node, is_last)
+            except Untranslated as error:
+                del self.failures[before:]
+                self.variables = {**kept, **self.variables}
+                found += self._untranslated(node, error)
+                continue
+            found += made
+            context = self._context
+            if context is not None:
+                self._context = None
+                inner = self.statements(nodes[number + 1 :], is_tail)
+                if inner:
+                    found.append(ast.With([ast.withitem(context)], inner))
+                return found
+            if made and isinstance(made[-1], (ast.Return, ast.Raise)) and not self._inlined:
+                break  # what follows is never run
+        return found
+
+    _context: ast.expr | None = None
+    """A context manager in which the rest of the block runs."""
+
+    def _untranslated(self, node: Node, error: Untranslated) -> list[ast.stmt]:
+        line = error.line or node.line or self.declared.line
+        self._fail(line, error.reason)
+        for each in node.walk():  # so that later uses say what they are
+            if each.kind == "VAR_DECL" and each.target not in self.variables:
+                self._declare_unknown(each)
+        first = node.line or line
+        source = self.lines[first - 1 : max(node.end_line, first)] if first else []
+        shown = "\n".join(each.rstrip() for each in _dedented(source))
+        return [CommentLine(shown), self._not_implemented(line, error.reason)] if shown else [self._not_implemented(line, error.reason)]
+
+    def _declare_unknown(self, node: Node) -> None:
+        type_ = plain(node.type)
+        made = Variable(self.new_name(node.name), type_)
+        bounds = integer_bounds(type_)
+        if bounds:
+            made.low, made.high = bounds
+        elif type_.endswith("*"):
+            made.data = Pointer(name(made.name), pointee(type_) or "void", True, is_unknown=True)
+        elif type_ == "c10::TensorOptions":
+            made.data = Options(((None, name(made.name)),))
+        elif type_ in _STREAMS:
+            made.data = "current stream"
+        self.variables[node.target] = made
+
+    def statement(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        handler = getattr(self, f"_statement_{node.kind.lower()}", None)
+        if handler is not None:
+            made: list[ast.stmt] = handler(node, is_tail)
+            return made
+        return self.expression_statement(node, is_tail)
+
+    def _statement_compound_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        return self.statements(node.children, is_tail)
+
+    def _statement_null_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        return []
+
+    def _statement_break_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        return [ast.Break()]
+
+    def _statement_continue_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        return [ast.Continue()]
+
+    def _statement_return_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        inner = operands(node)
+        if self._inlined and not is_tail:
+            raise Untranslated("a return inside a lambda that is called at once")
+        if not inner:
+            return [] if self._inlined or is_tail else [ast.Return(None)]
+        if plain(inner[-1].type) == "void":
+            made = self.expression_statement(inner[-1], is_tail)
+            return made if self._inlined or is_tail else [*made, ast.Return(None)]
+        if self._inlined:
+            return self._bind_result(inner[-1])
+        dispatched = self._in_place(inner[-1], "return")
+        if dispatched is not None:
+            return dispatched
+        return [ast.Return(self.returned(self.value(inner[-1]), self.result))]
+
+    def returned(self, value: Value, type_: str) -> ast.expr:
+        """Return a function's result as Python has it."""
+        tree = rounded(value).tree
+        family = template_name(type_)
+        if family in ("std::tuple", "std::pair") and isinstance(tree, ast.List):
+            return ast.Tuple(tree.elts, ast.Load())
+        if isinstance(value.data, Pointer):
+            raise Untranslated("a pointer as result")
+        if isinstance(value.data, Options):
+            return options_tree(value.data)
+        return tree
+
+    def _bind_result(self, node: Node) -> list[ast.stmt]:
+        target = self._inlined[-1]
+        if target == "return":
+            return [ast.Return(self.returned(self.value(node), self.result))]
+        value = self.value(node)
+        if target is None:
+            return [ast.Expr(value.tree)] if isinstance(value.tree, ast.Call) else []
+        return [ast.Assign([name(target)], rounded(value).tree)]
+
+    # --- expressions as statements ----------------------------------------------------------------------
+
+    def expression_statement(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        inner = peeled(node)
+        if inner.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR"):
+            if inner.operator == "=":
+                left, right = operands(inner)[-2:]
+                return self.assign(left, right)
+            if inner.operator.endswith("=") and inner.operator not in _COMPARISONS:
+                return self._compound(inner)
+            if inner.operator == ",":
+                left, right = operands(inner)[-2:]
+                return self.expression_statement(left, False) + self.expression_statement(right, is_tail)
+        if inner.kind == "UNARY_OPERATOR" and inner.operator in ("++", "--", "p++", "p--"):
+            return self._step(operands(inner)[-1], inner.operator.strip("p"))
+        if inner.kind == "CALL_EXPR" and inner.name == "operator=":
+            return self.assign(inner.arguments[0], inner.arguments[1])
+        if inner.kind == "CALL_EXPR" and inner.name in ("operator+=", "operator-=", "operator*=", "operator/=", "operator|=", "operator&=", "operator^="):
+            target, other = (self.value(each) for each in inner.arguments)
+            if is_tensor(target.type) or "string" in target.type:
+                return [ast.AugAssign(stored(target.tree), _TENSOR_OPERATORS[inner.name[8]], rounded(other).tree)]
+        if inner.kind == "CALL_EXPR" and inner.name in ("operator++", "operator--"):
+            return self._step(inner.arguments[0], inner.name[8:])
+        if inner.kind == "CXX_THROW_EXPR":
+            return self._thrown(inner)
+        dispatched = self._in_place(inner, None)
+        if dispatched is not None:
+            return dispatched
+        value = self.value(node)
+        if value.data == "raise":
+            return [ast.Raise(value.tree)]
+        if value.data == "guard":
+            self._context = None
+            return []
+        if value.data == "nothing" or not isinstance(value.tree, (ast.Call, ast.Await)):
+            return []
+        return [ast.Expr(value.tree)]
+
+    def _thrown(self, node: Node) -> list[ast.stmt]:
+        if not operands(node):
+            raise Untranslated("throw without an exception")
+        inner = peeled(operands(node)[-1])
+        while inner.kind == "CALL_EXPR" and len(inner.arguments) == 1 and plain(inner.arguments[0].type) == plain(inner.type):
+            inner = peeled(inner.arguments[0])
+        if inner.kind.startswith("CXX_FUNCTIONAL"):
+            inner = peeled(operands(inner)[-1])
+        from cuda_wheel.migrate.host_functions.calls import RAISED
+
+        kind = RAISED.get(plain(inner.type))
+        if kind is None:
+            raise Untranslated(f"an exception of type {plain(inner.type)}")
+        return [ast.Raise(call(kind, self.message([each for each in inner.arguments if not is_default(each)])))]
+
+    def assign(self, left: Node, right: Node) -> list[ast.stmt]:
+        """Return an assignment."""
+        target = peeled(left)
+        inner = peeled(right)
+        if inner.kind == "BINARY_OPERATOR" and inner.operator == "=":  # a = b = c
+            between, last = operands(inner)[-2:]
+            return self.assign(between, last) + self.assign(left, between)
+        if target.kind == "CALL_EXPR" and target.name == "tie":
+            names = [stored(self.value(each).tree) for each in target.arguments]
+            return [ast.Assign([ast.Tuple(names, ast.Store())], self.value(right).tree)]
+        if target.kind == "DECL_REF_EXPR":
+            variable = self.variables.get(target.target)
+            if variable is None:
+                return self._assign_elsewhere(target, right)
+            dispatched = self._in_place(inner, variable.name)
+            if dispatched is not None:
+                return dispatched
+            value = self.value(right)
+            return self._store(variable, value)
+        if target.kind == "UNARY_OPERATOR" and target.operator == "*":
+            raise Untranslated("memory is written on the host", target.line)
+        owner = self.value(left)
+        value = self.value(right)
+        if isinstance(owner.tree, ast.Subscript) or isinstance(owner.tree, ast.Attribute):
+            value = converted(value, owner.type) if is_number(owner.type) else value
+            return [ast.Assign([stored(owner.tree)], rounded(value).tree)]
+        if target.kind == "CALL_EXPR" and target.name == "index":
+            raise Untranslated("an assignment to index()")
+        raise Untranslated(f"an assignment to {target.kind.lower()}")
+
+    def _assign_elsewhere(self, target: Node, right: Node) -> list[ast.stmt]:
+        raise Untranslated(f"{target.name}, a variable outside of the function, is assigned", target.line)
+
+    def _store(self, variable: Variable, value: Value) -> list[ast.stmt]:
+        if value.data in ("error", "current stream", "nothing"):
+            variable.data = value.data
+            return [ast.Expr(value.tree)] if isinstance(value.tree, ast.Call) else []
+        if isinstance(value.data, Pointer):
+            tree = self.address_tree(value) if value.data.offset is not None else value.data.tensor
+            if isinstance(variable.data, Pointer) or variable.type.endswith("*"):
+                variable.data = Pointer(name(variable.name), value.data.element, value.data.is_typed, is_unknown=True)
+                return [ast.Assign([name(variable.name)], tree)]
+            return [ast.Assign([name(variable.name)], tree)]
+        if isinstance(value.data, Options):
+            tree = options_tree(value.data)
+            variable.data = Options(((None, name(variable.name)),))
+            return [ast.Assign([name(variable.name)], tree)]
+        if is_number(variable.type):
+            value = converted(value, variable.type)
+        return [ast.Assign([name(variable.name)], rounded(value).tree)]
+
+    def _compound(self, node: Node) -> list[ast.stmt]:
+        left, right = operands(node)[-2:]
+        one, other = self.value(left), self.value(right)
+        operator = node.operator[:-1]
+        if isinstance(one.data, Pointer):
+            moved = self.operation(operator, one, other, one.type)
+            variable = self.variables.get(peeled(left).target)
+            if variable is None:
+                raise Untranslated("a pointer that is moved")
+            return self._store(variable, moved)
+        common = one.type
+        if float_bits(other.type) and not float_bits(one.type):
+            common = other.type
+        elif integer_bounds(one.type) and integer_bounds(other.type):
+            bits = [((integer_bounds(each.type) or (0, 1))[1]).bit_length() for each in (one, other)]
+            common = other.type if bits[1] > max(bits[0], 31) else (one.type if bits[0] >= 31 else "int")
+        elif float_bits(other.type) == 64 and float_bits(one.type) == 32:
+            common = "double"
+        result = converted(self.operation(operator, converted(one, common), converted(other, common), common), one.type)
+        tree = rounded(result).tree
+        if isinstance(tree, ast.BinOp) and text(tree.left) == text(one.tree):
+            return [ast.AugAssign(stored(one.tree), tree.op, tree.right)]
+        return [ast.Assign([stored(one.tree)], tree)]
+
+    def _step(self, node: Node, operator: str) -> list[ast.stmt]:
+        value = self.value(node)
+        if isinstance(value.data, Pointer):
+            raise Untranslated("a pointer that is moved")
+        if not is_number(value.type):
+            raise Untranslated(f"the operator {operator} of {value.type}")
+        kind: ast.operator = ast.Add() if operator == "++" else ast.Sub()
+        return [ast.AugAssign(stored(value.tree), kind, constant(1))]
+
+    # --- variables --------------------------------------------------------------------------------------
+
+    def _statement_decl_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        found: list[ast.stmt] = []
+        for each in node.children:
+            if each.kind == "VAR_DECL":
+                found += self._declared_variable(each)
+            elif each.kind in ("TYPE_ALIAS_DECL", "TYPEDEF_DECL"):
+                found += self._alias(each)
+            elif each.kind in ("USING_DECLARATION", "USING_DIRECTIVE", "STATIC_ASSERT", "STRUCT_DECL", "NAMESPACE_ALIAS", "FUNCTION_DECL", "ENUM_DECL", "CLASS_DECL"):
+                continue
+            else:
+                raise Untranslated(f"{each.kind.lower().replace('_', ' ')} is not translated", each.line)
+        return found
+
+    def _alias(self, node: Node) -> list[ast.stmt]:
+        """Declare a name for a type: a variable with an element type, if PyTorch has one."""
+        made = self.new_name(node.name) if not any(each == node.name for each, _, _ in self.symbols) else node.name
+        if element_type(node.type) is None:
+            return []
+        tree = self.dtype_choice(node.type)
+        self.symbols.append((made, plain(node.type), None))
+        return [ast.Assign([name(made)], tree)]
+
+    def _initializer(self, node: Node) -> Node | None:
+        found = [each for each in operands(node) if each.kind not in ("STRUCT_DECL",)]
+        return found[-1] if found else None
+
+    def _declared_variable(self, node: Node) -> list[ast.stmt]:
+        declared = self.source.declarations.get(node.target)
+        if declared is not None and declared.is_static and not node.type.startswith("const"):
+            raise Untranslated(f"the static variable {node.name}")
+        first = self._initializer(node)
+        type_ = plain(node.type)
+        is_assigned = node.target in self.assigned
+        if node.type.endswith("&") and not node.type.startswith("const ") and is_assigned:
+            raise Untranslated(f"the reference {node.name} is assigned")
+        if first is not None and peeled(first).kind == "LAMBDA_EXPR":
+            return self._lambda(node, peeled(first))
+        if first is None or (peeled(first).kind == "CALL_EXPR" and not peeled(first).arguments and template_name(type_) not in ("c10::cuda::CUDAGuard",) and self._is_default_made(peeled(first), type_)):
+            return self._uninitialized(node, type_)
+        made = Variable("", type_)
+        in_place = self._declared_in_place(node, first, made)
+        if in_place is not None:
+            return in_place
+        value = self.value(first)
+        return self._bind(node, value, made)
+
+    def _is_default_made(self, node: Node, type_: str) -> bool:
+        declared = self.declaration(node)
+        return declared is not None and declared.kind == "CONSTRUCTOR" and plain(node.type) == type_ and type_ != "c10::TensorOptions"
+
+    def _declared_in_place(self, node: Node, first: Node, made: Variable) -> list[ast.stmt] | None:
+        inner = peeled(first)
+        if not self._is_in_place(inner):
+            return None
+        made.name = self.new_name(node.name)
+        bounds = integer_bounds(made.type)
+        if bounds:
+            made.low, made.high = bounds
+        self.variables[node.target] = made
+        return self._in_place(inner, made.name)
+
+    def _uninitialized(self, node: Node, type_: str) -> list[ast.stmt]:
+        self._declare_unknown(node)
+        variable = self.variables[node.target]
+        target = [name(variable.name)]
+        if template_name(type_) in ("std::vector",):
+            return [ast.Assign(target, ast.List([], ast.Load()))]
+        if is_tensor(type_) or type_.startswith("std::optional"):
+            return [ast.Assign(target, constant(None))]
+        if type_ == "dim3":
+            return [ast.Assign(target, constant(1))]
+        if type_ == "std::string" or template_name(type_) == "std::basic_string":
+            variable.type = "std::string"
+            return [ast.Assign(target, constant(""))]
+        if type_ == "cudaDeviceProp":
+            variable.data = "device properties"
+            return []
+        if type_ == "cudaError":
+            variable.data = "error"
+            return []
+        if type_.endswith("*"):
+            return [ast.Assign(target, constant(None))]
+        if is_number(type_):
+            return []
+        if template_name(type_) in ("std::tuple", "std::pair"):
+            return []
+        if "[" in type_ and is_number(type_.partition("[")[0]):
+            size = type_.partition("[")[2].partition("]")[0]
+            filler = constant(0.0 if float_bits(type_.partition("[")[0]) else 0)
+            return [ast.Assign(target, ast.BinOp(ast.List([filler], ast.Load()), ast.Mult(), constant(int(size))))]
+        return self.own_variable(node, variable)
+
+    def own_variable(self, node: Node, variable: Variable) -> list[ast.stmt]:
+        raise Untranslated(f"a variable of type {variable.type}", node.line)
+
+    def _bind(self, node: Node, value: Value, made: Variable) -> list[ast.stmt]:
+        """Return the statements that give a new variable its first value."""
+        is_assigned = node.target in self.assigned
+        data = value.data
+        self.variables[node.target] = made
+        if data == "guard":
+            self._context = call("torch.cuda.device", value.tree)
+            return []
+        if data == "context":
+            self._context = value.tree
+            return []
+        if data in ("error", "current stream", "nothing"):
+            made.data = data
+            return [ast.Expr(value.tree)] if isinstance(value.tree, ast.Call) else []
+        if data in ("bytes", "device properties", "kernel", "type properties", "number"):
+            made.data = data
+        if isinstance(data, Pointer) or data == "accessor":
+            tree = data.tensor if isinstance(data, Pointer) else value.tree
+            is_stable = not is_assigned and is_simple(tree) and not self._may_change(tree)
+            if is_stable and (data == "accessor" or data.offset is None):
+                made.name, made.data, made.tree = node.name, data, tree
+                return []
+            made.name = self.new_name(node.name)
+            if isinstance(data, Pointer):
+                made.data = Pointer(name(made.name), data.element, data.is_typed and data.offset is None, is_unknown=True)
+                return [ast.Assign([name(made.name)], value.tree)]
+            made.data = data
+            return [ast.Assign([name(made.name)], tree)]
+        made.name = self.new_name(node.name)
+        if isinstance(data, Options):
+            made.data = Options(((None, name(made.name)),))
+            return [ast.Assign([name(made.name)], options_tree(data))]
+        if is_number(made.type):
+            value = converted(value, made.type)
+            made.low, made.high = (value.low, value.high) if not is_assigned else (integer_bounds(made.type) or (None, None))
+            if isinstance(value.tree, ast.Constant) and made.type == "float" and not is_assigned:
+                made.is_unrounded = value.is_unrounded
+                return [ast.Assign([name(made.name)], value.tree)]
+            if isinstance(value.tree, (ast.Constant, Choice)) and not is_assigned and node.type.startswith("const") and value.low is not None and value.low == value.high:
+                self.symbols.append((made.name, made.type, value.low))
+        elif template_name(made.type) == "std::vector" and value.tree is not None and is_simple(value.tree) and not node.type.endswith("&"):
+            return [ast.Assign([name(made.name)], call("list", value.tree))]
+        return [ast.Assign([name(made.name)], rounded(value).tree)]
+
+    def _may_change(self, tree: ast.expr) -> bool:
+        """Return whether a name in an expression is assigned somewhere in the function."""
+        names = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name)}
+        return any(variable.name in names for key, variable in self.variables.items() if key in self.assigned)
+
+    def _decl_ref_expr(self, node: Node) -> Value:
+        variable = self.variables.get(node.target)
+        if variable is not None:
+            tree = variable.tree or name(variable.name)
+            if isinstance(variable.data, Pointer):
+                return self.pointer(variable.data, variable.type)
+            if variable.type == "dim3":
+                return Value(tree, "dim3")
+            if variable.low is not None and variable.low == variable.high and any(each == variable.name for each, _, _ in self.symbols):
+                return bounded(self.number_choice(variable.low, variable.type), variable.type, variable.low, variable.high)
+            return Value(tree, variable.type, variable.low, variable.high, variable.is_unrounded, variable.data)
+        declared = self.declaration(node)
+        if declared is None:
+            raise Untranslated(f"{node.name} is not known", node.line)
+        known = self.enumerator(node, declared)
+        if known is not None:
+            return known
+        if declared.kind == "FUNCTION_DECL" and declared.is_kernel:
+            return Value(self.kernel_of(declared), node.type, data="kernel")
+        if declared.kind in ("FUNCTION_DECL", "CXX_METHOD"):
+            return Value(name(node.name), node.type, data=declared)
+        value = declared.value if declared.value is not None else node.value
+        if declared.kind == "ENUM_CONSTANT_DECL" and isinstance(value, int):
+            return bounded(self.number_choice(value, "int"), "int", value, value).as_type(node.type)
+        if isinstance(value, (int, float)) and is_number(node.type):
+            return self._constant(node, declared, value)
+        return self.outer_variable(node, declared)
+
+    def _constant(self, node: Node, declared: Declaration, value: int | float) -> Value:
+        type_ = plain(node.type)
+        if isinstance(value, float):
+            if not declared.is_own:
+                return Value(constant(value), type_)
+            return Value(name(self.module.constant_name(declared, value)), type_)
+        if declared.is_own and declared.name:
+            tree: ast.expr = name(self.module.constant_name(declared, value))
+            options = [each for each, _, number in reversed(self.symbols) if number == value]
+            tree = Choice([text(tree), *options]) if options else tree
+            return bounded(tree, type_, value, value)
+        return bounded(constant(value), type_, value, value)
+
+    def outer_variable(self, node: Node, declared: Declaration) -> Value:
+        raise Untranslated(f"{declared.qualified} is not translated", node.line)
+
+    def _member_ref_expr(self, node: Node) -> Value:
+        inner = operands(node)
+        if not inner:
+            raise Untranslated(f"the member {node.name}")
+        owner = self.value(inner[-1])
+        if owner.data == "device properties":
+            from cuda_wheel.migrate.host_functions.calls import _DEVICE_PROPERTIES
+
+            known = _DEVICE_PROPERTIES.get(node.name)
+            if known is None:
+                raise Untranslated(f"PyTorch does not tell cudaDeviceProp::{node.name}")
+            return bounded(attribute(owner.tree, known), node.type, 0)
+        if owner.type == "dim3" and node.name in "xyz":
+            index = "xyz".index(node.name)
+            return bounded(ast.Subscript(owner.tree, constant(index), ast.Load()), node.type)
+        if template_name(owner.type) == "std::pair" and node.name in ("first", "second"):
+            return self.typed(ast.Subscript(owner.tree, constant(int(node.name == "second")), ast.Load()), node.type)
+        return self.member(node, owner)
+
+    def member(self, node: Node, owner: Value) -> Value:
+        raise Untranslated(f"the member {node.name} of {owner.type}")
+
+    # --- branches ---------------------------------------------------------------------------------------
+
+    def _statement_if_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        parts = [each for each in node.children if each.kind not in ("NAMESPACE_REF", "TYPE_REF", "TEMPLATE_REF")]
+        before: list[ast.stmt] = []
+        while parts and parts[0].kind in ("DECL_STMT", "VAR_DECL"):
+            first = parts.pop(0)
+            before += self._statement_decl_stmt(first, False) if first.kind == "DECL_STMT" else self._declared_variable(first)
+        if len(parts) == 1:
+            parts.append(Node("COMPOUND_STMT", "", "", 0, 0, 0))
+        test = truth(self.value(parts[0]))
+        if isinstance(test.data, bool):
+            chosen = parts[1] if test.data else parts[2] if len(parts) > 2 else None
+            return before + (self.block(chosen, is_tail) if chosen else [])
+        one = self._branch(parts[1], is_tail, _known(test.tree, True))
+        other = self._branch(parts[2], is_tail, _known(test.tree, False)) if len(parts) > 2 else []
+        if not one and not other:
+            return before
+        joined = self._joined(test.tree, one, other) if len(parts) > 2 else None
+        if joined is not None:
+            return before + joined
+        if not any(not isinstance(each, CommentLine) for each in one) and other:
+            return [*before, ast.If(negated(test.tree), other, [])]
+        return [*before, ast.If(test.tree, one or [ast.Pass()], other)]
+
+    def _branch(self, node: Node, is_tail: bool, symbol: tuple[str, bool] | None) -> list[ast.stmt]:
+        kept = list(self.symbols)
+        context, self._context = self._context, None
+        if symbol is not None:
+            self.symbols.append((symbol[0], "bool", int(symbol[1])))
+        made = self.block(node, is_tail)
+        self.symbols = kept
+        self._context = context
+        return made
+
+    def _joined(self, test: ast.expr, one: list[ast.stmt], other: list[ast.stmt]) -> list[ast.stmt] | None:
+        """Return two branches that differ only in a constant which is the condition itself as one piece of code."""
+        before: list[ast.stmt] = []
+        if one and other and _is_flag(one[0], True) and _is_flag(other[0], False) and text(one[0].targets[0]) == text(other[0].targets[0]):  # type: ignore[attr-defined]
+            before = [ast.Assign(one[0].targets, test)]  # type: ignore[attr-defined]
+            one, other = one[1:], other[1:]
+        elif not isinstance(test, ast.Name):
+            return None
+        try:
+            both: list[ast.stmt] = merged(one, other)
+        except ValueError:
+            return None
+        return before + both
+
+    def _statement_switch_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        parts = operands(node)
+        chosen, body = self.value(parts[-2]), parts[-1]
+        before: list[ast.stmt] = []
+        tree = rounded(chosen).tree
+        if not is_simple(tree):
+            made = self.new_name("value")
+            before, tree = [ast.Assign([name(made)], tree)], name(made)
+        groups = self._groups(body)
+        branches: list[tuple[list[ast.expr] | None, list[ast.stmt]]] = []
+        for values, statements in groups:
+            kept = list(self.symbols)
+            numbers = [self.value(each) for each in values or ()]
+            if len(numbers) == 1 and numbers[0].low is not None and isinstance(tree, ast.Name):
+                self.symbols.append((tree.id, chosen.type if is_number(chosen.type) else "int", numbers[0].low))
+            made_body = self._group_body(statements, is_tail)
+            self.symbols = kept
+            trees = None if values is None else [plain_tree(each.tree) for each in numbers]
+            if branches and trees is not None and branches[-1][0] is not None:
+                try:
+                    both = merged(branches[-1][1], made_body)
+                except ValueError:
+                    pass
+                else:
+                    branches[-1] = (branches[-1][0] + trees, both)
+                    continue
+            branches.append((trees, made_body))
+        return before + self._chain(tree, branches)
+
+    def _chain(self, tree: ast.expr, branches: list[tuple[list[ast.expr] | None, list[ast.stmt]]]) -> list[ast.stmt]:
+        default = next((body for values, body in branches if values is None), [])
+        result: list[ast.stmt] = default
+        for values, body in reversed([each for each in branches if each[0] is not None]):
+            assert values is not None
+            if len(values) == 1:
+                test: ast.expr = ast.Compare(tree, [ast.Eq()], values)
+            else:
+                test = ast.Compare(tree, [ast.In()], [ast.Tuple(values, ast.Load())])
+            result = [ast.If(test, body or [ast.Pass()], result)]
+        return result
+
+    def _groups(self, body: Node) -> list[tuple[list[Node] | None, list[Node]]]:
+        """Return the cases of a switch: values (None: default) and statements."""
+        groups: list[tuple[list[Node] | None, list[Node]]] = []
+        for each in body.children:
+            values: list[Node] | None = []
+            node = each
+            is_case = False
+            while node.kind in ("CASE_STMT", "DEFAULT_STMT"):
+                is_case = True
+                if node.kind == "DEFAULT_STMT":
+                    values = None
+                    node = node.children[-1]
+                else:
+                    if values is not None:
+                        values.append(node.children[0])
+                    node = node.children[-1]
+            if is_case:
+                groups.append((values, [node]))
+            elif groups:
+                groups[-1][1].append(node)
+            elif each.kind not in ("NULL_STMT", "DECL_STMT"):
+                raise Untranslated("code before the first case of a switch", each.line)
+        for number, (_, statements) in enumerate(groups[:-1]):
+            if statements and not _ends(statements):
+                if all(each.kind == "NULL_STMT" for each in statements):
+                    continue
+                raise Untranslated("a case that goes on into the next one", statements[-1].line or groups[number][1][0].line)
+        return groups
+
+    def _group_body(self, statements: Sequence[Node], is_tail: bool) -> list[ast.stmt]:
+        flat: list[Node] = []
+        for each in statements:
+            flat += each.children if each.kind == "COMPOUND_STMT" else (each,)
+        if flat and flat[-1].kind == "BREAK_STMT":
+            flat.pop()
+        elif flat and flat[-1].kind == "COMPOUND_STMT" and flat[-1].children and flat[-1].children[-1].kind == "BREAK_STMT":
+            last = flat.pop()
+            flat += last.children[:-1]
+        if any(_has_break(each) for each in flat):
+            raise Untranslated("a break inside a case")
+        context, self._context = self._context, None
+        made = self.statements(flat, is_tail)
+        self._context = context
+        return made
+
+    # --- loops ------------------------------------------------------------------------------------------
+
+    def _statement_while_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        condition, body = operands(node)[-2:]
+        return [ast.While(truth(self.value(condition)).tree, self._loop_body(body), [])]
+
+    def _loop_body(self, node: Node) -> list[ast.stmt]:
+        context, self._context = self._context, None
+        made = self.block(node, False)
+        self._context = context
+        return made or [ast.Pass()]
+
+    def _statement_do_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        body, condition = operands(node)[-2:]
+        inner = peeled(condition)
+        if inner.kind in ("INTEGER_LITERAL", "CXX_BOOL_LITERAL_EXPR") and not inner.value:
+            return self.block(body, is_tail)
+        if _has_continue(body):
+            raise Untranslated("continue in a do loop")
+        test = truth(self.value(condition))
+        return [ast.While(constant(True), [*self._loop_body(body), ast.If(negated(test.tree), [ast.Break()], [])], [])]
+
+    def _statement_for_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        first, condition, step, body = _for_parts(node)
+        changed = assigned_in(body, self.source) | mutated_in(body, self.source)
+        counted = self._counted(first, condition, step, body, changed)
+        if counted is not None:
+            return counted
+        before: list[ast.stmt] = []
+        if first is not None:
+            before = self._statement_decl_stmt(first, False) if first.kind == "DECL_STMT" else self.expression_statement(first, False)
+        if _has_continue(body) and step is not None:
+            raise Untranslated("continue in a loop that is not a range")
+        test = truth(self.value(condition)).tree if condition is not None else constant(True)
+        inner = self._loop_body(body)
+        if step is not None:
+            inner += self.expression_statement(step, False)
+        return [*before, ast.While(test, inner, [])]
+
+    def _counted(
+        self, first: Node | None, condition: Node | None, step: Node | None, body: Node, changed: set[int]
+    ) -> list[ast.stmt] | None:
+        """Return a loop that counts as `for ... in range(...)`; None if it is another one."""
+        if first is None or condition is None or step is None or first.kind != "DECL_STMT" or len(first.children) != 1:
+            return None
+        counter, test, step = first.children[0], peeled(condition), peeled(step)
+        if counter.kind != "VAR_DECL" or test.kind != "BINARY_OPERATOR" or test.operator not in ("<", "<=", ">", ">=", "!="):
+            return None
+        left, right = operands(test)[-2:]
+        if peeled(left).target != counter.target or not integer_bounds(counter.type) or counter.target in changed:
+            return None
+        if any(each.target in changed for each in right.walk() if each.kind == "DECL_REF_EXPR"):
+            return None
+        if step.kind == "UNARY_OPERATOR" and step.operator.strip("p") in ("++", "--"):
+            by: Value = bounded(constant(1 if "++" in step.operator else -1), "int", *(2 * [1 if "++" in step.operator else -1]))
+        elif step.kind == "COMPOUND_ASSIGNMENT_OPERATOR" and step.operator in ("+=", "-="):
+            by = self.value(operands(step)[-1])
+            if any(each.target in changed for each in step.walk() if each.kind == "DECL_REF_EXPR" and each.target != counter.target):
+                return None
+            if step.operator == "-=":
+                by = bounded(negative(by.tree), "int", -(by.high or 0), -(by.low or 0))
+        else:
+            return None
+        if peeled(operands(step)[0]).target != counter.target or by.low is None or by.high is None:
+            return None
+        is_up = by.low > 0 and test.operator in ("<", "<=", "!=")
+        is_down = by.high < 0 and test.operator in (">", ">=")
+        if not (is_up or is_down) or (test.operator == "!=" and by.low != 1):
+            return None
+        start_node = self._initializer(counter)
+        if start_node is None:
+            return None
+        start, end = converted(self.value(start_node), counter.type), self.value(right)
+        if integer_bounds(end.type) is None:
+            return None
+        limit = end.tree
+        if test.operator == "<=":
+            limit = ast.BinOp(limit, ast.Add(), constant(1))
+        elif test.operator == ">=":
+            limit = constant(-1) if isinstance(limit, ast.Constant) and limit.value == 0 else ast.BinOp(limit, ast.Sub(), constant(1))
+        arguments = [start.tree, limit, by.tree]
+        if isinstance(by.tree, ast.Constant) and by.tree.value == 1:
+            arguments.pop()
+            if isinstance(start.tree, ast.Constant) and start.tree.value == 0:
+                arguments.pop(0)
+        made = Variable(self.new_name(counter.name), plain(counter.type))
+        low, high = integer_bounds(counter.type) or (0, 0)
+        made.low, made.high = (max(low, start.low or 0), min(high, end.high if end.high is not None else high)) if is_up else (low, high)
+        self.variables[counter.target] = made
+        self.assigned.discard(counter.target)
+        return [ast.For(name(made.name), call("range", *arguments), self._loop_body(body), [])]
+
+    def _statement_cxx_for_range_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        body = node.children[-1]
+        variable = next((each for each in node.children if each.kind == "VAR_DECL" and not each.name.startswith("__")), None)
+        ranged = next((each for each in node.children if each.kind != "VAR_DECL" and each is not body and each.kind != "DECL_STMT"), None)
+        if variable is None or ranged is None:
+            raise Untranslated("a loop over a range of this form")
+        if variable.target in assigned_in(body, self.source):
+            raise Untranslated(f"the elements of a range are assigned ({variable.name})")
+        over = self.value(ranged)
+        self._declare_unknown(variable)
+        return [ast.For(name(self.variables[variable.target].name), over.tree, self._loop_body(body), [])]
+
+    # --- lambdas ----------------------------------------------------------------------------------------
+
+    def _lambda(self, node: Node, made: Node) -> list[ast.stmt]:
+        """Return a lambda as function inside the function."""
+        variable = Variable(self.new_name(node.name), "lambda", data="lambda")
+        self.variables[node.target] = variable
+        return [self._function(variable.name, made)]
+
+    def _function(self, called: str, node: Node) -> ast.stmt:
+        parameters = [each for each in node.children if each.kind == "PARM_DECL"]
+        body = next(each for each in reversed(node.children) if each.kind == "COMPOUND_STMT")
+        if any("auto" in each.written for each in parameters):
+            raise Untranslated("a lambda whose parameters have any type")
+        outer = set(self.variables)
+        names = [self._parameter(each, number).name for number, each in enumerate(parameters)]
+        inlined, self._inlined = self._inlined, []
+        result, self.result = self.result, ""
+        context, self._context = self._context, None
+        statements = self.block(body, True)
+        self._inlined, self.result, self._context = inlined, result, context
+        arguments = ast.arguments([], [ast.arg(each) for each in names], None, [], [], None, [])
+        made = ast.FunctionDef(called, arguments, statements or [ast.Pass()], [])
+        changed = {self.variables[key].name for key in assigned_in(body, self.source) if key in outer}
+        made.nonlocals = tuple(sorted(changed))  # type: ignore[attr-defined]
+        return made
+
+    def lambda_call(self, node: Node) -> Value:
+        inner = peeled(node.arguments[0])
+        if inner.kind == "DECL_REF_EXPR" and inner.target in self.variables:
+            variable = self.variables[inner.target]
+            trees = [rounded(self.value(each)).tree for each in node.arguments[1:] if not is_default(each)]
+            return self.typed(call(name(variable.name), *trees), plain(node.type))
+        raise Untranslated("a lambda that is called at once inside an expression")
+
+    def variable_call(self, node: Node, declared: Declaration) -> Value:
+        callee = callee_of(node)
+        variable = self.variables.get(callee.target) if callee else None
+        if variable is None:
+            raise Untranslated(f"a call of the variable {declared.name}")
+        trees = [rounded(self.value(each)).tree for each in node.arguments if not is_default(each)]
+        return self.typed(call(name(variable.name), *trees), plain(node.type))
+
+    def _is_in_place(self, node: Node) -> bool:
+        node = _only_value(node)
+        return node.kind == "CALL_EXPR" and node.name == "operator()" and bool(node.arguments) and _only_value(node.arguments[0]).kind == "LAMBDA_EXPR"
+
+    def _in_place(self, node: Node, target: str | None) -> list[ast.stmt] | None:
+        """Return a lambda that is called where it is made as its statements; None if it is something else.
+
+        `target`: the variable that gets the result, "return", or None.
+        """
+        node = _only_value(node)
+        if not self._is_in_place(node):
+            return None
+        made = _only_value(node.arguments[0])
+        body = next(each for each in reversed(made.children) if each.kind == "COMPOUND_STMT")
+        if any(each.kind == "PARM_DECL" for each in made.children):
+            parameters = [each for each in made.children if each.kind == "PARM_DECL"]
+            before: list[ast.stmt] = []
+            for parameter, argument in zip(parameters, node.arguments[1:], strict=False):
+                before += self._bind(parameter, self.value(argument), Variable("", plain(parameter.type)))
+        else:
+            before = []
+        if target == "return" and not self._inlined:
+            inlined, self._inlined = self._inlined, ["return"]
+        else:
+            inlined = self._inlined
+            self._inlined = [*inlined, inlined[-1] if target == "return" and inlined else target]
+        kept = list(self.symbols)
+        context, self._context = self._context, None
+        try:
+            dispatch = self._dispatch(body)
+            return before + (dispatch if dispatch is not None else self.block(body, True))
+        finally:
+            self._inlined = inlined
+            self.symbols = kept
+            self._context = context
+
+    def _dispatch(self, body: Node) -> list[ast.stmt] | None:
+        """Return what PyTorch's dispatch macros run, for the element type of a tensor; None if the body is no such."""
+        named: dict[str, Node] = {}
+        switch = None
+        for each in body.children:
+            if each.kind == "DECL_STMT":
+                named |= {child.name: child for child in each.children if child.kind == "VAR_DECL"}
+            elif each.kind == "SWITCH_STMT":
+                switch = each
+        if "at_dispatch_name" not in named or switch is None or "the_type" not in named:
+            return None
+        first = self._initializer(named["the_type"])
+        label = self._initializer(named["at_dispatch_name"])
+        if first is None or label is None:
+            return None
+        chosen = self.value(first)
+        tree = attribute(chosen.tree, "dtype") if chosen.data == "type properties" else chosen.tree
+        if chosen.data == "type properties":
+            tree = attribute(chosen.tree, "dtype")
+        title = self.value(label).tree
+        cases: list[tuple[ast.expr, str, list[ast.stmt]]] = []
+        for values, statements in self._groups(switch.children[-1]):
+            if values is None:
+                continue
+            (value,) = values
+            kept = list(self.symbols)
+            flat = statements[0].children if statements[0].kind == "COMPOUND_STMT" else statements
+            alias, inner = "", []
+            for each in flat:
+                if each.kind == "DECL_STMT" and each.children and each.children[0].kind in ("TYPE_ALIAS_DECL", "TYPEDEF_DECL"):
+                    alias = self._dispatched_alias(each.children[0])
+                elif each.kind not in ("DO_STMT", "NULL_STMT"):
+                    inner.append(each)
+            before_names = set(self.names)
+            made = self.statements(inner, True)
+            self.names = before_names
+            self.symbols = kept
+            cases.append((plain_tree(self.value(value).tree), alias, made))
+        return self._dispatched(tree, title, cases)
+
+    def _dispatched_alias(self, node: Node) -> str:
+        made = node.name
+        self.names.add(made)
+        self.symbols.append((made, plain(node.type), None))
+        return made
+
+    def _dispatched(
+        self, tree: ast.expr, title: ast.expr, cases: list[tuple[ast.expr, str, list[ast.stmt]]]
+    ) -> list[ast.stmt]:
+        alias = cases[0][1] or "scalar_t"
+        groups: list[tuple[list[ast.expr], list[ast.stmt]]] = []
+        for value, _, made in cases:
+            for number, (values, other) in enumerate(groups):
+                try:
+                    both = merged(other, made)
+                except ValueError:
+                    continue
+                groups[number] = ([*values, value], both)
+                break
+            else:
+                groups.append(([value], made))
+        types = [value for values, _ in groups for value in values]
+        self.module.uses("dispatch")
+        chosen = ast.Assign([name(alias)], call("dispatch", title, tree, *types))
+        if len(groups) == 1:
+            return [chosen, *groups[0][1]]
+        result: list[ast.stmt] = []
+        for values, made in reversed(groups):
+            if not result:
+                result = made
+                continue
+            if len(values) == 1:
+                test: ast.expr = ast.Compare(name(alias), [ast.Eq()], values)
+            else:
+                test = ast.Compare(name(alias), [ast.In()], [ast.Tuple(values, ast.Load())])
+            result = [ast.If(test, made or [ast.Pass()], result)]
+        return [chosen, *result]
+
+    # --- the project's functions and kernels ------------------------------------------------------------
+
+    def own_call(self, node: Node, declared: Declaration) -> Value:
+        """Return a call of another function of the project."""
+        definition = self.module.definition(declared, self.source)
+        called = definition or declared
+        trees: list[ast.expr] = []
+        for each in called.template:
+            if each.type:
+                trees.append(self.type_choice(each.type))
+            elif each.value is not None and each.name:
+                trees.append(self.number_choice(each.value, each.value_type))
+        count = len(trees)
+        for number, argument in enumerate(node.arguments):
+            type_ = plain(called.parameters[number][1]) if number < len(called.parameters) else ""
+            if is_default(argument):
+                continue
+            value = self.value(argument)
+            if type_ in _STREAMS:
+                if value.data != "current stream":
+                    raise Untranslated("another stream than the current one")
+                continue
+            trees.append(self.passed(value, type_))
+        function = self.module.function_name(called, self.source)
+        made = call(name(function), *trees)
+        made.template_count = count  # type: ignore[attr-defined]
+        return self.typed(made, plain(node.type))
+
+    def passed(self, value: Value, type_: str) -> ast.expr:
+        """Return an argument for another function of the project."""
+        if isinstance(value.data, Options):
+            return options_tree(value.data)
+        if isinstance(value.data, Pointer):
+            return value.tree
+        if value.data in ("accessor", "device properties", "bytes", "number"):
+            return value.tree
+        if isinstance(value.data, str) and value.data in ("error", "guard", "type properties", "kernel", "lambda"):
+            raise Untranslated(f"an argument that is a {value.data}")
+        if float_bits(type_) == 32:
+            return value.tree  # a parameter is rounded where it is used
+        return rounded(value).tree
+
+    def own_method(self, node: Node, declared: Declaration, owner: Node | None) -> Value:
+        if declared.is_static:
+            return self.own_call(node, declared)
+        raise Untranslated(f"the method {declared.qualified} of the project", node.line)
+
+    def kernel(self, node: Node) -> ast.expr:
+        callee = callee_of(node)
+        if callee is None:
+            raise Untranslated("a launch of an unknown kernel")
+        if callee.target in self.variables:
+            return name(self.variables[callee.target].name)
+        declared = self.declaration(callee)
+        if declared is None or not declared.is_kernel:
+            raise Untranslated(f"a launch of {callee.name}, which is no kernel of the file")
+        return self.kernel_of(declared)
+
+    def kernel_of(self, declared: Declaration) -> ast.expr:
+        """Return the expression of a kernel: `kernels["name", T, 4]`."""
+        keys: list[ast.expr] = [constant(declared.qualified)]
+        for each in declared.template:
+            if each.type:
+                keys.append(self.type_choice(each.type))
+            elif each.value is not None:
+                keys.append(self.number_choice(each.value, each.value_type))
+            else:
+                raise Untranslated(f"a template argument of {declared.name}")
+        key = keys[0] if len(keys) == 1 else ast.Tuple(keys, ast.Load())
+        return ast.Subscript(name(self.module.kernels_of(declared)), key, ast.Load())
+
+    def function_object(self, node: Node) -> Value:
+        return self.value(node)
+
+    def address(self, node: Node) -> Value:
+        inner = peeled(node)
+        if inner.kind == "DECL_REF_EXPR":
+            declared = self.declaration(inner)
+            if declared is not None and declared.kind in ("FUNCTION_DECL", "CXX_METHOD"):
+                return self.value(inner)
+        if inner.kind in ("ARRAY_SUBSCRIPT_EXPR",):
+            owner, index = operands(inner)[-2:]
+            value = self.value(owner)
+            if isinstance(value.data, Pointer):
+                return self.moved(value, self.value(index))
+        raise Untranslated("the address of a variable", node.line)
+
+    def default_argument(self, node: Node) -> Value:
+        raise Untranslated(f"a default argument of type {node.type} is not translated", node.line)
+
+
+# --- what a piece of code changes -----------------------------------------------------------------------
+
+
+def assigned_in(node: Node, source: SourceTree) -> set[int]:
+    """Return the keys of the variables that code assigns, or may assign through a reference."""
+    found: set[int] = set()
+    for each in node.walk_all():
+        if each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") and each.operator.endswith("=") and each.operator not in _COMPARISONS:
+            found |= _target(operands(each)[0])
+        elif each.kind == "UNARY_OPERATOR" and each.operator in ("++", "--", "p++", "p--", "&"):
+            found |= _target(operands(each)[-1])
+        elif each.kind == "CALL_EXPR" and each.arguments:
+            if each.name in ("operator=", "operator++", "operator--"):
+                found |= _target(each.arguments[0])
+            elif each.name == "tie":
+                for argument in each.arguments:
+                    found |= _target(argument)
+            else:
+                declared = source.declarations.get(each.target)
+                if declared is not None and declared.is_own:
+                    for (_, type_), argument in zip(declared.parameters, each.arguments, strict=False):
+                        if type_.endswith("&") and not type_.startswith("const ") and not type_.endswith("&&") and not is_tensor(type_):
+                            found |= _target(argument)
+    return found
+
+
+def mutated_in(node: Node, source: SourceTree) -> set[int]:
+    """Return the keys of the containers that code changes."""
+    found = set()
+    for each in node.walk_all():
+        if each.kind == "CALL_EXPR" and each.name in ("push_back", "emplace_back", "clear", "resize", "insert", "erase", "pop_back"):
+            callee = callee_of(each)
+            if callee is not None and operands(callee):
+                found |= _target(operands(callee)[-1])
+        elif each.kind == "CALL_EXPR" and each.name == "operator=" and each.arguments:
+            inner = peeled(each.arguments[0])
+            if inner.kind == "CALL_EXPR" and inner.name == "operator[]":
+                found |= _target(inner.arguments[0])
+        elif each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") and each.operator.endswith("=") and each.operator not in _COMPARISONS:
+            inner = peeled(operands(each)[0])
+            if inner.kind == "CALL_EXPR" and inner.name == "operator[]" and inner.arguments:
+                found |= _target(inner.arguments[0])
+    return found
+
+
+def _target(node: Node) -> set[int]:
+    inner = peeled(node)
+    return {inner.target} if inner.kind == "DECL_REF_EXPR" and inner.target else set()
+
+
+def launches_in(node: Node) -> Iterator[Node]:
+    """Yield the launches in a piece of code."""
+    for each in node.walk_all():
+        if each.kind == "CALL_EXPR" and any(child.name == "__cudaPushCallConfiguration" for child in each.children):
+            yield each
+
+
+def options_tree(options: Options) -> ast.expr:
+    """Return options as a dict of keywords."""
+    keywords = dict(options.keywords)
+    if set(keywords) == {None}:
+        return keywords[None]  # type: ignore[index]
+    whole = [keywords.pop(None)] if None in keywords else []  # type: ignore[call-overload]
+    return ast.Call(name("dict"), whole, [ast.keyword(key, value) for key, value in keywords.items()])
+
+
+def plain_tree(tree: ast.expr) -> ast.expr:
+    """Return an expression as it is written whatever the instance."""
+    return parse(tree.options[-1]) if isinstance(tree, Choice) else tree
+
+
+def stored(tree: ast.expr) -> ast.expr:
+    return tree
+
+
+def negative(tree: ast.expr) -> ast.expr:
+    return constant(-tree.value) if isinstance(tree, ast.Constant) else ast.UnaryOp(ast.USub(), tree)
+
+
+def _known(test: ast.expr, outcome: bool) -> tuple[str, bool] | None:
+    """Return what a condition says of a variable in its branch."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and isinstance(test.operand, ast.Name):
+        return test.operand.id, not outcome
+    return (test.id, outcome) if isinstance(test, ast.Name) else None
+
+
+def _is_flag(statement: ast.stmt, value: bool) -> bool:
+    return (
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.value, (ast.Constant, Choice))
+        and (text(statement.value) == str(value) or (isinstance(statement.value, Choice) and str(value) in statement.value.options))
+        and isinstance(statement.targets[0], ast.Name)
+    )
+
+
+def _only_value(node: Node) -> Node:
+    """Return an expression without conversions and copies of its value."""
+    while True:
+        inner = peeled(node)
+        if inner.kind == "CALL_EXPR" and not inner.children and len(inner.arguments) == 1 and plain(inner.arguments[0].type) == plain(inner.type) and not inner.name.startswith("operator"):
+            node = inner.arguments[0]
+            continue
+        return inner
+
+
+def _ends(statements: Sequence[Node]) -> bool:
+    last = statements[-1]
+    if last.kind == "COMPOUND_STMT":
+        return bool(last.children) and _ends(last.children)
+    if last.kind == "IF_STMT":
+        branches = operands(last)[1:]
+        return len(branches) == 2 and all(_ends([each]) for each in branches)
+    inner = peeled(last)
+    return last.kind in ("BREAK_STMT", "RETURN_STMT", "CONTINUE_STMT") or inner.kind == "CXX_THROW_EXPR" or (
+        inner.kind == "CALL_EXPR" and inner.name in ("torchCheckFail", "exit", "abort", "torchInternalAssertFail")
+    ) or (last.kind == "DO_STMT" and last.children and _ends([last.children[0]])) or (
+        last.kind == "IF_STMT" and False
+    )
+
+
+def _has_break(node: Node) -> bool:
+    if node.kind == "BREAK_STMT":
+        return True
+    if node.kind in ("FOR_STMT", "WHILE_STMT", "DO_STMT", "SWITCH_STMT", "CXX_FOR_RANGE_STMT", "LAMBDA_EXPR"):
+        return False
+    return any(map(_has_break, node.children))
+
+
+def _has_continue(node: Node) -> bool:
+    if node.kind == "CONTINUE_STMT":
+        return True
+    if node.kind in ("FOR_STMT", "WHILE_STMT", "DO_STMT", "CXX_FOR_RANGE_STMT", "LAMBDA_EXPR"):
+        return False
+    return any(map(_has_continue, node.children))
+
+
+def _for_parts(node: Node) -> tuple[Node | None, Node | None, Node | None, Node]:
+    """Return the parts of a loop: start, condition, step and body. libclang leaves out those that are empty."""
+    *parts, body = node.children
+    first = condition = step = None
+    for each in parts:
+        inner = peeled(each)
+        is_test = plain(each.type) == "bool" or (inner.kind == "BINARY_OPERATOR" and inner.operator in _COMPARISONS)
+        if each.kind == "DECL_STMT" and first is None:
+            first = each
+        elif is_test and condition is None:
+            condition = each
+        elif condition is None and first is None and each is parts[0] and len(parts) == 3:
+            first = each
+        else:
+            step = each
+    return first, condition, step, body
+
+
+def _dedented(lines: Sequence[str]) -> list[str]:
+    margins = [len(each) - len(each.lstrip()) for each in lines if each.strip()]
+    margin = min(margins, default=0)
+    return [each[margin:].replace("\t", "    ") for each in lines]

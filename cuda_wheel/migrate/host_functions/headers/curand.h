@@ -1,0 +1,2 @@
+#pragma once
+typedef struct curandGenerator_st* curandGenerator_t;

@@ -1,0 +1,208 @@
+"""The Python code of a translated function: expressions, comments, and names that several instances may share."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+__all__ = ["Choice", "CommentLine", "attribute", "call", "constant", "is_same", "lines", "merged", "name", "parse", "text"]
+
+
+class Choice(ast.Name):
+    """A name that can be written in several ways in the instance of a template that is translated.
+
+    Within `launch<float>`, `float` may be the template's parameter or always float: what other instances say decides.
+    """
+
+    _fields = ("id", "ctx")
+
+    def __init__(self, options: Sequence[str]) -> None:
+        super().__init__(options[0], ast.Load())
+        self.options = tuple(options)
+        """Expressions of Python with the same value in this instance, the preferred one first."""
+
+
+class CommentLine(ast.stmt):
+    """A comment of the source."""
+
+    _fields = ("comment",)
+
+    def __init__(self, comment: str) -> None:
+        super().__init__()
+        self.comment = comment
+
+
+def name(identifier: str) -> ast.Name:
+    return ast.Name(identifier, ast.Load())
+
+
+def constant(value: Any) -> ast.expr:
+    """Return the expression of a number, a string, a bool or None."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)
+
+
+def attribute(owner: ast.expr, *names: str) -> ast.expr:
+    for each in names:
+        owner = ast.Attribute(owner, each, ast.Load())
+    return owner
+
+
+def call(function: ast.expr | str, *arguments: ast.expr, **keywords: ast.expr) -> ast.Call:
+    callee = parse(function) if isinstance(function, str) else function
+    return ast.Call(callee, list(arguments), [ast.keyword(key, value) for key, value in keywords.items()])
+
+
+def parse(expression: str) -> ast.expr:
+    """Return the tree of a Python expression."""
+    return ast.parse(expression, mode="eval").body
+
+
+def text(tree: ast.AST) -> str:
+    """Return an expression as Python writes it."""
+    return ast.unparse(tree)
+
+
+# --- instances ----------------------------------------------------------------------------------------
+
+
+def merged(one: Any, other: Any) -> Any:
+    """Return the code that stands for two instances of the same source; raises ValueError if they differ.
+
+    What both can write in the same way is written so.
+    """
+    if isinstance(one, Choice) or isinstance(other, Choice):
+        shared = [each for each in _options(one) if each in _options(other)]
+        if not shared:
+            raise ValueError("differ")
+        return Choice(shared)
+    if type(one) is not type(other):
+        raise ValueError("differ")
+    if isinstance(one, list):
+        if len(one) != len(other):
+            raise ValueError("differ")
+        return [merged(left, right) for left, right in zip(one, other, strict=True)]
+    if isinstance(one, ast.AST):
+        made = type(one).__new__(type(one))
+        made.__dict__.update(one.__dict__)
+        for each in one._fields:
+            setattr(made, each, merged(getattr(one, each, None), getattr(other, each, None)))
+        return made
+    if one != other or type(one) is not type(other):
+        raise ValueError("differ")
+    return one
+
+
+def _options(tree: Any) -> tuple[str, ...]:
+    if isinstance(tree, Choice):
+        return tree.options
+    return (ast.unparse(tree),) if isinstance(tree, ast.expr) else ()
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two pieces of code are equal as they are."""
+    try:
+        merged(one, other)
+    except ValueError:
+        return False
+    return True
+
+
+# --- text ---------------------------------------------------------------------------------------------
+
+WIDTH = 120
+
+
+def lines(body: Sequence[ast.stmt], indent: int = 0) -> Iterator[str]:
+    """Yield the source lines of statements."""
+    pad = " " * indent
+    if all(isinstance(each, CommentLine) for each in body):
+        body = [*body, ast.Pass()]
+    for each in body:
+        if isinstance(each, CommentLine):
+            yield from (f"{pad}# {line}".rstrip() for line in each.comment.splitlines())
+        elif isinstance(each, ast.If):
+            yield from _if(each, indent, "if")
+        elif isinstance(each, ast.For):
+            yield from _wrapped(f"for {text(each.target)} in ", each.iter, ":", indent)
+            yield from lines(each.body, indent + 4)
+        elif isinstance(each, ast.While):
+            yield from _wrapped("while ", each.test, ":", indent)
+            yield from lines(each.body, indent + 4)
+        elif isinstance(each, ast.With):
+            yield from _wrapped("with ", each.items[0].context_expr, ":", indent)
+            yield from lines(each.body, indent + 4)
+        elif isinstance(each, ast.FunctionDef):
+            yield f"{pad}def {each.name}({text(each.args)}):"
+            nonlocal_ = getattr(each, "nonlocals", ())
+            if nonlocal_:
+                yield f"{pad}    nonlocal {', '.join(nonlocal_)}"
+            yield from lines(each.body, indent + 4)
+        elif isinstance(each, ast.Assign):
+            targets = "".join(f"{_target(target)} = " for target in each.targets)
+            yield from _wrapped(targets, each.value, "", indent)
+        elif isinstance(each, ast.AugAssign):
+            operator = text(ast.BinOp(ast.Name("a", ast.Load()), each.op, ast.Name("b", ast.Load())))[2:-2]
+            yield from _wrapped(f"{text(each.target)} {operator}= ", each.value, "", indent)
+        elif isinstance(each, ast.Return):
+            yield from [f"{pad}return"] if each.value is None else _wrapped("return ", each.value, "", indent)
+        elif isinstance(each, ast.Raise) and each.exc is not None:
+            yield from _wrapped("raise ", each.exc, "", indent)
+        elif isinstance(each, ast.Expr):
+            yield from _wrapped("", each.value, "", indent)
+        else:
+            yield from (pad + line for line in ast.unparse(each).splitlines())
+
+
+def _target(tree: ast.expr) -> str:
+    return ", ".join(map(text, tree.elts)) if isinstance(tree, ast.Tuple) else text(tree)
+
+
+def _if(tree: ast.If, indent: int, word: str) -> Iterator[str]:
+    yield from _wrapped(f"{word} ", tree.test, ":", indent)
+    yield from lines(tree.body, indent + 4)
+    if len(tree.orelse) == 1 and isinstance(tree.orelse[0], ast.If):
+        yield from _if(tree.orelse[0], indent, "elif")
+    elif tree.orelse:
+        yield " " * indent + "else:"
+        yield from lines(tree.orelse, indent + 4)
+
+
+def _wrapped(before: str, tree: ast.expr, after: str, indent: int) -> Iterator[str]:
+    """Yield the lines of an expression between `before` and `after`, broken at its parts where it is too long."""
+    pad = " " * indent
+    if isinstance(tree, ast.Tuple) and before == "return ":
+        whole = ", ".join(map(text, tree.elts)) + ("," if len(tree.elts) == 1 else "")
+    else:
+        whole = text(tree)
+    if indent + len(before) + len(whole) + len(after) <= WIDTH:
+        yield f"{pad}{before}{whole}{after}"
+    elif isinstance(tree, ast.Call):
+        parts = [*tree.args, *tree.keywords]
+        joined = ", ".join(map(text, parts))
+        yield f"{pad}{before}{text(tree.func)}("
+        if indent + 4 + len(joined) <= WIDTH:
+            yield f"{pad}    {joined}"
+        else:
+            for part in parts:
+                shown = f"{part.arg}=" if isinstance(part, ast.keyword) and part.arg else ""
+                yield from _wrapped(shown, part.value if isinstance(part, ast.keyword) else part, ",", indent + 4)
+        yield f"{pad}){after}"
+    elif isinstance(tree, (ast.Tuple, ast.List)):
+        opening, closing = "()" if isinstance(tree, ast.Tuple) else "[]"
+        yield f"{pad}{before}{opening}"
+        for element in tree.elts:
+            yield from _wrapped("", element, ",", indent + 4)
+        yield f"{pad}{closing}{after}"
+    elif isinstance(tree, ast.BoolOp):
+        word = "and" if isinstance(tree.op, ast.And) else "or"
+        yield f"{pad}{before}("
+        for number, element in enumerate(tree.values):
+            shown = text(element)
+            is_weaker = isinstance(element, (ast.IfExp, ast.Lambda, ast.BoolOp))
+            yield f"{pad}    {f'{word} ' if number else ''}{f'({shown})' if is_weaker else shown}"
+        yield f"{pad}){after}"
+    else:
+        yield f"{pad}{before}({whole}){after}" if before.endswith(("= ", "return ")) and False else f"{pad}{before}{whole}{after}"
