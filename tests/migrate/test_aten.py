@@ -81,6 +81,8 @@ YAML = """
 
 - func: wave_backward(Tensor grad) -> Tensor
 
+- func: wave_real(Tensor self) -> bool
+
 - func: parts(Tensor(a -> *) self, Generator? generator=None) -> Tensor(a)[]
   variants: function, method
 
@@ -252,6 +254,11 @@ def test_what_python_lacks_or_does_otherwise_is_an_operator() -> None:
     found = method("index", ("indices", "const c10::List<std::optional<at::Tensor>> &"))
     assert (found.kind, found.python) == ("operator", "torch.ops.aten.index.Tensor")
     assert [each.name for each in found.parameters] == ["indices"]
+
+
+def test_functions_declared_by_hand_call_the_tensor_by_another_name() -> None:
+    assert function("wave_real", ("tensor", TENSOR)).python == "torch.wave_real"
+    assert TABLE.function("wave_backward", [("self", TENSOR)]) is None
 
 
 def test_attributes_and_lists() -> None:

@@ -1,11 +1,11 @@
 """Say which Python call is equal to a C++ call of ATen, from the `native_functions.yaml` in PyTorch's wheel.
 
 That file lists the schemas from which PyTorch generates its C++ and Python functions. A C++ function of `at::` or
-`torch::`, or a method of `at::Tensor`, is identified by its name and by the names and types of its parameters. PyTorch's
-`torchgen/api/cpp.py` has the rules by which a schema becomes C++ declarations.
+`torch::`, or a method of `at::Tensor`, is identified by its name and by the names and types of its parameters. The
+rules by which a schema becomes C++ declarations are in PyTorch's `torchgen/api/cpp.py`.
 
-Python may choose another overload than C++ where the two mean the same: it has no `add.Scalar` and makes a tensor of the
-number, as `add.Scalar` does itself.
+Python may choose another overload than C++ where the two mean the same: it has no `add.Scalar` and makes a tensor of
+the number, as `add.Scalar` does itself.
 """
 
 from __future__ import annotations
@@ -284,7 +284,6 @@ DEVICE_TYPES = {
         "MAIA",
         "XLA",
         "Vulkan",
-        "Metal",
         "XPU",
         "MPS",
         "Meta",
@@ -398,8 +397,9 @@ _Declaration = tuple[str, tuple[_Argument, ...]]
 class AtenTable:
     """The functions and methods of one version of ATen.
 
-    It does not have functions that PyTorch generates without a schema of their own (`autogen` in native_functions.yaml),
-    such as `at::empty_like_out`, and methods of `at::Tensor` that are not generated, such as `data_ptr`.
+    It does not have functions that PyTorch generates without a schema of their own (`autogen` in
+    native_functions.yaml), such as `at::empty_like_out`, and functions and methods that are not generated, such as
+    `at::from_blob` and `data_ptr`.
     """
 
     def __init__(self, records: Mapping[str, Sequence[_Record]]) -> None:
@@ -443,6 +443,8 @@ class AtenTable:
         spells it.
         """
         name = name.replace("_symint", "")
+        if [each for each, _ in parameters] == ["tensor"]:
+            parameters = [("self", parameters[0][1])]  # as ATen/core/TensorBody.h declares `at::is_complex` and others
         found = (self._find(name.removesuffix(end), name, parameters, False) for end in ("", "_out", "_outf"))
         return next((call for call in found if call is not None), None)
 
