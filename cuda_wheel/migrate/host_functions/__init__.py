@@ -1,0 +1,1 @@
+"""Translate the C++ host functions of PyTorch extensions into Python."""
