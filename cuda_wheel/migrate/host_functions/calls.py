@@ -553,37 +553,34 @@ class Calls(Expressions):
     def aten_call(self, node: Node, declared: Declaration, owner: Value | None) -> Value:
         """Return a call of ATen as call of PyTorch's Python function."""
         arguments = list(zip(declared.parameters, node.arguments, strict=False))
-        found = self.aten.method(declared.name, declared.parameters) if owner else self.aten.function(declared.name, declared.parameters)
+        table = self.aten.method if owner else self.aten.function
+        found = table(declared.name, declared.parameters)
         if found is None:
             raise Untranslated(f"{declared.qualified} has no counterpart in Python")
-        is_whole = found.python.startswith("torch.ops.")
-        positional: list[ast.expr] = []
+        if found.kind == "attribute" and owner:
+            return self.typed(attribute(owner.tree, found.python), plain(node.type))
+        positional = [owner.tree] if owner and found.kind == "operator" else []
         keywords: list[ast.keyword] = []
-        is_skipped = False
         for parameter, (_, argument) in zip(found.parameters, arguments, strict=False):
             if is_default(argument):
-                is_skipped = True
                 continue
             value = self.value(argument)
             if isinstance(value.data, Options):
                 keywords += [ast.keyword(key, tree) for key, tree in value.data.keywords]
-                is_skipped = True
+                if parameter.default and "dtype" not in dict(value.data.keywords) and None not in dict(value.data.keywords):
+                    keywords.append(ast.keyword("dtype", call("torch.get_default_dtype")))
                 continue
-            if parameter.type in ("TensorOptions",):
+            if parameter.type == "TensorOptions":
                 raise Untranslated(f"options of {declared.name} that are not known")
-            if value.data == "number" or (value.data is not None and value.data not in ("item",)):
-                if not isinstance(value.data, str) or value.data != "number":
-                    raise Untranslated(f"an argument of type {value.type} for {declared.name}")
+            if value.data is not None and value.data != "number":
+                raise Untranslated(f"an argument of type {value.type} for {declared.name}")
             tree = rounded(value).tree
-            if parameter.is_keyword or is_skipped:
+            if parameter.is_keyword or len(positional) < found.parameters.index(parameter) + (len(positional) and found.kind == "operator" and owner is not None):
                 keywords.append(ast.keyword(parameter.name, tree))
             else:
                 positional.append(tree)
-        function = attribute(owner.tree, found.python) if owner and not is_whole else parse(found.python)
-        if owner and is_whole:
-            positional.insert(0, owner.tree)
-        result = ast.Call(function, positional, keywords)
-        return self.typed(result, plain(node.type))
+        function = attribute(owner.tree, found.python) if owner and found.kind == "method" else parse(found.python)
+        return self.typed(ast.Call(function, positional, keywords), plain(node.type))
 
     # --- operators --------------------------------------------------------------------------------------
 

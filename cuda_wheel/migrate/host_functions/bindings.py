@@ -1,0 +1,188 @@
+"""Find the functions that an extension defines for Python: PYBIND11_MODULE, TORCH_LIBRARY and RegisterOperators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cuda_wheel.migrate.host_functions.expressions import _unquoted, operands, peeled
+from cuda_wheel.migrate.host_functions.functions import Failure
+from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
+
+__all__ = ["Binding", "bindings_in"]
+
+
+@dataclass
+class Binding:
+    """A definition of a function for Python."""
+
+    kind: str
+    """"pybind" or "library"."""
+    name: str
+    source: SourceTree
+    line: int
+    declared: Declaration | None
+    """The function in C++; None if it is not known, or a definition has only a schema."""
+    namespace: str = ""
+    schema: str = ""
+    dispatch_key: str = ""
+    is_definition: bool = True
+    parameters: tuple[str, ...] = ()
+    """Names that the definition gives the parameters."""
+    defaults: dict[int, str] = field(default_factory=dict)
+    """0-based number of a parameter -> its default in Python."""
+    doc: str = ""
+    python: str = ""
+    """Name of the translated function."""
+    failure: Failure | None = None
+    is_duplicate: bool = False
+    """Whether another definition describes the same function: a schema, and its implementation."""
+    is_for_cpu: bool = False
+
+    @property
+    def usr(self) -> str:
+        return self.declared.usr if self.declared else ""
+
+
+def bindings_in(tree: SourceTree) -> list[Binding]:
+    """Return the definitions of a source file, in their order."""
+    found: list[Binding] = []
+    for key in tree.functions:
+        declared = tree.declarations[key]
+        if declared.body is None:
+            continue
+        if declared.name.startswith("pybind11_init_"):
+            found += _calls(tree, declared.body, "pybind", "", "")
+        elif declared.name.startswith("TORCH_LIBRARY_IMPL_init_"):
+            namespace, dispatch_key = _library_key(declared.name.removeprefix("TORCH_LIBRARY_IMPL_init_"))
+            found += _calls(tree, declared.body, "library", namespace, dispatch_key)
+        elif declared.name.startswith("TORCH_LIBRARY_init_"):
+            found += _calls(tree, declared.body, "library", declared.name.removeprefix("TORCH_LIBRARY_init_"), "")
+        elif declared.name.startswith("TORCH_LIBRARY_FRAGMENT_init_"):
+            namespace = declared.name.removeprefix("TORCH_LIBRARY_FRAGMENT_init_").rstrip("0123456789").rstrip("_")
+            found += _calls(tree, declared.body, "library", namespace, "")
+    for variable in tree.variables:
+        if "RegisterOperators" in variable.type:
+            found += reversed(list(_registered(tree, variable)))
+    schemas = {(each.namespace, each.name): each for each in found if each.kind == "library" and each.is_definition}
+    for each in found:
+        each.is_for_cpu = each.dispatch_key in ("CPU", "QuantizedCPU", "SparseCPU")
+        if each.kind == "library" and each.is_definition and each.declared is None:
+            each.is_duplicate = any(
+                other is not each and (other.namespace, other.name) == (each.namespace, each.name) and other.declared
+                for other in found
+            )
+    del schemas
+    return found
+
+
+_KEYS = ("CUDA", "CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd", "AutogradCUDA", "AutogradCPU", "Meta", "AutocastCUDA", "Autocast", "QuantizedCPU", "QuantizedCUDA", "SparseCUDA", "SparseCPU", "CatchAll", "XPU", "MPS", "HIP", "Functionalize")
+
+
+def _library_key(name: str) -> tuple[str, str]:
+    """Return namespace and dispatch key of "demo_CUDA_3"."""
+    name = name.rstrip("0123456789").rstrip("_")
+    for key in sorted(_KEYS, key=len, reverse=True):
+        if name.endswith(f"_{key}"):
+            return name.removesuffix(f"_{key}"), key
+    namespace, _, key = name.rpartition("_")
+    return namespace, key
+
+
+def _calls(tree: SourceTree, body: Node, kind: str, namespace: str, dispatch_key: str) -> Iterator[Binding]:
+    for node in body.walk_all():
+        if node.kind != "CALL_EXPR" or node.name not in ("def", "impl") or len(node.arguments) < 1:
+            continue
+        given = [each for each in node.arguments if each.line or each.children]
+        label = _string(given[0])
+        if label is None:
+            continue
+        function = next((found for each in given[1:] if (found := _function(tree, each)) is not None), None)
+        binding = Binding(kind, label.partition("(")[0].partition("::")[2] or label.partition("(")[0], tree, node.line, function, namespace)
+        binding.is_definition = node.name == "def"
+        if kind == "library":
+            binding.dispatch_key = dispatch_key
+            binding.schema = label if "(" in label and node.name == "def" else ""
+            if "::" in binding.schema.partition("(")[0]:
+                binding.schema = binding.schema.partition("::")[2]
+            binding.name = binding.name.partition(".")[0] if False else binding.name
+        else:
+            _describe(binding, given[1:])
+        yield binding
+
+
+def _registered(tree: SourceTree, variable: Node) -> Iterator[Binding]:
+    for node in variable.walk_all():
+        if node.kind == "CALL_EXPR" and node.name == "op" and node.arguments:
+            label = _string(node.arguments[0])
+            if label is None:
+                continue
+            function = next((found for each in node.arguments[1:] if (found := _function(tree, each)) is not None), None)
+            namespace, _, rest = label.partition("::")
+            yield Binding("library", rest.partition("(")[0], tree, node.line, function, namespace, rest if "(" in rest else "")
+
+
+def _string(node: Node) -> str | None:
+    literals = [each for each in node.walk_all() if each.kind == "STRING_LITERAL"]
+    return _unquoted(literals[0].name) if literals else None
+
+
+def _function(tree: SourceTree, node: Node) -> Declaration | None:
+    """Return the function that an argument names: `&f`, `f`, TORCH_FN(f) or a lambda."""
+    for each in node.walk_all():
+        if each.kind == "DECL_REF_EXPR" and each.target:
+            declared = tree.declarations.get(each.target)
+            if declared is not None and declared.kind in ("FUNCTION_DECL", "CXX_METHOD") and not declared.name.startswith("operator"):
+                return declared
+        if each.kind == "LAMBDA_EXPR":
+            return _of_lambda(tree, each)
+    return None
+
+
+def _of_lambda(tree: SourceTree, node: Node) -> Declaration:
+    parameters = tuple((child.name, child.type) for child in node.children if child.kind == "PARM_DECL")
+    made = Declaration("LAMBDA_EXPR", "", "", "", "", parameters, is_own=True, file=tree.path, line=node.line)
+    made.usr = f"lambda@{tree.path}:{node.offset}"
+    made.body = node
+    return made
+
+
+def _describe(binding: Binding, given: list[Node]) -> None:
+    """Note names, defaults and the docstring of a definition of pybind11."""
+    names: list[str] = []
+    for each in given:
+        inner = peeled(each)
+        while inner.kind in ("CXX_FUNCTIONAL_CAST_EXPR",) and operands(inner):
+            inner = peeled(operands(inner)[-1])
+        if "pybind11::arg" in inner.type:
+            label = _string(each)
+            if label is None:
+                continue
+            names.append(label)
+            value = next((node for node in each.walk_all() if node.kind == "CALL_EXPR" and node.name == "operator="), None)
+            if value is not None and len(value.arguments) > 1:
+                default = _default(value.arguments[1])
+                if default is not None:
+                    binding.defaults[len(names) - 1] = default
+        elif "char" in inner.type:
+            binding.doc = _string(each) or ""
+    binding.parameters = tuple(names)
+    if binding.declared is not None and binding.declared.kind == "LAMBDA_EXPR":
+        binding.declared.name = binding.name
+        binding.declared.qualified = binding.name
+
+
+def _default(node: Node) -> str | None:
+    inner = peeled(node)
+    sign = ""
+    if inner.kind == "UNARY_OPERATOR" and inner.operator == "-":
+        sign, inner = "-", peeled(operands(inner)[-1])
+    if inner.kind in ("INTEGER_LITERAL", "FLOATING_LITERAL", "CXX_BOOL_LITERAL_EXPR") and inner.value is not None:
+        return sign + repr(inner.value)
+    if inner.kind == "STRING_LITERAL":
+        return repr(_unquoted(inner.name))
+    if "none" in inner.type or "nullopt" in inner.type or inner.kind in ("CXX_NULL_PTR_LITERAL_EXPR",):
+        return "None"
+    if inner.kind == "CALL_EXPR" and inner.arguments:
+        return _default(inner.arguments[0])
+    return None

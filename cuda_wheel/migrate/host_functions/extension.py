@@ -1,0 +1,483 @@
+"""Translate a whole PyTorch extension: find the functions that it defines for Python, and write their Python module."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cuda_wheel.migrate.host_functions.bindings import Binding, bindings_in
+from cuda_wheel.migrate.host_functions.cxx_types import float_bits, integer_bounds, plain, template_arguments, template_name
+from cuda_wheel.migrate.host_functions.functions import (
+    Failure,
+    FunctionTranslator,
+    Translated,
+    launches_in,
+    python_name,
+)
+from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
+from cuda_wheel.migrate.host_functions.python_code import CommentLine, constant, lines, merged, text
+from cuda_wheel.migrate.host_functions.values import Untranslated
+
+__all__ = ["Extension", "PythonModule", "TranslatedFunction", "translate"]
+
+HELPERS = frozenset(
+    {
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "quotient", "remainder",
+        "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow", "sin",
+        "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
+    }
+)  # fmt: skip
+"""Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
+
+
+@dataclass(frozen=True)
+class TranslatedFunction:
+    """A function that the extension defines for Python."""
+
+    name: str
+    path: str
+    line: int
+    failures: tuple[Failure, ...]
+    """Places that are not translated, in the function and in those that it calls."""
+    launches: int
+    """Launches in the function and in those that it calls, as the source has them."""
+    translated_launches: int
+    is_for_cpu: bool = False
+    """Whether it is for tensors in host memory only, so that it can stay C++."""
+
+
+@dataclass(frozen=True)
+class PythonModule:
+    """The Python module that replaces an extension."""
+
+    text: str
+    functions: tuple[TranslatedFunction, ...]
+    launches: frozenset[tuple[str, int]]
+    """(path, byte offset) of each launch that the functions reach."""
+    translated_launches: frozenset[tuple[str, int]]
+
+
+@dataclass
+class Extension:
+    """The sources of an extension."""
+
+    name: str
+    """Name of the extension for Python, such as "demo._C"."""
+    trees: Sequence[SourceTree]
+    modules: Mapping[str, str]
+    """Path of a `.cu` file -> dotted name of the module with its kernels."""
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Path of a source file -> its lines."""
+
+
+_Template = tuple[str, int, str]
+"""(file, line, qualified name) of a function, or of the template whose instances are functions."""
+
+
+def translate(extension: Extension, aten: Any) -> PythonModule:
+    """Return the Python module that replaces an extension."""
+    split: set[_Template] = set()
+    while True:  # a template whose instances differ becomes a function for each instance, and all is done again
+        translation = _Translation(extension, aten, split)
+        translation.run()
+        if not translation.differing - split:
+            return translation.module()
+        split |= translation.differing
+
+
+class _Translation:
+    """One pass over an extension."""
+
+    def __init__(self, extension: Extension, aten: Any, split: set[_Template]) -> None:
+        self.extension = extension
+        self.aten = aten
+        self._split = split
+        self.differing: set[_Template] = set()
+        self._bindings = [each for tree in extension.trees for each in bindings_in(tree)]
+        self._by_usr: dict[str, tuple[Declaration, SourceTree]] = {}
+        for tree in extension.trees:
+            for declared in tree.declarations.values():
+                if declared.body is not None and declared.usr:
+                    self._by_usr.setdefault(declared.usr, (declared, tree))
+        self._names: dict[Any, str] = {}
+        self._waiting: list[tuple[Any, Declaration, SourceTree]] = []
+        self._instances: dict[Any, list[Translated]] = {}
+        self._nodes: dict[Any, list[tuple[Node, SourceTree]]] = {}
+        self._functions: dict[Any, Translated] = {}
+        self._constants: dict[str, Any] = {}
+        self._constant_names: dict[str, str] = {}
+        self._kernels: dict[str, str] = {}
+        self._seen: set[str] = set()
+        self._order: list[Any] = []
+        self._lambdas: dict[int, Declaration] = {}
+
+    def uses(self, helper: str) -> None:
+        """Only for the protocol: helpers are found in the finished text."""
+
+    # --- what functions ask for ---------------------------------------------------------------------------
+
+    def kernels_of(self, declared: Declaration) -> str:
+        module = self.extension.modules.get(declared.file)
+        if module is None:  # in a header: the source file that includes it
+            module = next((self.extension.modules[each.path] for each in [self._source] if each.path in self.extension.modules), None)
+        if module is None:
+            raise Untranslated(f"the kernel {declared.name} is in no .cu file of the extension")
+        if module not in self._kernels:
+            stem = module.rpartition(".")[2]
+            single = len(set(self.extension.modules.values())) == 1
+            self._kernels[module] = "kernels" if single else python_name(f"{stem}_kernels", tuple(self._kernels.values()))
+        return self._kernels[module]
+
+    def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None:
+        if declared.body is not None:
+            return declared
+        found = self._by_usr.get(declared.usr)
+        return found[0] if found else None
+
+    def function_name(self, declared: Declaration, source: SourceTree) -> str:
+        if declared.body is None:
+            found = self._by_usr.get(declared.usr)
+            if found is None:
+                raise Untranslated(f"{declared.qualified} is not defined in the extension's sources")
+            declared, source = found
+        key: Any = (declared.file, declared.line, declared.qualified)
+        if declared.template and key in self._split:
+            key = (*key, tuple((each.type, each.value) for each in declared.template))
+        instance = (key, tuple((each.type, each.value) for each in declared.template))
+        if key not in self._names:
+            given = self._bound_name(declared) or declared.name
+            if len(key) == 4:
+                given += "".join(f"_{re.sub(r'[^A-Za-z0-9]+', '_', each.type or str(each.value)).strip('_')}" for each in declared.template)
+            self._names[key] = python_name(given, tuple(self._names.values()))
+        if instance not in self._seen:
+            self._seen.add(instance)  # type: ignore[arg-type]
+            self._waiting.append((key, declared, source))
+        return self._names[key]
+
+    def _bound_name(self, declared: Declaration) -> str | None:
+        """Return the name under which Python sees a function, if it is only one."""
+        names = {each.name for each in self._bindings if each.usr and each.usr == declared.usr}
+        return names.pop() if len(names) == 1 else None
+
+    def constant_name(self, declared: Declaration, value: Any) -> str:
+        key = f"{declared.file}:{declared.qualified}"
+        if key not in self._constant_names:
+            made = python_name(declared.name, tuple(self._constants))
+            if self._constants.get(declared.name) == value:
+                made = declared.name
+            self._constant_names[key] = made
+            self._constants[made] = value
+        return self._constant_names[key]
+
+    # --- the pass -----------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        for binding in self._bindings:
+            for declared in (binding.declared,):
+                if declared is not None:
+                    try:
+                        binding.python = self.function_name(declared, binding.source)
+                    except Untranslated as error:
+                        binding.failure = Failure(binding.source.path, binding.line, error.reason)
+        while self._waiting:
+            key, declared, source = self._waiting.pop(0)
+            self._source = source
+            translator = FunctionTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
+            try:
+                made = translator.translate()
+            except Untranslated as error:
+                failure = Failure(declared.file, error.line or declared.line, error.reason)
+                body: list[ast.stmt] = [
+                    ast.Raise(ast.Call(ast.Name("NotImplementedError", ast.Load()), [constant(f"{failure.path}:{failure.line}: {failure.reason}")], []))
+                ]
+                made = Translated(declared.name, [(each or f"argument{number}", type_) for number, (each, type_) in enumerate(declared.parameters)], [], body, declared.result, [failure], declared)
+            made.name = self._names[key]
+            if len(key) == 4:
+                made.template = []
+            if key not in self._instances:
+                self._order.append(key)
+            self._instances.setdefault(key, []).append(made)
+            if declared.body is not None:
+                self._nodes.setdefault(key, []).append((declared.body, source))
+        for key, instances in self._instances.items():
+            self._functions[key] = self._merge(key, instances)
+
+    def _merge(self, key: Any, instances: list[Translated]) -> Translated:
+        first = instances[0]
+        body = first.body
+        for other in instances[1:]:
+            try:
+                body = merged(body, other.body)
+            except ValueError:
+                self.differing.add(key)
+                break
+        failures = list(dict.fromkeys(failure for each in instances for failure in each.failures))
+        first.body, first.failures = body, failures
+        return first
+
+    # --- the module ---------------------------------------------------------------------------------------
+
+    def module(self) -> PythonModule:
+        self._drop_unused_template_parameters()
+        functions = [self._functions[key] for key in self._order]
+        reached = {key: self._reached(key) for key in self._order}
+        listed = [self._described(binding, reached) for binding in self._bindings if not binding.is_duplicate]
+        launches: set[tuple[str, int]] = set()
+        done: set[tuple[str, int]] = set()
+        for key in self._order:
+            found, translated = self._launches(key)
+            launches |= found
+            done |= translated
+        return PythonModule(self._text(functions), tuple(listed), frozenset(launches), frozenset(done))
+
+    def _drop_unused_template_parameters(self) -> None:
+        by_name = {each.name: each for each in self._functions.values()}
+        used: dict[str, set[str]] = {each.name: set() for each in self._functions.values()}
+        changed = True
+        while changed:
+            changed = False
+            for each in self._functions.values():
+                found = _used_names(each.body, by_name, used)
+                mine = {parameter for parameter in each.template if parameter in found}
+                if mine != used[each.name]:
+                    used[each.name] = mine
+                    changed = True
+        for each in self._functions.values():
+            for node in (inner for statement in each.body for inner in _walk(statement)):
+                if isinstance(node, ast.Call) and getattr(node, "template_count", 0):
+                    callee = by_name[node.func.id]  # type: ignore[attr-defined]
+                    count = node.template_count  # type: ignore[attr-defined]
+                    if not callee.template:
+                        node.args = node.args[count:]
+                    else:
+                        kept = [tree for parameter, tree in zip(callee.template, node.args[:count], strict=False) if parameter in used[callee.name]]
+                        node.args = kept + node.args[count:]
+                    node.template_count = 0  # type: ignore[attr-defined]
+        for each in self._functions.values():
+            each.template = [parameter for parameter in each.template if parameter in used[each.name]]
+
+    def _reached(self, key: Any) -> list[Any]:
+        """Return the keys of the functions that a function reaches, itself included."""
+        names = {self._functions[each].name: each for each in self._order}
+        found, waiting = [], [key]
+        while waiting:
+            each = waiting.pop()
+            if each in found:
+                continue
+            found.append(each)
+            for statement in self._functions[each].body:
+                for node in _walk(statement):
+                    if isinstance(node, ast.Name) and node.id in names and names[node.id] not in found:
+                        waiting.append(names[node.id])
+        return found
+
+    def _launches(self, key: Any) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
+        """Return the places of a function's launches, and of those that are translated."""
+        places = set()
+        for body, source in self._nodes.get(key, ()):
+            path = self._functions[key].declared.file if self._functions[key].declared else source.path  # type: ignore[union-attr]
+            places |= {(path, each.offset) for each in launches_in(body)}
+        function = self._functions[key]
+        count = sum(
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "launch"
+            for statement in function.body
+            for node in _walk(statement)
+        )
+        if not function.failures:
+            return places, set(places)
+        return places, set(sorted(places)[: min(count, len(places))])
+
+    def _described(self, binding: Binding, reached: Mapping[Any, list[Any]]) -> TranslatedFunction:
+        key = next((each for each in self._order if binding.python and self._functions[each].name == binding.python), None)
+        failures = [binding.failure] if binding.failure else []
+        total = done = 0
+        for each in reached.get(key, ()) if key is not None else ():
+            failures += self._functions[each].failures
+            found, translated = self._launches(each)
+            total += len(found)
+            done += len(translated)
+        if key is None and not failures:
+            failures = [Failure(binding.source.path, binding.line, "what the definition calls is not known")]
+        return TranslatedFunction(binding.name, binding.source.path, binding.line, tuple(dict.fromkeys(failures)), total, done, binding.is_for_cpu)
+
+    # --- text ---------------------------------------------------------------------------------------------
+
+    def _text(self, functions: Sequence[Translated]) -> str:
+        body: list[str] = []
+        bound = {binding.python: binding for binding in reversed(self._bindings) if binding.python}
+        # Functions come before those that call them, as in C++.
+        for each in reversed(functions):
+            body += ["", "", *self._definition(each, bound.get(each.name))]
+        aliases = [
+            f"{binding.name} = {binding.python}"
+            for binding in self._bindings
+            if binding.kind == "pybind" and binding.python and binding.name != binding.python
+        ]
+        if aliases:
+            body += ["", "", *dict.fromkeys(aliases)]
+        unknown = [each for each in self._bindings if each.kind == "pybind" and not each.python]
+        for each in unknown:
+            reason = each.failure.reason if each.failure else "its definition is not known"
+            message = f"{each.source.path}:{each.line}: {reason}"
+            body += ["", "", f"def {python_name(each.name)}(*arguments):", f"    raise NotImplementedError({message!r})"]
+        body += self._registrations()
+        joined = "\n".join(body)
+        words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", joined))
+        helpers = sorted({*words} & HELPERS & _called(joined))
+        head = [f'"""The functions of {self.extension.name}, which `cuda-wheel import` translated from C++."""', "", "import torch"]
+        if re.search(r"\bTensor\b", joined):
+            head.append("from torch import Tensor")
+        head += ["", "import cuda_wheel.torch"]
+        if helpers:
+            head += _import("cuda_wheel.torch.arithmetic", helpers)
+        if self._kernels:
+            head += ["", *(f'{variable} = cuda_wheel.torch.kernels("{module}")' for module, variable in sorted(self._kernels.items()))]
+        used = {key: value for key, value in self._constants.items() if key in words}
+        if used:
+            head += ["", *(f"{key} = {value!r}" for key, value in used.items())]
+        return "\n".join([*head, *body]) + "\n"
+
+    def _definition(self, function: Translated, binding: Binding | None) -> Iterator[str]:
+        parameters = list(function.template)
+        defaults = binding.defaults if binding and binding.kind == "pybind" else {}
+        given = binding.parameters if binding else ()
+        renamed: list[str] = []
+        for number, (parameter, type_) in enumerate(function.parameters):
+            annotation = annotation_of(type_)
+            shown = f"{parameter}: {annotation}" if annotation else parameter
+            default = defaults.get(number)
+            if default is not None:
+                shown += f" = {default}" if annotation else f"={default}"
+            parameters.append(shown)
+            if number < len(given) and given[number] and given[number] != parameter:
+                renamed.append(f"{parameter} = {given[number]}")
+                parameters[-1] = parameters[-1].replace(parameter, python_name(given[number]), 1)
+        result = annotation_of(function.result) if function.result != "void" else "None"
+        arrow = f" -> {result}" if result else ""
+        whole = f"def {function.name}({', '.join(parameters)}){arrow}:"
+        if len(whole) <= 120:
+            yield whole
+        else:
+            yield f"def {function.name}("
+            yield from (f"    {each}," for each in parameters)
+            yield f"){arrow}:"
+        if binding and binding.doc:
+            doc = binding.doc.strip().replace('"""', "'''")
+            yield from (f"    {line}".rstrip() for line in f'"""{doc}"""'.splitlines())
+        yield from (f"    {each}" for each in renamed)
+        has_code = any(not isinstance(each, CommentLine) for each in function.body)
+        if function.body and (has_code or not (binding and binding.doc)):
+            yield from lines(function.body, 4)
+        elif not function.body and not (binding and binding.doc) and not renamed:
+            yield "    pass"
+
+    def _registrations(self) -> list[str]:
+        found: list[str] = []
+        names: dict[str, str] = {}
+        for each in self._bindings:
+            if each.kind != "library":
+                continue
+            if each.namespace not in names:
+                names[each.namespace] = python_name("library" if not names else f"{each.namespace}_library", tuple(names.values()))
+                found += ["", "", f'{names[each.namespace]} = torch.library.Library("{each.namespace}", "FRAGMENT")']
+            library = names[each.namespace]
+            if each.schema:
+                found.append(f"{library}.define({each.schema!r})")
+            elif each.is_definition and each.declared is not None:
+                schema = schema_of(each.name, self.definition(each.declared, each.source) or each.declared)
+                found.append(f"{library}.define({schema!r})")
+            if each.python:
+                found.append(f'{library}.impl("{each.name}", {each.python}, "{each.dispatch_key or "CompositeImplicitAutograd"}")')
+        return found
+
+
+def _called(source: str) -> set[str]:
+    return {node.func.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+
+
+def _import(module: str, names: Sequence[str]) -> list[str]:
+    whole = f"from {module} import {', '.join(names)}"
+    return [whole] if len(whole) <= 120 else [f"from {module} import (", *(f"    {each}," for each in names), ")"]
+
+
+def _walk(tree: ast.AST) -> Iterator[ast.AST]:
+    yield tree
+    for each in ast.iter_child_nodes(tree):
+        yield from _walk(each)
+
+
+def _used_names(body: Iterable[ast.stmt], functions: Mapping[str, Translated], used: Mapping[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+
+    def visit(tree: ast.AST) -> None:
+        if isinstance(tree, ast.Name):
+            found.update(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", tree.id))
+        if isinstance(tree, ast.Call) and getattr(tree, "template_count", 0):
+            callee = functions[tree.func.id]  # type: ignore[attr-defined]
+            count = tree.template_count  # type: ignore[attr-defined]
+            for parameter, argument in zip(callee.template, tree.args[:count], strict=False):
+                if parameter in used[callee.name]:
+                    visit(argument)
+            for argument in (*tree.args[count:], *tree.keywords):
+                visit(argument)
+            return
+        for each in ast.iter_child_nodes(tree):
+            visit(each)
+
+    for statement in body:
+        visit(statement)
+    return found
+
+
+_ANNOTATIONS = {
+    "at::Tensor": "Tensor", "at::TensorBase": "Tensor", "bool": "bool", "float": "float", "double": "float",
+    "std::string": "str", "c10::ScalarType": "torch.dtype", "c10::Device": "torch.device", "c10::Scalar": "float",
+    "const char *": "str",
+}  # fmt: skip
+
+
+def annotation_of(type_: str) -> str:
+    """Return the annotation of a C++ type in Python; "" for a type that has none."""
+    type_ = plain(type_)
+    if type_ in _ANNOTATIONS:
+        return _ANNOTATIONS[type_]
+    if integer_bounds(type_):
+        return "int"
+    family, inner = template_name(type_), template_arguments(type_)
+    if family == "std::basic_string":
+        return "str"
+    if family == "std::optional" and inner:
+        of = annotation_of(inner[0])
+        return f"{of} | None" if of else ""
+    if family in ("std::vector", "c10::ArrayRef", "c10::List") and inner:
+        of = annotation_of(inner[0])
+        return f"list[{of}]" if of else "list"
+    if family in ("std::tuple", "std::pair") and inner:
+        parts = [annotation_of(each) for each in inner]
+        return f"tuple[{', '.join(parts)}]" if all(parts) else "tuple"
+    return ""
+
+
+_SCHEMA_TYPES = {"Tensor": "Tensor", "bool": "bool", "float": "float", "int": "int", "str": "str", "torch.dtype": "ScalarType", "torch.device": "Device"}
+
+
+def schema_of(name: str, declared: Declaration) -> str:
+    """Return the schema that PyTorch infers from a C++ function."""
+
+    def of(type_: str) -> str:
+        shown = annotation_of(type_)
+        if shown.endswith(" | None"):
+            return f"{_SCHEMA_TYPES.get(shown.removesuffix(' | None'), 'Tensor')}?"
+        if shown.startswith("list["):
+            return f"{_SCHEMA_TYPES.get(shown[5:-1], 'Tensor')}[]"
+        if shown.startswith("tuple["):
+            return f"({', '.join(_SCHEMA_TYPES.get(each.strip(), 'Tensor') for each in shown[6:-1].split(','))})"
+        return _SCHEMA_TYPES.get(shown, "Tensor")
+
+    parameters = ", ".join(f"{of(type_)} _{number}" for number, (_, type_) in enumerate(declared.parameters))
+    result = "()" if declared.result == "void" else of(declared.result)
+    return f"{name}({parameters}) -> {result}"
