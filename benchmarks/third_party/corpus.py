@@ -48,10 +48,14 @@ class Package:
     folders: tuple[str, ...]
     """What to fetch of the repository."""
     files: tuple[str, ...]
+    cpp: tuple[str, ...] = ()
+    """The other sources of the extension module, C++: its bindings and functions for the CPU."""
     include: tuple[str, ...] = ()
     """Include folders that the package's build passes, relative to the repository."""
     options: tuple[str, ...] = ()
     """Options for nvcc that the package's build passes, as they are there."""
+    cxx_options: tuple[str, ...] = ()
+    """Options for the C++ compiler that the package's build passes, as they are there."""
     needs: tuple[Need, ...] = ()
     apart: bool = False
     """Whether it was kept apart: nothing was changed for it before it was measured."""
