@@ -181,7 +181,10 @@ def _registered(
     if library is not None:
         library._destroy()
     if not isinstance(operators, type(torch.ops.aten)) or hasattr(operators, short):
-        raise ArgumentError(f"{name}: torch.ops.{namespace}.{short} exists already")
+        raise ArgumentError(
+            f"{name}: torch.ops.{namespace}.{short} exists already: choose another name, or implement the "
+            "existing operator for CUDA with torch.library.Library.impl"
+        )
     library = torch.library.Library(namespace, "FRAGMENT")
     try:
         made = _register(torch, library, name, written, functions, inputs, len(parsed.returns), gradients, settings)

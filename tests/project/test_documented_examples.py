@@ -36,7 +36,7 @@ BLOCKS = {f"{name_of(page)}:{block.line}": block for page in PAGES for block in 
 PROJECTS = {
     f"{name_of(page)}-{number}": project for page in PAGES for number, project in enumerate(projects(page), start=1)
 }
-LANGUAGES = {"bat", "cmake", "console", "cuda", "mermaid", "python", "sh", "text", "toml", "yaml"}
+LANGUAGES = {"bat", "cmake", "console", "cpp", "cuda", "mermaid", "python", "sh", "text", "toml", "yaml"}
 
 KERNELS = {
     "README.md-1": {"saxpy"},
@@ -103,7 +103,9 @@ def built_manifests(project: Path, folder: Path, cuda_wheel) -> Iterator[Manifes
 
 
 def test_parts_of_the_examples_are_as_in_their_files() -> None:
-    pages = [blocks(ROOT / "docs" / page) for page in ("gallery.md", "how-to/torch-functions.md")]
+    pages = [
+        blocks(ROOT / "docs" / page) for page in ("gallery.md", "how-to/torch-functions.md", "how-to/cpu-and-gpu.md")
+    ]
     assert all(sum(bool(block.title) for block in page) > 8 for page in pages)
     shown = [block for page in pages for block in page if block.title]
     assert [each.title for each in shown if each.text not in (ROOT / each.title).read_text(encoding="utf-8")] == []
@@ -118,7 +120,8 @@ def test_tables_are_valid(block: Block) -> None:
     assert document
     Config.from_table(document.get("tool", {}).get("cuda-wheel", {}))
     build_system = document.get("build-system", {})
-    assert not build_system or any(each.startswith("cuda-wheel[cu12") for each in build_system["requires"])
+    has_kernels = build_system and block.title != "examples/cpu_and_gpu/cpu/pyproject.toml"
+    assert not has_kernels or any(each.startswith("cuda-wheel[cu12") for each in build_system["requires"])
 
 
 def test_settings_named_in_prose_exist() -> None:
