@@ -51,9 +51,11 @@ class _Readers(dict[type, Convert]):
 def _reader_of(kind: type) -> Convert:
     if any(is_of(kind, "cupy", name) for name in ("MemoryPointer", "TextureObject", "SurfaceObject")):
         return lambda value: value.ptr
-    if is_of(kind, "numpy", "ndarray"):
-        return _single
-    return lambda value: value
+    return _single if is_of(kind, "numpy", "ndarray") else _unchanged
+
+
+def _unchanged(value: Any) -> Any:
+    return value
 
 
 def _single(array: Any) -> Any:
@@ -72,11 +74,23 @@ def _plain(value: Any) -> Any:
 # --- numbers --------------------------------------------------------------------------------------
 
 
+class _Widths(dict[type, int]):
+    """Type of an argument -> bytes that CuPy passes for an integer or bool; 0 for all else."""
+
+    def __missing__(self, kind: type) -> int:
+        numpy = any(is_of(kind, "numpy", name) for name in ("integer", "bool", "bool_"))
+        self[kind] = width = kind(0).nbytes if numpy else {int: 8, bool: 1}.get(kind, 0)
+        return width
+
+
+_widths = _Widths()
+
+
 def _real(value: Any) -> Any:
     """Return a number for a floating-point parameter. Raise TypeError for an integer: CuPy passes its bits, which are
     another number unless all are 0."""
     value = _plain(value)
-    if type(value) is not float and hasattr(value, "__index__") and not hasattr(value, "__len__") and value != 0:
+    if _widths[type(value)] and value != 0:
         raise TypeError(
             f"takes a floating-point number, not the integer {value_text(value)}, of which CuPy would pass the bits: "
             f"pass {value_text(float(value))}"
@@ -95,12 +109,10 @@ def _integer(size: int, is_signed: bool) -> Convert:
 
     def convert(value: Any) -> Any:
         value = _plain(value)
-        kind = type(value)
-        width = 8 if kind is int else value.dtype.itemsize if is_of(kind, "numpy", "integer") else 0
-        if width != size or least <= value <= most or not -(1 << 63) <= value < 1 << 64:
+        if _widths[type(value)] != size or least <= value <= most or not -(1 << 63) <= value < 1 << 64:
             return value
         pattern = int(value) & (1 << bits) - 1
-        return pattern - (1 << bits) if pattern > most else pattern
+        return pattern - (1 << bits) if is_signed else pattern
 
     return convert
 

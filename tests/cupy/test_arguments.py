@@ -135,7 +135,7 @@ def test_structs_are_records_of_their_size_and_scalars_by_their_bytes(takes: Tak
     assert sent(driver, takes("Pair", "b8", 8), record) == sent(driver, takes("Pair", "b8", 8), record[0])
     assert sent(driver, takes("Pair", "b8", 8), record) == struct.pack("<if", 3, 2.5)
     assert sent(driver, takes("float16", "b8", 2), np.float16(1.5)) == np.float16(1.5).tobytes()
-    assert "takes a struct of 8 bytes" in refusal(takes("Pair", "b8", 8), np.float32(1))
+    assert "takes a struct of 8 bytes, not the number" in refusal(takes("Pair", "b8", 8), np.float32(1))
     assert "takes a struct of 12 bytes, not 8 bytes" in refusal(takes("Triple", "b8", 12), record)
 
 

@@ -27,6 +27,7 @@ pytestmark = pytest.mark.one_toolchain
 
 SCALE = KernelInfo("scale", "scale", (Parameter("u64", 0, 8, "float*"),))
 PLAIN = KernelInfo("plain", "plain", ())
+NUMBER = KernelInfo("number", "number", (Parameter("f32", 0, 4, "float"),))
 SHIFT = KernelInfo("shift<double, 2>", "_Z5shiftIdLi2EEvPT_i", ())
 
 
@@ -62,18 +63,19 @@ def test_a_wrong_size_is_refused(wheel: Wheel) -> None:
 
 def test_a_launch_runs_on_cupys_current_stream(wheel: Wheel, driver: Driver, cupy: StandInCuPy) -> None:
     cupy.local.stream = OWN
-    plain, scale = map(wheel(PLAIN, SCALE).get_function, ("plain", "scale"))
+    plain, scale, number = map(wheel(PLAIN, SCALE, NUMBER).get_function, ("plain", "scale", "number"))
     memory = fake("cupy", "MemoryPointer")()
     memory.ptr = ADDRESS
     plain((1,), (1,), ())
     for value in (cupy_array(ADDRESS), memory, ADDRESS, None):
         scale((1,), (1,), (value,))
-    assert [launch.stream for launch in driver.launches] == [OWN] * 5
+    number((1,), (1,), (2.5,))
+    assert [launch.stream for launch in driver.launches] == [OWN] * 6
     plain((1,), (1,), (), stream=SimpleNamespace(ptr=OTHER))
     with cuda_wheel.launch_stream(OTHER):
         plain((1,), (1,), ())
     scale((1,), (1,), (Named(OTHER),))  # another library's array, on its own stream
-    assert [launch.stream for launch in driver.launches[5:]] == [OTHER] * 3
+    assert [launch.stream for launch in driver.launches[6:]] == [OTHER] * 3
 
 
 def test_it_works_without_cupy(wheel: Wheel, driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,8 +152,8 @@ def test_a_cooperative_grid_is_reduced_with_a_warning(wheel: Wheel, driver: Driv
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         kernel((12,), (32,), ())
-        kernel((6, 4), (32,), ())  # which the driver refuses
-    assert [launch.grid for launch in driver.launches] == [(12, 1, 1), (12, 1, 1), (6, 4, 1)]
+        kernel((60, 4), (32,), ())  # which the driver refuses
+    assert [launch.grid for launch in driver.launches] == [(12, 1, 1), (12, 1, 1), (60, 4, 1)]
     assert all(launch.attributes == {"cooperative": 1} for launch in driver.launches)
 
 
