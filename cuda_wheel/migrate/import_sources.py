@@ -211,7 +211,8 @@ class _ChangedLines(ast.NodeVisitor):
             form = {"get_function": "{}[{}]", "get_global": "{}.globals[{}]"}.get(node.func.attr)
             if form:
                 owner, key = ast.unparse(node.func.value), ast.unparse(node.args[0])
-                self._add(node, ast.unparse(node), form.format(owner if len(owner) < 60 else "module", key))
+                is_long = isinstance(node.func.value, ast.Call) or len(owner) > 60
+                self._add(node, ast.unparse(node), form.format("module" if is_long else owner, key))
         elif self._kind(node.func) == "kernel" and (node.args or node.keywords):
             self._add(node, ast.unparse(node), _launch(node))
 
@@ -283,6 +284,7 @@ class ImportProposal:
             architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
             standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
             pytorch=tuple(trial.module.name for trial in trials if trial.includes_pytorch),
+            cupy=tuple(trial.module.name for trial in trials if trial.includes_cupy),
         )
 
     def try_modules(self, architecture: str) -> Iterable[ModuleTrial]:

@@ -315,6 +315,8 @@ class ModuleTrial:
     """True if the sources have no kernel, only host code. No module is needed then."""
     includes_pytorch: bool = False
     """True if the module includes headers of the installed PyTorch."""
+    includes_cupy: bool = False
+    """True if the module includes headers of the installed CuPy."""
 
 
 class _CollectedWarnings(SilentReporter):
@@ -474,6 +476,7 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
         tuple(kernel for manifest in manifests for kernel in manifest.kernels),
         warnings,
         includes_pytorch=any("pytorch" in manifest.toolchain for manifest in manifests),
+        includes_cupy=any("cupy" in manifest.toolchain for manifest in manifests),
     )
 
 
