@@ -29,12 +29,16 @@ def converter_of(parameter: Parameter, long_size: int | None, check: bool) -> Co
         return _real
     if kind == "Integer" and not is_untyped(parameter):
         return _integer(parameter.size, is_signed=not cpp.startswith("unsigned "))
-    if kind != "Struct" or is_untyped(parameter):
+    if kind != "Struct" or is_untyped(parameter) or is_vector(cpp):
         return _plain
     array = re.fullmatch(r"CArray<(.+), (\d+), (true|false), (true|false)>", cpp)
     if array is not None:
-        return _CArray(array[1], int(array[2]), array[3] == "true", array[4] == "true", long_size, check)
-    return _plain if is_vector(cpp) else _struct(parameter.size)
+        pointer = PointerConverter(f"{array[1]}*", check, long_size)
+        return _CArray(pointer, int(array[2]), array[3] == "true", array[4] == "true")
+    dimensions, rest = divmod(parameter.size - 16, 16)
+    if not cpp and dimensions >= 0 and not rest:  # its type is not known, and CuPy passes an array as a CArray
+        return _CArray(PointerConverter("void*", False), dimensions, False, False)
+    return _struct(parameter.size)
 
 
 # --- CuPy's objects -------------------------------------------------------------------------------
@@ -121,37 +125,43 @@ def _integer(size: int, is_signed: bool) -> Convert:
 
 
 def _struct(size: int) -> Convert:
-    """Return the converter of a struct of so many bytes, for which a NumPy scalar of this size stands by its bytes.
-
-    Such as numpy.float16(1.5) for CuPy's type `float16`.
-    """
+    """Return the converter of a struct of so many bytes, for which a number that CuPy passes in as many bytes stands by
+    its bytes: numpy.float16(1.5) for CuPy's type `float16`."""
 
     def convert(value: Any) -> Any:
         value = _plain(value)
-        kind = type(value)
-        if is_of(kind, "numpy", "generic") and not is_of(kind, "numpy", "void") and value.nbytes == size:
-            return value.tobytes()
-        return value
+        content = _number_bytes(value)
+        return content if content is not None and len(content) == size else value
 
     return convert
+
+
+def _number_bytes(value: Any) -> bytes | None:
+    """Return the bytes of a number, as CuPy passes it; None for all else. Source: CuPy, cupy/_core/_scalar.pyx."""
+    kind = type(value)
+    if kind is int and -(1 << 63) <= value < 1 << 64:
+        return int(value).to_bytes(8, "little", signed=value < 0)
+    if kind in (float, complex):
+        return struct.pack("<d", value) if kind is float else struct.pack("<dd", value.real, value.imag)
+    is_scalar = is_of(kind, "numpy", "generic") and not is_of(kind, "numpy", "void")
+    return bytes(value.tobytes()) if is_scalar else None
 
 
 class _CArray:
     """Converts an array of CuPy to `CArray` of <cupy/carray.cuh>: the address, and the size, shape and strides in 64
     bits, strides in bytes. Source: CuPy, cupy/_core/include/cupy/carray.cuh."""
 
-    def __init__(
-        self, element: str, dimensions: int, c_order: bool, index_32_bits: bool, long_size: int | None, check: bool
-    ) -> None:
-        self._pointer = PointerConverter(f"{element}*", check, long_size)
+    def __init__(self, pointer: PointerConverter, dimensions: int, c_order: bool, index_32_bits: bool) -> None:
+        self._pointer = pointer
         self._dimensions = dimensions
         self._c_order = c_order
         self._index_32_bits = index_32_bits
         self._pack = struct.Struct(f"<Qq{2 * dimensions}q").pack
+        self._as_struct = _struct(16 + 16 * dimensions)
 
     def __call__(self, value: Any) -> Any:
         if not is_of(type(value), "cupy", "ndarray"):
-            return _plain(value)
+            return self._as_struct(value)
         self._pointer.check_dtype(value.dtype.name)
         if value.ndim != self._dimensions:
             raise TypeError(f"takes an array of {self._dimensions} dimensions, not of {value.ndim}")

@@ -135,6 +135,10 @@ def test_structs_are_records_of_their_size_and_scalars_by_their_bytes(takes: Tak
     assert sent(driver, takes("Pair", "b8", 8), record) == sent(driver, takes("Pair", "b8", 8), record[0])
     assert sent(driver, takes("Pair", "b8", 8), record) == struct.pack("<if", 3, 2.5)
     assert sent(driver, takes("float16", "b8", 2), np.float16(1.5)) == np.float16(1.5).tobytes()
+    for value in (5, -5, 2.5, np.uint64(5), np.complex64(1j)):
+        assert sent(driver, takes("", "b8", 8), value) == in_cupy(value)
+    assert sent(driver, takes("Pair", "b8", 16), 1 + 2j) == struct.pack("<dd", 1, 2)
+    assert "takes a struct of 8 bytes, not the number" in refusal(takes("Pair", "b8", 8), 1 << 64)
     assert "takes a struct of 8 bytes, not the number" in refusal(takes("Pair", "b8", 8), np.float32(1))
     assert "takes a struct of 12 bytes, not 8 bytes" in refusal(takes("Triple", "b8", 12), record)
 
@@ -159,6 +163,11 @@ def test_carrays_are_made_of_arrays(takes: Takes, driver: Driver) -> None:
     assert sent(driver, kernel, array((3,), "f8", (16,), small=False)) == struct.pack("<4q", ADDRESS, 3, 3, 16)
     assert sent(driver, kernel, b"x" * 32) == b"x" * 32
     assert "takes a struct of 32 bytes" in refusal(kernel, 3)
+    kernel = takes("", "b8", 48)  # of a type that is not known
+    assert sent(driver, kernel, array((3, 5), "f8", (8, 24))) == struct.pack("<6q", ADDRESS, 15, 3, 5, 8, 24)
+    assert "takes an array of 2 dimensions, not of 1" in refusal(kernel, array((3,)))
+    assert sent(driver, takes("", "b8", 16), np.complex128(1 + 2j)) == struct.pack("<dd", 1, 2)
+    assert "not an array on the GPU" in refusal(takes("Params", "b8", 48), array((3, 5)))
 
 
 def test_the_number_of_arguments_and_their_tuple_are_checked(takes: Takes) -> None:
