@@ -27,7 +27,7 @@ from cuda_wheel.runtime.parts.compile_text import compile as compile_text
 from cuda_wheel.runtime.parts.linking.load_code import load_code
 from cuda_wheel.runtime.streams import CurrentStreams, block_stream, by_arrays
 
-__all__ = ["RawKernel", "RawModule", "with_bridge"]
+__all__ = ["RawKernel", "RawModule", "with_bridge", "with_options"]
 
 _CUPY_HEADERS = ("complex.cuh", "carray.cuh", "atomics.cuh", "math_constants.h")
 """Headers that CuPy includes before a source with `translate_cucomplex`. Source: CuPy, cupy/_core/core.pyx."""
@@ -38,6 +38,18 @@ def with_bridge(code: str) -> str:
     makes its functions those of `complex<T>`."""
     bridge = re.sub(r"^\s*#\s*include\s*<\s*cuComplex\.h\s*>", "#include <cupy/cuComplex_bridge.h>", code, flags=re.M)
     return "".join(f"#include <cupy/{name}>\n" for name in _CUPY_HEADERS) + bridge
+
+
+def with_options(options: Sequence[str], backend: str) -> tuple[str, ...]:
+    """Return the options that CuPy compiles with, which affect the code, where these are given to RawModule.
+
+    Source: CuPy, cupy/cuda/compiler.py.
+    """
+    added = [("--ftz=true", "ftz|use_fast_math")]
+    if backend == "nvrtc":
+        added.append(("--device-as-default-execution-space", "device-as-default-execution-space|default-device"))
+    missing = [option for option, names in added if not any(re.match(rf"--?({names})\b", each) for each in options)]
+    return (*options, *missing)
 
 
 class _Source:
@@ -53,6 +65,7 @@ class _Source:
             )
         self.name, self.code, self.path = source, code, path
         self.options: tuple[str, ...] = tuple(given["options"])
+        self._backend: str = given["backend"]
         self.instances: tuple[str, ...] = tuple(given["name_expressions"] or ())
         self.translate_cucomplex: bool = bool(given["translate_cucomplex"])
         self.variant: dict[str, Any] = dict(given["variant"] or {})
@@ -89,9 +102,7 @@ class _Source:
             return load(self.name, **self.variant)
         if self.path is not None:
             return load_code(self.path)
-        # CuPy compiles with -ftz=true, whatever the options are. Source: CuPy, cupy/cuda/compiler.py.
-        flushed = any(re.match(r"--?ftz\b", each) for each in self.options)
-        options = self.options if flushed else (*self.options, "-ftz=true")
+        options = with_options(self.options, self._backend)
         code = with_bridge(str(self.code)) if self.translate_cucomplex else str(self.code)
         return compile_text(code, options=options, instantiate=self.instances)
 
@@ -109,9 +120,9 @@ class RawModule:
     and `name_expressions`, and `path` a cubin, PTX or a fatbin. The module is loaded when something of it is first
     asked for, for each GPU on its own.
 
-    `backend` and `jitify` choose a compiler of CuPy's; they are accepted and have no effect. `options` and
-    `translate_cucomplex` raise ArgumentError for a module that is compiled already. With `check=False`, arrays of any
-    element type are accepted, as by CuPy.
+    `code` is compiled as CuPy compiles it: with -ftz=true and, unless `backend` is "nvcc", with the GPU as the default
+    execution space. `jitify` has no effect. `options` and `translate_cucomplex` raise ArgumentError for a module that
+    is compiled already. With `check=False`, arrays of any element type are accepted, as by CuPy.
     """
 
     def __init__(
@@ -134,6 +145,7 @@ class RawModule:
             code,
             path,
             options=options,
+            backend=backend,
             name_expressions=name_expressions,
             translate_cucomplex=translate_cucomplex,
             variant=variant,
@@ -238,6 +250,7 @@ class RawKernel:
             code,
             None,
             options=options,
+            backend=backend,
             name_expressions=(name,) if "<" in name else (),
             translate_cucomplex=translate_cucomplex,
             variant=variant,

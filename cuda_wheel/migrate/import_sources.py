@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.scratch import scratch
-from cuda_wheel.cupy.raw_modules import with_bridge
+from cuda_wheel.cupy.raw_modules import with_bridge, with_options
 from cuda_wheel.migrate.init_project import TABLE_PATH, read_project
 from cuda_wheel.migrate.module_tables import (
     ModuleTrial,
@@ -139,15 +139,13 @@ def _kernel_text(call: ScriptCall, path: Path) -> KernelText:
 
 
 def _options(call: ScriptCall) -> tuple[str, ...]:
-    """Return the options with which a call's CUDA C++ is compiled, those included that CuPy adds to each compilation.
-
-    Source: CuPy, cupy/cuda/compiler.py: -ftz=true. Its others do not change what nvcc makes of the source.
-    """
+    """Return the options with which a call's CUDA C++ is compiled, those included that CuPy adds to each
+    compilation."""
     options = strings(known(call.argument(*_TEXT_FUNCTIONS[call.function].options)))
     for name in ("include_dirs", "extra_include_paths"):
         options += [f"-I{each}" for each in strings(known(call.keywords.get(name)))]
-    if call.function in _CUPY and not any(re.match(r"--?(ftz|use_fast_math)\b", each) for each in options):
-        options.append("--ftz=true")
+    if call.function in _CUPY:
+        return with_options(options, call.argument(3 if call.function == "RawKernel" else None, "backend") or "nvrtc")
     return tuple(options)
 
 

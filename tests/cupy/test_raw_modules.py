@@ -195,12 +195,13 @@ def test_code_is_compiled_with_the_options_of_cupy(compiled: list[tuple[Any, ...
     module = RawModule(code=CODE, options=("-DN=4",), name_expressions=["shift<double, 2>"])
     module.get_function("plain")((1,), (1,), ())
     module.get_function("shift<double, 2>")((1,), (1,), ())
-    RawKernel(CODE, "plain", ("--ftz=false",))((1,), (1,), ())
-    RawKernel(code=CODE, name="shift<double, 2>")((1,), (1,), ())
+    RawKernel(CODE, "plain", ("--ftz=false", "-default-device"))((1,), (1,), ())
+    RawKernel(code=CODE, name="shift<double, 2>", options=("--use_fast_math",), backend="nvcc")((1,), (1,), ())
+    space = "--device-as-default-execution-space"
     assert compiled == [
-        (CODE, ("-DN=4", "-ftz=true"), ("shift<double, 2>",)),
-        (CODE, ("--ftz=false",), ()),
-        (CODE, ("-ftz=true",), ("shift<double, 2>",)),
+        (CODE, ("-DN=4", "--ftz=true", space), ("shift<double, 2>",)),
+        (CODE, ("--ftz=false", "-default-device"), ()),
+        (CODE, ("--use_fast_math",), ("shift<double, 2>",)),
     ]
     assert len(driver.launches) == 4 and module.code == CODE and module.options == ("-DN=4",)
 

@@ -44,9 +44,8 @@ def kept_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def of_a_wheel(source_tree: Callable[..., None], kept_cache: None) -> RawModule:  # noqa: F811
     """Return the module of a source tree, compiled as a build compiles it."""
     instantiate = ", ".join(f'"{name}"' for name in NAMES)
-    table = (
-        f'[[tool.cuda-wheel.module]]\nname = "raw.kernels"\noptions = ["--ftz=true"]\ninstantiate = [{instantiate}]\n'
-    )
+    table = '[[tool.cuda-wheel.module]]\nname = "raw.kernels"\noptions = ["--ftz=true", "-default-device"]\n'
+    table += f"instantiate = [{instantiate}]\n"
     source_tree("raw", {"kernels.cu": CODE}, table)
     return RawModule("raw.kernels")
 

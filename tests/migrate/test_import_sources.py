@@ -147,7 +147,7 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
     table = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]
     expected = {"name": f"{package}.{stem}", "sources": [f"{package}/{stem}.cu"]}
     if page == "from-rawmodule":
-        expected |= {"options": ["--use_fast_math"], "instantiate": ["shift<double, 2>"]}
+        expected |= {"options": ["--use_fast_math", CUPYS[1]], "instantiate": ["shift<double, 2>"]}
         assert 'cupy.RawModule(...)  ->  cuda_wheel.cupy.RawModule("scale_demo.scale")\n' in result.stdout
         assert "launch" not in result.stdout and "get_function" not in result.stdout
         assert "array library" not in result.stdout and "does not contain it" not in result.stdout
@@ -164,6 +164,10 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
         and "extended" not in result.stdout
         and (project / expected["sources"][0]).read_text() == text
     )
+
+
+CUPYS = ["--ftz=true", "--device-as-default-execution-space"]
+"""Options that CuPy adds to each compilation."""
 
 
 def test_texts_become_files_named_apart_and_one_for_equal_ones(tmp_path: Path) -> None:
@@ -189,7 +193,7 @@ class Users:
     assert [module.name for module in found.modules] == names
     assert found.files["src/demo/sub/fill_2.cu"] == other and "= 3" in found.files["src/demo/sub/fill_3.cu"]
     first = found.modules[0]
-    table = {"name": names[0], "sources": ["src/demo/sub/fill.cu"], "defines": {"N": 4}, "options": ["--ftz=true"]}
+    table = {"name": names[0], "sources": ["src/demo/sub/fill.cu"], "defines": {"N": 4}, "options": CUPYS}
     assert first.table == table
     assert any("/nowhere" in note for note in first.notes)
     text = "\n".join(found.lines)
@@ -339,17 +343,17 @@ fill = cupy.RawKernel(code, "fill", options=("-DN=4",))
 again = cupy.RawModule(code=importlib.resources.read_text("demo.kernels", "fill.cu"), options=("-DN=4",))
 shift = SourceModule(open("csrc/shift.cu").read()).get_function("shift")
 shift(x, block=(1, 1, 1))
-other = cupy.RawModule(code=(Path(__file__).parent / "set.cuh").read_text(), enable_cooperative_groups=True)
+other = cupy.RawModule(code=(Path(__file__).parent / "set.cuh").read_text(), backend="nvcc", enable_cooperative_groups=True)
 more = cupy.RawModule(code="#define N 4\\n" + code)
 tensors = load_inline("tensors", "", cuda_sources=[code], no_implicit_headers=True)
 """,
     )
     tables = {module.name: module.table for module in found.modules}
     assert [(name, table["sources"], table.get("options")) for name, table in tables.items()] == [
-        ("demo.kernels.fill", ["demo/kernels/fill.cu"], ["--ftz=true"]),
+        ("demo.kernels.fill", ["demo/kernels/fill.cu"], CUPYS),
         ("demo.shift", ["csrc/shift.cu"], None),
-        ("demo.set", ["demo/set.cu"], ["--ftz=true"]),
-        ("demo.fill", ["demo/fill.cu"], ["--ftz=true"]),
+        ("demo.set", ["demo/set.cu"], CUPYS[:1]),
+        ("demo.fill", ["demo/fill.cu"], CUPYS),
         ("demo.kernels.kernels_fill", ["demo/kernels/fill.cu"], tables["demo.kernels.kernels_fill"]["options"]),
     ]
     assert tables["demo.kernels.fill"]["defines"] == {"N": 4}
@@ -436,7 +440,7 @@ def test_an_instance_of_a_raw_kernel_and_translated_complex_numbers_are_kept(tmp
         f"k = RawKernel(name='fill<3>', code='''{text}''', translate_cucomplex=True, options=('--use_fast_math',))\n",
     )
     (module,) = found.modules
-    assert module.table["instantiate"] == ["fill<3>"] and module.table["options"] == ["--use_fast_math"]
+    assert module.table["instantiate"] == ["fill<3>"] and module.table["options"] == ["--use_fast_math", CUPYS[1]]
     assert found.files["demo/fill.cu"].splitlines()[4] == "#include <cupy/cuComplex_bridge.h>"
     assert found.lines[-1].endswith("RawKernel(...)  ->  cuda_wheel.cupy.RawKernel(\"demo.fill\", 'fill<3>')")
 

@@ -12,7 +12,9 @@ from cuda_wheel.builder.jobs import Compiled
 from cuda_wheel.builder.toolchain.nvrtc import compile_text
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.cupy.raw_modules import with_options
 from tests.support.nvidia_tools import nvidia_tool
+from tests.support.projects import ROOT
 
 if TYPE_CHECKING:
     from cuda_wheel.builder.toolchain.nvrtc import NvrtcResult
@@ -51,6 +53,7 @@ SOURCES = {
     " x[2] = p.first * std::get<0>(t) + std::numeric_limits<float>::max(); }\n",
     "cuComplex": "#include <cupy/complex.cuh>\n#include <cupy/cuComplex_bridge.h>\n"
     f"{KERNEL}(cuComplex* z) {{ z[0] = cuCdivf(cuCmulf(z[1], z[2]), make_cuComplex(1, cuCabsf(z[3]))); }}\n",
+    "raw modules": (ROOT / "tests/gpu/kernels/raw_module.cu").read_text(),
 }  # fmt: skip
 
 
@@ -95,7 +98,8 @@ def test_the_code_is_that_of_cupy(
     as_cupy: Callable[[str], NvrtcResult],
 ) -> None:
     folders = ("", *toolchain.header_folders, str(cupy_headers))
-    ours = compiled(SOURCES[name], options=("--std=c++17", "--ftz=true"), include_dirs=folders)
+    options = with_options(("--std=c++17",), "nvrtc")
+    ours = compiled(SOURCES[name], options=options, include_dirs=folders)
     assert (ours.log, ours.left_out, ours.absent_headers) == ("", (), ())
     assert any(path.startswith(str(cupy_headers)) for path in ours.headers or ()) == (name != "jitify")
     assert code(ours.ptx or b"") == code(as_cupy(SOURCES[name])["ptx"])

@@ -10,11 +10,16 @@ struct Wrapped { float x; };
 __constant__ float table[4];
 __device__ int counters[2];
 
+float added(int i)  // a device function, because CuPy makes the GPU the default execution space
+{
+    return table[i % 4];
+}
+
 extern "C" __global__ void scale(const float* x, float* y, float factor, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
-        y[i] = factor * x[i] + table[i % 4];
+        y[i] = factor * x[i] + added(i);
 }
 
 extern "C" __global__ void numbers(double* o, double d, float f, bool b, signed char c, short s, unsigned short us, int i,
