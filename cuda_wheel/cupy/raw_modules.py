@@ -23,8 +23,6 @@ from cuda_wheel.runtime.launching import wrong_argument_text
 from cuda_wheel.runtime.loading import load
 from cuda_wheel.runtime.manifest import MacroValue
 from cuda_wheel.runtime.module import Kernel, Module
-from cuda_wheel.runtime.parts.compile_text import compile as compile_text
-from cuda_wheel.runtime.parts.linking.load_code import load_code
 from cuda_wheel.runtime.streams import CurrentStreams, block_stream, by_arrays
 
 __all__ = ["RawKernel", "RawModule", "with_bridge", "with_options"]
@@ -101,7 +99,11 @@ class _Source:
         if self.name is not None:
             return load(self.name, **self.variant)
         if self.path is not None:
+            from cuda_wheel.runtime.parts.linking.load_code import load_code  # only for files
+
             return load_code(self.path)
+        from cuda_wheel.runtime.parts.compile_text import compile as compile_text  # only for texts
+
         options = with_options(self.options, self._backend)
         code = with_bridge(str(self.code)) if self.translate_cucomplex else str(self.code)
         return compile_text(code, options=options, instantiate=self.instances)

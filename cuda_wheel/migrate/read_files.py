@@ -7,7 +7,8 @@ path of a source. The file is read here, so that its text is known, and the text
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,18 @@ class FileText(str):
     @classmethod
     def of(cls, path: str) -> FileText:
         """Return the text of a file. Raises OSError, or ValueError if it is too large, no file or no UTF-8 text."""
-        if not os.path.isfile(path) or os.path.getsize(path) > _LARGEST:
+        status = os.stat(path)
+        if not os.path.isfile(path) or status.st_size > _LARGEST:
             raise ValueError(path)
-        text = cls(Path(path).read_text(encoding="utf-8"))
-        text.path = os.path.abspath(path)
-        return text
+        return _file_text(path, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=32)  # a loop may read a file thousands of times
+def _file_text(path: str, changed: int) -> FileText:
+    """Return the text of a file. `changed` is when it was changed last, for the cache."""
+    text = FileText(Path(path).read_text(encoding="utf-8"))
+    text.path = os.path.abspath(path)
+    return text
 
 
 class OpenFile:
@@ -111,11 +119,12 @@ def _text(path: str, folder: str) -> FileText | None:
     return None
 
 
-def _places(folder: str) -> Iterator[str]:
-    """Yield a folder and those above it, up to the one of the project; the folder alone outside of projects."""
+@lru_cache(maxsize=32)
+def _places(folder: str) -> tuple[str, ...]:
+    """Return a folder and those above it, up to the one of the project; the folder alone outside of projects."""
     above = [Path(folder), *Path(folder).parents]
     roots = [place for place in above if any((place / name).is_file() for name in ("pyproject.toml", "setup.py"))]
-    yield from map(str, above[: above.index(roots[0]) + 1] if roots else above[:1])
+    return tuple(map(str, above[: above.index(roots[0]) + 1] if roots else above[:1]))
 
 
 def _package_folder(package: Any, folder: str) -> str | None:

@@ -557,7 +557,7 @@ class _ScriptReader:
 
     def _joinedstr(self, node: ast.JoinedStr) -> Any:
         parts = [self._value(each) for each in node.values]
-        return UNKNOWN if UNKNOWN in parts else "".join(parts)
+        return UNKNOWN if UNKNOWN in parts or any(map(is_large, parts)) else "".join(parts)
 
     def _formattedvalue(self, node: ast.FormattedValue) -> Any:
         value = self._value(node.value)

@@ -187,7 +187,7 @@ def compiled(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any,
         calls.append((code, options, instantiate))
         return module_of(PLAIN, SHIFT)
 
-    monkeypatch.setattr(raw_modules, "compile_text", compile_text)
+    monkeypatch.setattr("cuda_wheel.runtime.parts.compile_text.compile", compile_text)
     return calls
 
 
@@ -217,7 +217,8 @@ def test_a_file_is_loaded(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> No
     module = module_of(PLAIN)
     module.jit = SimpleNamespace(log="42 registers")  # type: ignore[assignment]
     paths: list[str] = []
-    monkeypatch.setattr(raw_modules, "load_code", lambda path: (paths.append(path), module)[1])
+    loads = "cuda_wheel.runtime.parts.linking.load_code.load_code"
+    monkeypatch.setattr(loads, lambda path: (paths.append(path), module)[1])
     raw, log = RawModule(path="k.ptx"), io.StringIO()
     raw.compile(log_stream=log)
     kernel = raw.get_function("plain")

@@ -119,3 +119,10 @@ def test_what_is_not_found_is_unknown_and_told(expression: str, told: str | None
 def test_a_file_that_is_written_is_not_read(program: Path) -> None:
     found, _ = read(program, "open('kernels/k.cu', 'w').read()")
     assert found is UNKNOWN
+
+
+def test_reading_a_large_file_in_loops_ends(program: Path) -> None:
+    (program.parent / "large").write_bytes(b"x" * (1 << 20))
+    reads = "text = 'a'\nfor a in range(100):\n for b in range(100):\n  text = f'{text}{open(\"large\").read()}'"
+    found, _ = read(program, "text", HEAD + reads)
+    assert found is UNKNOWN
