@@ -33,7 +33,7 @@ def original() -> Any:
 
 
 @pytest.fixture(scope="module")
-def kept_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     patch.setenv("CUDA_WHEEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
     yield
@@ -41,7 +41,7 @@ def kept_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def of_a_wheel(source_tree: Callable[..., None], kept_cache: None) -> RawModule:  # noqa: F811
+def of_a_wheel(source_tree: Callable[..., None], own_cache: None) -> RawModule:  # noqa: F811
     """Return the module of a source tree, compiled as a build compiles it."""
     instantiate = ", ".join(f'"{name}"' for name in NAMES)
     table = '[[tool.cuda-wheel.module]]\nname = "raw.kernels"\noptions = ["--ftz=true", "-default-device"]\n'
@@ -51,7 +51,7 @@ def of_a_wheel(source_tree: Callable[..., None], kept_cache: None) -> RawModule:
 
 
 @pytest.fixture(scope="module")
-def of_a_text(kept_cache: None) -> RawModule:
+def of_a_text(own_cache: None) -> RawModule:
     return RawModule(code=CODE, name_expressions=NAMES)
 
 
@@ -239,7 +239,7 @@ def test_a_graph_of_cupy(original: Any, module: RawModule) -> None:
     assert float(y[0]) == 4
 
 
-def test_cooperative_launches(module: RawModule, kept_cache: None) -> None:
+def test_cooperative_launches(module: RawModule, own_cache: None) -> None:
     ours = (
         RawModule("raw.kernels", enable_cooperative_groups=True)
         if module.code is None
@@ -263,7 +263,7 @@ def test_variables(original: Any, module: RawModule) -> None:
     assert list(map(int, cupy.ndarray((2,), cupy.int32, module.get_global("counters")))) == [4, 5]
 
 
-def test_a_raw_kernel_of_a_text(kept_cache: None) -> None:
+def test_a_raw_kernel_of_a_text(own_cache: None) -> None:
     text = 'extern "C" __global__ void add(float* x, float a) { x[threadIdx.x] += a * FACTOR; }'
     results = []
     for kind in (cupy.RawKernel, RawKernel):
@@ -275,7 +275,7 @@ def test_a_raw_kernel_of_a_text(kept_cache: None) -> None:
     assert results[0] == results[1]
 
 
-def test_cucomplex_is_translated(kept_cache: None) -> None:
+def test_cucomplex_is_translated(own_cache: None) -> None:
     text = """
     #include <cuComplex.h>
     extern "C" __global__ void k(cuComplex* x) { x[0] = cuCdivf(cuCmulf(x[1], x[2]), make_cuComplex(3, cuCabsf(x[1]))); }

@@ -377,6 +377,20 @@ tensors = load_inline("tensors", "", cuda_sources=[code], no_implicit_headers=Tr
     ]
 
 
+def test_a_file_that_is_compiled_with_other_lines_before_it_becomes_another(tmp_path: Path) -> None:
+    program = """CODE = open("kernels/fill.cu").read()
+a = load_inline("a", "", cuda_sources=[CODE])
+b = cupy.RawModule(code=CODE, translate_cucomplex=True)
+"""
+    found = imported(tmp_path, program)
+    sources = ["demo/kernels/fill_2.cu", "demo/kernels/fill_3.cu"]
+    assert [module.table["sources"] for module in found.modules] == [[each] for each in sources]
+    assert (
+        found.files[sources[0]] == "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n" + KERNEL
+    )
+    assert found.files[sources[1]].endswith("#include <cupy/math_constants.h>\n" + KERNEL)
+
+
 def test_files_that_are_not_found_are_told(tmp_path: Path) -> None:
     (tmp_path / "outside.cu").write_text(KERNEL)
     program = f"""import cupy, sys

@@ -103,15 +103,13 @@ def test_a_text_that_is_composed_of_a_file_is_no_file(expression: str, program: 
         ("open('large').read()", "open('large').read()"),
         ("open('latin').read()", "open('latin').read()"),
         ("open('kernels').read()", "open('kernels').read()"),
-        ("open('../../../outside.cu').read()", None),
+        ("open('kernels/k.cu').read(3)", "open('kernels/k.cu').read(3)"),
     ],
 )
-def test_what_is_not_found_is_unknown_and_told(expression: str, told: str | None, program: Path) -> None:
+def test_what_is_not_found_is_unknown_and_told(expression: str, told: str, program: Path) -> None:
     (program.parent / "large").write_bytes(b"x" * ((1 << 20) + 1))
     (program.parent / "latin").write_bytes(b"\xe9")
     found, readings = read(program, expression)
-    if told is None:  # only a path that exists is read, wherever it is
-        told = expression
     assert found is UNKNOWN
     assert any(each.expression == told and each.line == 8 for each in readings), readings
 
@@ -126,3 +124,10 @@ def test_reading_a_large_file_in_loops_ends(program: Path) -> None:
     reads = "text = 'a'\nfor a in range(100):\n for b in range(100):\n  text = f'{text}{open(\"large\").read()}'"
     found, _ = read(program, "text", HEAD + reads)
     assert found is UNKNOWN
+
+
+def test_a_package_is_found_from_a_script_beside_it(program: Path) -> None:
+    script = program.parents[2] / "tools/run.py"
+    script.parent.mkdir()
+    found, _ = read(script, "importlib.resources.files('demo').joinpath('kernels/k.cu').read_text()")
+    assert found == "// a kernel\n"
