@@ -102,17 +102,7 @@ def changed(arguments: list[Any], place: int, value: Any) -> list[Any]:
     return arguments
 
 
-def cases() -> Iterator[Case]:
-    for dtype in TYPES:
-        for weights in TYPES:
-            for last in (False, True):
-                problem = Problem(dtype=dtype, weights=weights, last=last, silu=True)
-                exact = Problem(dtype=dtype, weights=weights, last=last, is_whole=True)
-                what = f"{dtype}, weights {weights}, channels last {last}"
-                yield Case("causal_conv1d_fwd", problem.forward, what)
-                yield Case("causal_conv1d_bwd", exact.backward, what)
-            update = Problem(dtype=dtype, weights=weights, length=1, silu=True)
-            yield Case("causal_conv1d_update", lambda p=update: p.update(3), f"{dtype}, weights {weights}")
+def of_widths() -> Iterator[Case]:
     for width in (2, 3, 4):
         for last in (False, True):
             for bias in (False, True):
@@ -151,6 +141,20 @@ def cases() -> Iterator[Case]:
                     lambda a=(problem, state, circular, entries): a[0].update(*a[1:]),
                     f"width {width}, {length} long, state {state}, circular {circular}, of {entries}, bias {bias}",
                 )
+
+
+def cases() -> Iterator[Case]:
+    for dtype in TYPES:
+        for weights in TYPES:
+            for last in (False, True):
+                problem = Problem(dtype=dtype, weights=weights, last=last, silu=True)
+                exact = Problem(dtype=dtype, weights=weights, last=last, is_whole=True)
+                what = f"{dtype}, weights {weights}, channels last {last}"
+                yield Case("causal_conv1d_fwd", problem.forward, what)
+                yield Case("causal_conv1d_bwd", exact.backward, what)
+            update = Problem(dtype=dtype, weights=weights, length=1, silu=True)
+            yield Case("causal_conv1d_update", lambda p=update: p.update(3), f"{dtype}, weights {weights}")
+    yield from of_widths()
     yield Case("causal_conv1d_bwd", Problem(silu=True).backward, "SiLU", is_racy=True)
     yield Case("causal_conv1d_bwd", Problem(last=True, silu=True).backward, "SiLU, channels last", is_racy=True)
     yield Case("causal_conv1d_fwd", Problem(batch=1, dim=3, length=77).forward, "three channels")

@@ -1,7 +1,7 @@
 """Calls of mip-splatting's rasterizer of Gaussians, as in its `diff_gaussian_rasterization/__init__.py`.
 
-`rasterize_gaussians` returns its buffers, whose padding stays unwritten. `rasterize_gaussians_backward` takes them: they
-are made here as `rasterizer_impl.cu` lays them out, of values that need not come from a picture.
+`rasterize_gaussians` returns its buffers, whose padding stays unwritten. `rasterize_gaussians_backward` takes them:
+they are made here as `rasterizer_impl.cu` lays them out, of values that need not come from a picture.
 """
 
 from __future__ import annotations
