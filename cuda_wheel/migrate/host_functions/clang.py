@@ -258,9 +258,9 @@ class _Conversion:
 
     def _describe_function(self, made: Declaration, cursor: Any, own: str | None) -> None:
         kinds = self._kinds
-        made.result = cursor.result_type.get_canonical().spelling
+        made.result = self._type(cursor.result_type)
         parameters = [each for each in cursor.get_arguments() if each is not None]
-        made.parameters = tuple((each.spelling, each.type.get_canonical().spelling) for each in parameters)
+        made.parameters = tuple((each.spelling, self._type(each.type)) for each in parameters)
         made.is_static = cursor.is_static_method() or cursor.storage_class == self._cindex.StorageClass.STATIC
         for each in cursor.get_children():
             made.is_kernel |= each.kind == kinds.CUDAGLOBAL_ATTR
@@ -310,7 +310,7 @@ class _Conversion:
         node = Node(
             kind.name,
             cursor.spelling,
-            cursor.type.get_canonical().spelling if is_expression or is_type else "",
+            self._type(cursor.type) if is_expression or is_type else "",
             location.line if location.file else 0,
             location.offset,
             extent.end.line,
@@ -318,7 +318,7 @@ class _Conversion:
         )
         if is_type:
             type_ = cursor.underlying_typedef_type if kind != kinds.TYPE_REF else cursor.type
-            node.type = type_.get_canonical().spelling
+            node.type = self._type(type_)
             node.written = type_.spelling
             return node
         if kind == kinds.LAMBDA_EXPR or kind in (kinds.VAR_DECL, kinds.PARM_DECL):
@@ -348,6 +348,16 @@ class _Conversion:
         if is_expression and self._file(cursor.type.get_declaration()) is not None:
             self._record(cursor.type.get_canonical())
         return node
+
+    def _type(self, type_: Any) -> str:
+        """Return a type's name; for an enumeration of the project, that of its numbers."""
+        canonical = type_.get_canonical()
+        if canonical.kind == self._cindex.TypeKind.ENUM:
+            declared = canonical.get_declaration()
+            if self._file(declared) is not None:
+                constant = "const " if canonical.is_const_qualified() else ""
+                return f"{constant}{declared.enum_type.get_canonical().spelling}"
+        return str(canonical.spelling)
 
     def _evaluated(self, cursor: Any) -> int | float | str | bool | None:
         """Return the value of a constant expression; None if it is not constant."""

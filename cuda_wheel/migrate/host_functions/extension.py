@@ -115,7 +115,10 @@ class _Translation:
         self._kernels: dict[str, str] = {}
         self._seen: set[str] = set()
         self._order: list[Any] = []
-        self._lambdas: dict[int, Declaration] = {}
+        self._current: Any = None
+        self._edges: dict[Any, set[tuple[Any, bool]]] = {}
+        """Key of a function -> the functions that it calls, each with whether only tensors in host memory get there."""
+        self._for_cpu: list[str] = []
 
     def uses(self, helper: str) -> None:
         """Only for the protocol: helpers are found in the finished text."""
@@ -140,7 +143,7 @@ class _Translation:
         found = self._by_usr.get(declared.usr)
         return found[0] if found else None
 
-    def function_name(self, declared: Declaration, source: SourceTree) -> str:
+    def function_name(self, declared: Declaration, source: SourceTree, is_on_cpu: bool = False) -> str:
         if declared.body is None:
             found = self._by_usr.get(declared.usr)
             if found is None:
@@ -150,6 +153,7 @@ class _Translation:
         key: Any = (declared.file, declared.line, declared.qualified)
         if declared.template and key in self._split:
             key = (*key, tuple((each.type, each.value) for each in declared.template))
+        self._edges.setdefault(self._current, set()).add((key, is_on_cpu))
         instance = (key, tuple((each.type, each.value) for each in declared.template))
         if key not in self._names:
             given = self._bound_name(declared) or declared.name
@@ -188,7 +192,7 @@ class _Translation:
                         binding.failure = Failure(binding.source.path, binding.line, error.reason)
         while self._waiting:
             key, declared, source = self._waiting.pop(0)
-            self._source = source
+            self._source, self._current = source, key
             translator = FunctionTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
             try:
                 made = translator.translate()
@@ -225,13 +229,18 @@ class _Translation:
     # --- the module ---------------------------------------------------------------------------------------
 
     def module(self) -> PythonModule:
+        self._mark_for_cpu()
         self._drop_unused_template_parameters()
         functions = [self._functions[key] for key in self._order]
-        reached = {key: self._reached(key) for key in self._order}
+        bound = {each.python for each in self._bindings if each.python}
+        reached = {key: self._reached(key) for key in self._order if self._functions[key].name in bound}
         listed = [self._described(binding, reached) for binding in self._bindings if not binding.is_duplicate]
         launches: set[tuple[str, int]] = set()
         done: set[tuple[str, int]] = set()
+        on_gpu = {each for keys in reached.values() for each in keys}
         for key in self._order:
+            if key not in on_gpu:
+                continue
             found, translated = self._launches(key)
             launches |= found
             done |= translated
@@ -264,19 +273,35 @@ class _Translation:
             each.template = [parameter for parameter in each.template if parameter in used[each.name]]
 
     def _reached(self, key: Any) -> list[Any]:
-        """Return the keys of the functions that a function reaches, itself included."""
-        names = {self._functions[each].name: each for each in self._order}
+        """Return the keys of the functions that a function reaches with tensors on the GPU, itself included."""
         found, waiting = [], [key]
         while waiting:
             each = waiting.pop()
-            if each in found:
-                continue
-            found.append(each)
-            for statement in self._functions[each].body:
-                for node in _walk(statement):
-                    if isinstance(node, ast.Name) and node.id in names and names[node.id] not in found:
-                        waiting.append(names[node.id])
+            if each not in found and each in self._functions:
+                found.append(each)
+                waiting += [other for other, is_on_cpu in self._edges.get(each, ()) if not is_on_cpu]
         return found
+
+    def _mark_for_cpu(self) -> None:
+        """Replace the bodies of functions that are not whole and that only tensors in host memory reach."""
+        reached = {
+            each
+            for binding in self._bindings
+            if binding.python and not binding.is_for_cpu
+            for key in self._order
+            if self._functions[key].name == binding.python
+            for each in self._reached(key)
+        }
+        for key in self._order:
+            function = self._functions[key]
+            if key in reached or not function.failures:
+                continue
+            declared = function.declared
+            where = f"{declared.file}:{declared.line}" if declared else ""
+            message = f"{where}: {function.name} is for tensors on the CPU, and stays C++"
+            function.body = [ast.Raise(ast.Call(ast.Name("NotImplementedError", ast.Load()), [constant(message)], []))]
+            function.failures = []
+            self._for_cpu.append(function.name)
 
     def _launches(self, key: Any) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
         """Return the places of a function's launches, and of those that are translated."""
@@ -299,7 +324,7 @@ class _Translation:
         failures = [binding.failure] if binding.failure else []
         total = done = 0
         for each in reached.get(key, ()) if key is not None else ():
-            failures += self._functions[each].failures
+            failures += [failure for failure in self._functions[each].failures if not failure.is_on_cpu]
             found, translated = self._launches(each)
             total += len(found)
             done += len(translated)
