@@ -204,24 +204,50 @@ class _Conversion:
                 self.tree.variables.append(self._node(each))
 
     def _record(self, type_: Any) -> None:
-        """Describe a class of the project."""
-        name = type_.get_canonical().spelling
+        """Describe a class or enumeration of the project, and those that it consists of."""
         cursor = type_.get_declaration()
+        name = cursor.type.get_canonical().spelling
         if name in self.tree.records or self._file(cursor) is None:
             return
         record = self.tree.records[name] = Record(name, type_.get_size(), line=cursor.location.line)
-        record.file = self._file(cursor) or ""
-        record.fields = tuple(
-            RecordField(each.spelling, each.type.get_canonical().spelling, each.get_field_offsetof())
-            for each in type_.get_fields()
-        )
+        record.file, record.kind = self._file(cursor) or "", cursor.kind.name
+        if cursor.kind == self._kinds.ENUM_DECL:
+            record.underlying = cursor.enum_type.get_canonical().spelling
+            return
+        pattern = self._library.clang_getSpecializedCursorTemplate(cursor)
+        defaults = {each.spelling: each for each in (pattern.get_children() if pattern else ())}
+        fields = []
+        for each in type_.get_fields():
+            # In an instance of a template, the initializer may not be made yet.
+            default = self._default(each) or self._default(defaults.get(each.spelling))
+            type_of = each.type.get_canonical()
+            fields.append(
+                RecordField(each.spelling, type_of.spelling, each.get_field_offsetof(), each.is_bitfield(), default)
+            )
+            while type_of.kind == self._cindex.TypeKind.CONSTANTARRAY:
+                type_of = type_of.element_type
+            self._record(type_of)
+        record.fields = tuple(fields)
         bases, methods = [], {}
         for each in cursor.get_children():
             if each.kind == self._kinds.CXX_BASE_SPECIFIER:
                 bases.append(each.type.get_canonical().spelling)
+                self._record(each.type.get_canonical())
             elif each.kind == self._kinds.CXX_METHOD:
                 methods[each.spelling] = self._declared(each)
         record.bases, record.methods = tuple(bases), methods
+
+    def _default(self, field: Any) -> Node | None:
+        """Return the initializer in the declaration of a data member."""
+        if field is None or field.kind != self._kinds.FIELD_DECL or field.is_bitfield():
+            return None
+        arrays = (self._cindex.TypeKind.CONSTANTARRAY, self._cindex.TypeKind.DEPENDENTSIZEDARRAY)
+        for each in field.get_children():
+            # Arguments of templates stand before the name, and the size of an array behind it.
+            is_size = field.type.get_canonical().kind in arrays and each.kind != self._kinds.INIT_LIST_EXPR
+            if each.kind.is_expression() and each.extent.start.offset > field.location.offset and not is_size:
+                return self._node(each)
+        return None
 
     # --- declarations ---------------------------------------------------------------------------------
 

@@ -13,13 +13,13 @@ from cuda_wheel.migrate.host_functions.bindings import Binding, bindings_in
 from cuda_wheel.migrate.host_functions.cxx_types import float_bits, integer_bounds, plain, template_arguments, template_name
 from cuda_wheel.migrate.host_functions.functions import (
     Failure,
-    FunctionTranslator,
     Translated,
     launches_in,
     python_name,
 )
-from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
+from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import CommentLine, constant, lines, merged, text
+from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable, RecordTranslator
 from cuda_wheel.migrate.host_functions.values import Untranslated
 
 __all__ = ["Extension", "PythonModule", "TranslatedFunction", "translate"]
@@ -119,6 +119,14 @@ class _Translation:
         self._edges: dict[Any, set[tuple[Any, bool]]] = {}
         """Key of a function -> the functions that it calls, each with whether only tensors in host memory get there."""
         self._for_cpu: list[str] = []
+        self._records = RecordTable()
+
+    def record(self, record: Record, source: SourceTree) -> PythonClass:
+        return self._records.class_of(record, source, self._taken)
+
+    def _taken(self) -> tuple[str, ...]:
+        """Return the names of the functions and classes of the module."""
+        return (*self._names.values(), *self._records.names())
 
     def uses(self, helper: str) -> None:
         """Only for the protocol: helpers are found in the finished text."""
@@ -157,9 +165,13 @@ class _Translation:
         instance = (key, tuple((each.type, each.value) for each in declared.template))
         if key not in self._names:
             given = self._bound_name(declared) or declared.name
+            if declared.kind == "CONSTRUCTOR":
+                given = f"make_{given}"
+            elif declared.kind == "CXX_METHOD":
+                given = "_".join(declared.qualified.split("::")[-2:])
             if len(key) == 4:
                 given += "".join(f"_{re.sub(r'[^A-Za-z0-9]+', '_', each.type or str(each.value)).strip('_')}" for each in declared.template)
-            self._names[key] = python_name(given, tuple(self._names.values()))
+            self._names[key] = python_name(given, self._taken())
         if instance not in self._seen:
             self._seen.add(instance)  # type: ignore[arg-type]
             self._waiting.append((key, declared, source))
@@ -193,7 +205,7 @@ class _Translation:
         while self._waiting:
             key, declared, source = self._waiting.pop(0)
             self._source, self._current = source, key
-            translator = FunctionTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
+            translator = RecordTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
             try:
                 made = translator.translate()
             except Untranslated as error:
@@ -353,10 +365,14 @@ class _Translation:
             message = f"{each.source.path}:{each.line}: {reason}"
             body += ["", "", f"def {python_name(each.name)}(*arguments):", f"    raise NotImplementedError({message!r})"]
         body += self._registrations()
+        functions_words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", "\n".join(body)))
+        body = self._records.text(functions_words) + body
         joined = "\n".join(body)
         words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", joined))
         helpers = sorted({*words} & HELPERS & _called(joined))
-        head = [f'"""The functions of {self.extension.name}, which `cuda-wheel import` translated from C++."""', "", "import torch"]
+        head = [f'"""The functions of {self.extension.name}, which `cuda-wheel import` translated from C++."""', ""]
+        head += [f"import {each}" for each in ("ctypes", "dataclasses") if re.search(rf"\b{each}\.", joined)]
+        head += [""] * (len(head) > 2) + ["import torch"]
         if re.search(r"\bTensor\b", joined):
             head.append("from torch import Tensor")
         head += ["", "import cuda_wheel.torch"]

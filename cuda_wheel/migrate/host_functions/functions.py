@@ -28,7 +28,7 @@ from cuda_wheel.migrate.host_functions.expressions import (
     options_tree,
     peeled,
 )
-from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
+from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import (
     Choice,
     CommentLine,
@@ -127,6 +127,8 @@ class Module(Protocol):
     def constant_name(self, declared: Declaration, value: Any) -> str: ...
 
     def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None: ...
+
+    def record(self, record: Record, source: SourceTree) -> Any: ...
 
     def uses(self, helper: str) -> None: ...
 
@@ -1257,7 +1259,8 @@ def assigned_in(node: Node, source: SourceTree) -> set[int]:
         if each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") and each.operator.endswith("=") and each.operator not in _COMPARISONS:
             found |= _target(operands(each)[0])
         elif each.kind == "UNARY_OPERATOR" and each.operator in ("++", "--", "p++", "p--", "&"):
-            found |= _target(operands(each)[-1])
+            if plain(operands(each)[-1].type) not in source.records:
+                found |= _target(operands(each)[-1])
         elif each.kind == "CALL_EXPR" and each.arguments:
             if each.name in ("operator=", "operator++", "operator--"):
                 found |= _target(each.arguments[0])
@@ -1268,7 +1271,7 @@ def assigned_in(node: Node, source: SourceTree) -> set[int]:
                 declared = source.declarations.get(each.target)
                 if declared is not None and declared.is_own:
                     for (_, type_), argument in zip(declared.parameters, each.arguments, strict=False):
-                        if type_.endswith("&") and not type_.startswith("const ") and not type_.endswith("&&") and not is_tensor(type_):
+                        if type_.endswith("&") and not type_.startswith("const ") and not type_.endswith("&&") and not is_tensor(type_) and plain(type_) not in source.records:
                             found |= _target(argument)
     return found
 
