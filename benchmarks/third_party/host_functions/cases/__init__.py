@@ -8,7 +8,7 @@ its own, so that arguments must be the same in each process: nothing here depend
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
