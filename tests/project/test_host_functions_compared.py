@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,6 +100,38 @@ def test_a_project_is_one_that_hatchling_builds_with_the_headers_of_its_machine(
     assert settings["architectures"] == ["90-real"] and settings["include-dirs"] == ["include"]
     assert "system-include-dirs" not in settings and "-std=c++17" in settings["options"]
     assert (tmp_path / "ported_a_b/__init__.py").read_text() == "x = 1\n"
+
+
+def test_an_original_is_built_for_one_gpu_with_the_options_of_its_own_build(
+    scripts: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cpp_extension = pytest.importorskip("torch.utils.cpp_extension")
+    asked: dict[str, Any] = {}
+
+    def load(name: str, sources: list[str], **options: Any) -> str:
+        asked.update(options, name=name, sources=sources)
+        return "module"
+
+    monkeypatch.setattr(cpp_extension, "load", load)
+    monkeypatch.setattr(scripts.originals, "find_toolkit", lambda: None)
+    monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "8.0;9.0+PTX")
+    package = scripts.population.Package(
+        "a-b", "o/r", "", "torch", (".",), ("k.cu",), ("a.cpp",), ("include",), ("-DBEGIN=namespace x {", "-std=c++14")
+    )
+    project = scripts.population.project_of(package, tmp_path)
+    project.mkdir(parents=True)
+    (project / "k.cu").touch()
+    for text, expected in [("PYBIND11_MODULE(a, m)", "module"), ("TORCH_LIBRARY(a, m)", None)]:
+        (project / "a.cpp").write_text(text)
+        assert scripts.originals.load(package, tmp_path) == expected
+        assert asked["is_python_module"] is (expected is not None)
+    assert os.environ["TORCH_CUDA_ARCH_LIST"] == "9.0"
+    assert asked["name"] == "a_b" and asked["sources"] == [str(project / "a.cpp"), str(project / "k.cu")]
+    assert asked["extra_include_paths"] == [str(project / "include")]
+    assert "'-DBEGIN=namespace x {'" in asked["extra_cuda_cflags"]  # the shell takes it apart otherwise
+    assert "-std=c++17" in asked["extra_cuda_cflags"] and "-std=c++14" not in asked["extra_cuda_cflags"]
+    assert asked["extra_cflags"] == ["-std=c++17", "-DNDEBUG"]
+    assert scripts.originals.built(package, tmp_path).exists()
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------

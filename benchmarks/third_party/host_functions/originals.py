@@ -8,6 +8,7 @@ before C++17 is raised, which PyTorch's headers need. It needs PyTorch for CUDA,
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,8 @@ def load(package: Package, folder: Path) -> Any:
         python_name(package),
         [str(path) for path in sources],
         extra_include_paths=[str(project / include) for include in package.include],
-        extra_cflags=cxx_options(package),
-        extra_cuda_cflags=[*package.nvcc_options],
+        extra_cflags=[*map(shlex.quote, cxx_options(package))],  # PyTorch passes them to a shell
+        extra_cuda_cflags=[*map(shlex.quote, package.nvcc_options)],
         build_directory=str(mark.parent),
         is_python_module=is_python_module,
         verbose=not mark.exists(),
