@@ -170,6 +170,7 @@ def test_calls_with_the_same_results_have_the_same_bits(scripts: SimpleNamespace
         (lambda x: (x.add_(1), 2, None, 0.5, "a"), lambda x: (x.add_(1), 2, None, 0.5, "a")),
         (lambda x: nan, lambda x: nan.clone()),
         (lambda x: torch.rand(3), lambda x: torch.rand(3)),  # the generators are seeded
+        (lambda x: x.view(1, 2), lambda x: x.as_strided((1, 2), (9, 1))),  # nor one of one element
         (lambda x: x.new_empty(0, 3).t(), lambda x: x.new_empty(3, 0)),  # strides of no elements mean nothing
     ]:
         sides = (of(scripts, "f", each, [1.0, 2.0]) for each in (theirs, ours))
@@ -227,8 +228,8 @@ def test_exceptions_are_compared_by_type_and_what_is_not_translated_fails(script
 def test_racy_cases_may_differ_as_two_calls_of_the_original_do_and_no_more(scripts: SimpleNamespace) -> None:
     torch = pytest.importorskip("torch")
 
-    def returns(*values: float, dtype: Any = torch.float) -> list[dict[str, Any]]:
-        return [of(scripts, "f", lambda value=value: torch.tensor([1, value], dtype=dtype))[0] for value in values]
+    def returns(*values: Any, dtype: Any = torch.float) -> list[dict[str, Any]]:
+        return [of(scripts, "f", lambda value=value: torch.tensor(value, dtype=dtype).view(-1))[0] for value in values]
 
     def kind(*arguments: Any) -> str:
         return str(scripts.verdicts.kind(scripts.compare.verdict(*arguments)))
@@ -240,6 +241,10 @@ def test_racy_cases_may_differ_as_two_calls_of_the_original_do_and_no_more(scrip
     assert kind(returns(1.0, 1.00001), returns(1.00001)) == "same bits"
     assert kind(returns(1.0, 1.1), returns(0.85)) == as_two
     assert kind(returns(1.0, 1.1), returns(1.3)) == "DIFFERS"
+    nan = float("nan")
+    assert kind(returns([1.0, nan], [1.1, nan]), returns([0.85, nan])) == as_two
+    assert kind(returns([1.0, nan], [1.1, nan]), returns([1.3, nan])) == "DIFFERS"
+    assert kind(returns([1.0, nan], [1.1, nan]), returns([1.0, 1.0])) == "DIFFERS"
     assert kind(returns(4, 6, dtype=torch.int), returns(5, dtype=torch.int)) == as_two
     assert kind(returns(4, 4, dtype=torch.int), returns(5, dtype=torch.int)) == "DIFFERS"
     assert kind(returns(1.0, 1.1), returns(1.05, dtype=torch.double)) == "DIFFERS"
