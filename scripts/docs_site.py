@@ -227,6 +227,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "exceptions": lambda: python_names("exception"),
     "operators of pytorch": lambda: module_of("torch"),
     "operators of jax": lambda: module_of("jax"),
+    "raw modules of cupy": lambda: module_of("cupy"),
     "tuning": lambda: module_of("tuning"),
     "records of manifests": manifest_records,
 }

@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -70,7 +71,7 @@ def _system_folders() -> list[str]:
     return [line.strip() for line in text.partition("#include <...>")[2].splitlines() if line.startswith(" /")]
 
 
-_PREAMBLE = '#include "cuda_wheel_preamble.h"\n'
+_PREAMBLE = "cuda_wheel_preamble.h"
 _TEMPLATED = "-fpch-instantiate-templates"
 
 
@@ -81,24 +82,25 @@ class Reader:
         self._cindex = cindex
         self._index = cindex.Index.create()
         torch = headers.torch
-        folders = [str(torch), str(torch / "torch/csrc/api/include"), *map(str, headers.cuda)]
-        folders += [sysconfig.get_paths()["include"], *_system_folders(), str(STUBS)]
+        folders = [str(STUBS), str(torch), str(torch / "torch/csrc/api/include"), *map(str, headers.cuda)]
+        folders += [sysconfig.get_paths()["include"], *_system_folders(), str(STUBS / "libraries")]
         self._arguments = ["-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++20", "-w"]
         self._arguments += ["-ferror-limit=0", *(part for each in folders for part in ("-isystem", each))]
         self._precompiled = folder / "preamble.pch"
         source = folder / "preamble.cu"
-        source.write_text(_PREAMBLE, encoding="utf-8")
-        unit = self._parse(str(source), self._arguments, 0x02 | 0x10)  # incomplete; for serialization
+        source.write_text(f"#include <{_PREAMBLE}>\n", encoding="utf-8")
+        try:
+            unit = self._parse(str(source), self._arguments, 0x02 | 0x10)  # incomplete; for serialization
+        except cindex.TranslationUnitLoadError:
+            raise ToolchainError(f"libclang cannot read PyTorch's headers in {torch}") from None
         errors = [str(each) for each in unit.diagnostics if each.severity >= cindex.Diagnostic.Error]
         if errors:
             raise ToolchainError(f"libclang cannot read PyTorch's headers in {torch}:\n" + "\n".join(errors[:8]))
         unit.save(str(self._precompiled))
 
     def _parse(self, path: str, arguments: Sequence[str], options: int, files: Any = None) -> Any:
-        try:
+        with _quiet():  # libclang reports its own crash to standard error
             return self._index.parse(path, args=[*arguments], options=options, unsaved_files=files)
-        except self._cindex.TranslationUnitLoadError:
-            raise ToolchainError(f"libclang cannot read {path}") from None
 
     def read(
         self,
@@ -115,13 +117,31 @@ class Reader:
         """
         source = root / path
         arguments = [*self._arguments, *(f"-I{root / each}" for each in include), *defines, _TEMPLATED]
-        arguments += ["-include-pch", str(self._precompiled)]
         name, files = str(source), None
         if source.suffix not in (".cu", ".cuh"):  # the host compiler reads these
             name = str(source.with_name(f"{source.name}.cuda_wheel.cu"))
             files = [(name, f'#undef __CUDACC__\n#undef __NVCC__\n#include "{source.name}"\n')]
-        unit = self._parse(name, arguments, 0x02, files)
-        return _Conversion(self._cindex, root, path, unit).tree
+        for before in (["-include-pch", str(self._precompiled)], ["-include", _PREAMBLE]):
+            try:
+                unit = self._parse(name, [*arguments, *before], 0x02, files)
+            except self._cindex.TranslationUnitLoadError:
+                continue  # libclang crashes where some templates of a precompiled header are used
+            return _Conversion(self._cindex, root, path, unit).tree
+        raise ToolchainError(f"libclang cannot read {path}: it ends with an error of its own")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Discard what is written to standard error."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 class _Conversion:

@@ -99,8 +99,10 @@ class _Translation:
         self.differing: set[_Template] = set()
         self._bindings = [each for tree in extension.trees for each in bindings_in(tree)]
         self._by_usr: dict[str, tuple[Declaration, SourceTree]] = {}
+        self._tree_of: dict[int, SourceTree] = {}
         for tree in extension.trees:
             for declared in tree.declarations.values():
+                self._tree_of[id(declared)] = tree
                 if declared.body is not None and declared.usr:
                     self._by_usr.setdefault(declared.usr, (declared, tree))
         self._names: dict[Any, str] = {}
@@ -144,6 +146,7 @@ class _Translation:
             if found is None:
                 raise Untranslated(f"{declared.qualified} is not defined in the extension's sources")
             declared, source = found
+        source = self._tree_of.get(id(declared), source)
         key: Any = (declared.file, declared.line, declared.qualified)
         if declared.template and key in self._split:
             key = (*key, tuple((each.type, each.value) for each in declared.template))

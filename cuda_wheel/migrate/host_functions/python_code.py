@@ -62,7 +62,22 @@ def parse(expression: str) -> ast.expr:
 
 def text(tree: ast.AST) -> str:
     """Return an expression as Python writes it."""
-    return ast.unparse(tree)
+    return ast.unparse(_chosen(tree))
+
+
+def _chosen(tree: Any) -> Any:
+    """Return code with the preferred one of what can be written in several ways."""
+    if isinstance(tree, Choice):
+        return parse(tree.options[0])
+    if isinstance(tree, list):
+        return [_chosen(each) for each in tree]
+    if isinstance(tree, ast.AST):
+        made = type(tree).__new__(type(tree))
+        made.__dict__.update(tree.__dict__)
+        for each in tree._fields:
+            setattr(made, each, _chosen(getattr(tree, each, None)))
+        return made
+    return tree
 
 
 # --- instances ----------------------------------------------------------------------------------------
@@ -98,7 +113,7 @@ def merged(one: Any, other: Any) -> Any:
 def _options(tree: Any) -> tuple[str, ...]:
     if isinstance(tree, Choice):
         return tree.options
-    return (ast.unparse(tree),) if isinstance(tree, ast.expr) else ()
+    return (text(tree),) if isinstance(tree, ast.expr) else ()
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -153,7 +168,7 @@ def lines(body: Sequence[ast.stmt], indent: int = 0) -> Iterator[str]:
         elif isinstance(each, ast.Expr):
             yield from _wrapped("", each.value, "", indent)
         else:
-            yield from (pad + line for line in ast.unparse(each).splitlines())
+            yield from (pad + line for line in text(each).splitlines())
 
 
 def _target(tree: ast.expr) -> str:

@@ -140,6 +140,8 @@ def converted(value: Value, type_: str) -> Value:
     to = plain(type_)
     if value.type == to:
         return value
+    if value.data == "error":
+        return value.as_type(to)
     if to == "bool":
         return truth(value)
     if integer_bounds(to) is not None:

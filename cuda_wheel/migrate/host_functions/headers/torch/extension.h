@@ -1,0 +1,21 @@
+/* PyTorch's headers for extensions, without those of its neural networks, optimizers and data sets: libclang ends in them. */
+#pragma once
+#include <ATen/ATen.h>
+#include <ATen/core/op_registration/op_registration.h>
+#include <torch/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+#include <torch/csrc/utils/pybind.h>
+#include <torch/cuda.h>
+#include <torch/custom_class.h>
+#include <torch/enum.h>
+#include <torch/fft.h>
+#include <torch/library.h>
+#include <torch/print.h>
+#include <torch/special.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+#include <torch/version.h>
+
+namespace torch {
+namespace python {}
+}
