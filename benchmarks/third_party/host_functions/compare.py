@@ -32,6 +32,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -271,6 +272,15 @@ def compare(package: Package, folder: Path) -> dict[str, Any]:
     return {"cases": found, "functions": worst(found)}
 
 
+def compared(package: Package, folder: Path) -> dict[str, Any]:
+    """Return what `compare` does, or why it failed: one extension must not lose the others."""
+    try:
+        return compare(package, folder)
+    except Exception as error:
+        traceback.print_exc()
+        return {"failed": f"{type(error).__name__}: {error}"}
+
+
 # --- build ------------------------------------------------------------------------------------------------------------
 
 
@@ -302,9 +312,12 @@ def build(listed: Sequence[Package], folder: Path) -> None:
         took = time.monotonic() - start
         print(f"{what}: {took:.0f} s, until {time.monotonic() - began:.0f} s{cause}", flush=True)
 
-    # nvcc takes up to 3 GB with PyTorch's headers. The extensions with most sources come first.
+    def size(package: Package) -> int:
+        return sum(path.stat().st_size for path in project_of(package, folder).rglob("*") if path.is_file())
+
+    # nvcc takes up to 3 GB with PyTorch's headers. What compiles longest begins first: its sources are large.
     cores = len(os.sched_getaffinity(0))
-    by_size = sorted(listed, key=lambda package: -2 * len(package.files) - len(package.cpp))
+    by_size = sorted(listed, key=size, reverse=True)
     with ThreadPoolExecutor(max(1, cores // 2)) as theirs, ThreadPoolExecutor(max(1, cores // 5)) as ours:
         for package in by_size:
             name, project = python_name(package), project_of(package, folder)
@@ -350,7 +363,7 @@ def main() -> None:
     extract(folder / "wheels", folder / "site")
     results: dict[str, Any] = {}
     with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)) // 2)) as pool:  # most of the time PyTorch is imported
-        for package, found in zip(listed, pool.map(lambda each: compare(each, folder), listed), strict=True):
+        for package, found in zip(listed, pool.map(lambda each: compared(each, folder), listed), strict=True):
             record = record_of(package, folder)
             translated = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {"failed": "no record"}
             results[package.name] = found | {"translated": translated, "apart": package.apart}
