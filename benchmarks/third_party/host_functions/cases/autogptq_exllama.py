@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import Case, random, whole
 from torch import Tensor
+
+from cases import Case, random, whole
 
 
 def weights(height: int, width: int, groups: int, order: Tensor | None = None) -> list[Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+
 from cases import Case, random, whole
 
 INTEGERS = {"low": -(1 << 31), "high": 1 << 31, "dtype": torch.int}

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from cases import DEVICE, Case, on_gpu, random, whole
 from torch import Tensor
+
+from cases import DEVICE, Case, on_gpu, random, whole
 
 TYPES = (torch.float, torch.half, torch.bfloat16)
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import DEVICE, Case, random, whole
 from torch import Tensor
+
+from cases import DEVICE, Case, random, whole
 
 
 def computer(dtype: torch.dtype, cosine: bool, etas: int = 1) -> Any:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import DEVICE, Case, on_gpu, random, whole
 from torch import Tensor
+
+from cases import DEVICE, Case, on_gpu, random, whole
 
 
 def nothing() -> Tensor:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import Case, random, whole
 from torch import Tensor
+
+from cases import Case, random, whole
 
 
 def zeros(*shape: int, dtype: Any = torch.float) -> Tensor:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import Case, random, whole
 from torch import Tensor
+
+from cases import Case, random, whole
 
 LONGS = {"low": -(1 << 63), "high": (1 << 63) - 1, "dtype": torch.long}
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import Case, random
 from torch import Tensor
+
+from cases import Case, random
 
 
 def polygons(batch: int, count: int, candidates: int = 24) -> list[Tensor]:

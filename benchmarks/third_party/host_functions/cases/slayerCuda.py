@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import Case, on_gpu, random
 from torch import Tensor
+
+from cases import Case, on_gpu, random
 
 SIZES = ((1, 1, 1, 1, 1), (2, 3, 1, 1, 50), (3, 2, 5, 7, 131), (1, 600, 1, 1, 20))
 

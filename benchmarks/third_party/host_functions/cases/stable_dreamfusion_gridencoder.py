@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from cases import Case, on_gpu, random, whole
 from torch import Tensor
+
+from cases import Case, on_gpu, random, whole
 
 
 @dataclass(frozen=True)

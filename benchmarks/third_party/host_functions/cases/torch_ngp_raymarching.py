@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import Case, on_gpu, random, whole
 from torch import Tensor
+
+from cases import Case, on_gpu, random, whole
 
 SIDE = 16
 STEPS = 64

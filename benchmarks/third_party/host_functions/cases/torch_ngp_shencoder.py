@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-from cases import Case, random
 from torch import Tensor
+
+from cases import Case, random
 
 
 def directions(batch: int, dtype: torch.dtype) -> Tensor:
