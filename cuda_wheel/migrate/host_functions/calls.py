@@ -231,6 +231,8 @@ class Calls(Expressions):
             return none(type_)
         if type_ in ("at::indexing::Slice", "at::indexing::TensorIndex"):
             return self._index(given, type_)
+        if type_ == "torch::nn::functional::PadFuncOptions":
+            return self.value(given[0]).as_type(type_)
         if type_ == "at::TensorArg":
             return Value(self.value(given[0]).tree, type_)
         if len(given) == 1:
@@ -732,6 +734,10 @@ class Calls(Expressions):
                 return Value(attribute(self.value(given[0]).tree, "is_floating_point"), "bool", 0, 1)
         if short == "warp_size" and "cuda" in qualified:
             return bounded(constant(32), node.type, 32, 32)
+        if qualified == "torch::nn::functional::pad":
+            return Value(call(qualified.replace("::", "."), *(self.value(each).tree for each in given)), "at::Tensor")
+        if qualified == "at::native::canUse32BitIndexMath" and len(given) == 1:
+            return Value(call("can_use_32_bit_index_math", self.value(given[0]).tree), "bool", 0, 1)
         if qualified in ("torch::tensor",):
             return self._tensor_of(given)
         if qualified in ("torch::from_blob", "at::from_blob"):
@@ -807,6 +813,9 @@ class Calls(Expressions):
             if number is None:
                 return None
             return self.typed(ast.Subscript(self.value(given[0]).tree, constant(number), ast.Load()), type_)
+        if short == "swap" and len(given) == 2:
+            one, other = (self.value(each).tree for each in given)
+            return Value(ast.NamedExpr(ast.Tuple([one, other], ast.Store()), ast.Tuple([other, one], ast.Load())), "void")
         if short in ("move", "forward", "as_const", "ref", "cref"):
             return self.value(given[0])
         if short == "to_string":

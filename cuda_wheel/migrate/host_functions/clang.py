@@ -117,10 +117,11 @@ class Reader:
         """
         source = root / path
         arguments = [*self._arguments, *(f"-I{root / each}" for each in include), *defines, _TEMPLATED]
-        name, files = str(source), None
+        text = with_instances(source.read_text(encoding="utf-8", errors="replace"))
+        name, files = str(source), [(str(source), text)]
         if source.suffix not in (".cu", ".cuh"):  # the host compiler reads these
             name = str(source.with_name(f"{source.name}.cuda_wheel.cu"))
-            files = [(name, f'#undef __CUDACC__\n#undef __NVCC__\n#include "{source.name}"\n')]
+            files.append((name, f'#undef __CUDACC__\n#undef __NVCC__\n#include "{source.name}"\n'))
         for before in (["-include-pch", str(self._precompiled)], ["-include", _PREAMBLE]):
             try:
                 unit = self._parse(name, [*arguments, *before], 0x02, files)
@@ -128,6 +129,24 @@ class Reader:
                 continue  # libclang crashes where some templates of a precompiled header are used
             return _Conversion(self._cindex, root, path, unit).tree
         raise ToolchainError(f"libclang cannot read {path}: it ends with an error of its own")
+
+
+_INSTANTIATION = re.compile(r"^[ \t]*template\s+(?!<)[^;{}()=]*?\b(\w+\s*<[^;{}()]*>)\s*\([^;{}]*\)\s*;", re.MULTILINE)
+
+
+def with_instances(text: str) -> str:
+    """Return C++ source text in which every explicitly instantiated function is referred to, in the same lines.
+
+    libclang shows an instance of a function template only where something refers to it.
+    """
+    count = 0
+
+    def refer(match: re.Match[str]) -> str:
+        nonlocal count
+        count += 1
+        return f"{match.group()} static auto* const cuda_wheel_instance_{count} = &{match[1]};"
+
+    return _INSTANTIATION.sub(refer, text)
 
 
 @contextmanager
@@ -170,6 +189,8 @@ class _Conversion:
     def _note_error(self, diagnostic: Any) -> None:
         file = diagnostic.location.file
         own = self._own_path(file.name) if file else None
+        if "cuda_wheel_instance_" in diagnostic.spelling:
+            return
         if own or diagnostic.severity > self._cindex.Diagnostic.Error:
             self.tree.errors.append(f"{own or (file and file.name)}:{diagnostic.location.line}: {diagnostic.spelling}")
 
@@ -291,8 +312,22 @@ class _Conversion:
         for each in cursor.get_children():
             made.is_kernel |= each.kind == kinds.CUDAGLOBAL_ATTR
         made.template = self._template_arguments(cursor)
+        if own is not None and not made.is_kernel:
+            made.defaults = self._defaults(cursor)
         if own is not None and not made.is_kernel and cursor.is_definition():
             self._waiting.append((made, cursor))
+
+    def _defaults(self, cursor: Any) -> tuple[Node | None, ...]:
+        """Return the defaults of a function's parameters, which its first declaration or its definition has."""
+        found: list[Node | None] = []
+        for each in (cursor.canonical, cursor):
+            parameters = [parameter for parameter in each.get_arguments() if parameter is not None]
+            found += [None] * (len(parameters) - len(found))
+            for number, parameter in enumerate(parameters):
+                inner = [child for child in parameter.get_children() if child.kind.is_expression()]
+                if found[number] is None and inner:
+                    found[number] = self._node(inner[-1])
+        return tuple(found)
 
     def _template_arguments(self, cursor: Any) -> tuple[TemplateArgument, ...]:
         count = cursor.get_num_template_arguments()

@@ -28,7 +28,8 @@ HELPERS = frozenset(
     {
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "quotient", "remainder",
         "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow", "sin",
-        "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
+        "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint", "check_same_gpu",
+        "check_same_type", "check_contiguous", "can_use_32_bit_index_math",
     }
 )  # fmt: skip
 """Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
@@ -99,12 +100,14 @@ class _Translation:
         self.differing: set[_Template] = set()
         self._bindings = [each for tree in extension.trees for each in bindings_in(tree)]
         self._by_usr: dict[str, tuple[Declaration, SourceTree]] = {}
+        self._by_signature: dict[Any, tuple[Declaration, SourceTree]] = {}
         self._tree_of: dict[int, SourceTree] = {}
         for tree in extension.trees:
             for declared in tree.declarations.values():
                 self._tree_of[id(declared)] = tree
                 if declared.body is not None and declared.usr:
                     self._by_usr.setdefault(declared.usr, (declared, tree))
+                    self._by_signature.setdefault(_signature(declared), (declared, tree))
         self._names: dict[Any, str] = {}
         self._waiting: list[tuple[Any, Declaration, SourceTree]] = []
         self._instances: dict[Any, list[Translated]] = {}
@@ -148,12 +151,12 @@ class _Translation:
     def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None:
         if declared.body is not None:
             return declared
-        found = self._by_usr.get(declared.usr)
+        found = self._by_usr.get(declared.usr) or self._by_signature.get(_signature(declared))
         return found[0] if found else None
 
     def function_name(self, declared: Declaration, source: SourceTree, is_on_cpu: bool = False) -> str:
         if declared.body is None:
-            found = self._by_usr.get(declared.usr)
+            found = self._by_usr.get(declared.usr) or self._by_signature.get(_signature(declared))
             if found is None:
                 raise Untranslated(f"{declared.qualified} is not defined in the extension's sources")
             declared, source = found
@@ -250,12 +253,12 @@ class _Translation:
         launches: set[tuple[str, int]] = set()
         done: set[tuple[str, int]] = set()
         on_gpu = {each for keys in reached.values() for each in keys}
-        for key in self._order:
-            if key not in on_gpu:
-                continue
-            found, translated = self._launches(key)
-            launches |= found
-            done |= translated
+        for key in on_gpu:
+            done |= self._launches(key)[1]
+        for tree in self.extension.trees:
+            for declared in tree.declarations.values():
+                if declared.body is not None:
+                    launches |= {(declared.file, each.offset) for each in launches_in(declared.body)}
         return PythonModule(self._text(functions), tuple(listed), frozenset(launches), frozenset(done))
 
     def _drop_unused_template_parameters(self) -> None:
@@ -437,6 +440,12 @@ class _Translation:
             if each.python:
                 found.append(f'{library}.impl("{each.name}", {each.python}, "{each.dispatch_key or "CompositeImplicitAutograd"}")')
         return found
+
+
+def _signature(declared: Declaration) -> tuple[Any, ...]:
+    """Return name, template arguments and parameter types of a function, which are the same in all source files."""
+    template = tuple((each.type, each.value) for each in declared.template)
+    return declared.qualified, template, tuple(plain(type_) for _, type_ in declared.parameters)
 
 
 def _called(source: str) -> set[str]:

@@ -1158,10 +1158,8 @@ class FunctionTranslator(Calls):
             elif each.value is not None and each.name:
                 trees.append(self.number_choice(each.value, each.value_type))
         count = len(trees)
-        for number, argument in enumerate(node.arguments):
+        for number, argument in enumerate(self.with_defaults(node, called).arguments):
             type_ = plain(called.parameters[number][1]) if number < len(called.parameters) else ""
-            if is_default(argument):
-                continue
             value = self.value(argument)
             if value.data == "error":  # reports errors, which Python's calls raise
                 return replace(value, data="error")
@@ -1176,6 +1174,15 @@ class FunctionTranslator(Calls):
         made = call(name(function), *trees)
         made.template_count = count  # type: ignore[attr-defined]
         return self.typed(made, plain(node.type))
+
+    def with_defaults(self, node: Node, called: Declaration) -> Node:
+        """Return a call with the values of the arguments that it does not give."""
+        known = called.defaults
+        arguments = [
+            (known[number] or each) if is_default(each) and number < len(known) else each
+            for number, each in enumerate(node.arguments)
+        ]
+        return replace(node, arguments=tuple(arguments))
 
     def _check_references(self, definition: Declaration) -> None:
         """Raise Untranslated if a function assigns a variable of its caller."""
@@ -1264,7 +1271,7 @@ def assigned_in(node: Node, source: SourceTree) -> set[int]:
         elif each.kind == "CALL_EXPR" and each.arguments:
             if each.name in ("operator=", "operator++", "operator--"):
                 found |= _target(each.arguments[0])
-            elif each.name == "tie":
+            elif each.name in ("tie", "swap"):
                 for argument in each.arguments:
                     found |= _target(argument)
             else:

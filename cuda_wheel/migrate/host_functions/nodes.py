@@ -75,8 +75,8 @@ class Declaration:
     """C++ type of the result of a function."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Name and C++ type of each parameter of a function."""
-    defaults: int = 0
-    """How many parameters at the end have a default."""
+    defaults: tuple[Node | None, ...] = ()
+    """Default of each parameter of a function of the project; None for one without."""
     template: tuple[TemplateArgument, ...] = ()
     """Arguments of the template's instance that this function is; () for a function that is not a template."""
     is_kernel: bool = False

@@ -422,18 +422,8 @@ class RecordTranslator(FunctionTranslator):
             return self._default_made(known)
         if "<" in known.record.name:
             raise Untranslated(f"the constructor {declared.qualified}, of a template", node.line)
-        given = self._with_defaults(node, definition)
+        given = self.with_defaults(node, definition)
         return self.own_call(given, declared).tree
-
-    def _with_defaults(self, node: Node, definition: Declaration) -> Node:
-        """Return a call with the values of the arguments that it does not give."""
-        assert definition.body is not None
-        parameters = [each for each in definition.body.children if each.kind == "PARM_DECL"]
-        arguments = []
-        for number, each in enumerate(node.arguments):
-            default = operands(parameters[number]) if number < len(parameters) else []
-            arguments.append(default[-1] if is_default(each) and default else each)
-        return replace(node, arguments=tuple(arguments))
 
     def _default_made(self, known: PythonClass, without: Sequence[str] = ()) -> ast.expr:
         """Return an object whose members have the values that their declarations say, except those in `without`."""
@@ -676,7 +666,7 @@ class RecordTranslator(FunctionTranslator):
         if known is None or known.is_empty or "<" in value.type:
             return super().own_method(node, declared, owner)
         definition = self.module.definition(declared, self.source)
-        called = self.own_call(self._with_defaults(node, definition) if definition is not None else node, declared)
+        called = self.own_call(self.with_defaults(node, definition) if definition is not None else node, declared)
         assert isinstance(called.tree, ast.Call)
         called.tree.args.insert(called.tree.template_count, value.tree)  # type: ignore[attr-defined]
         return called
