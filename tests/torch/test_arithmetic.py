@@ -263,10 +263,11 @@ def test_sizes_that_pytorch_does_not_know() -> None:
 
 
 def test_symbols_stay_symbols() -> None:
-    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+    from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 
-    with torch._subclasses.FakeTensorMode(shape_env=ShapeEnv()) as mode:
-        n = mode.from_tensor(torch.zeros(70), static_shapes=False).size(0)
+    mode = torch._subclasses.FakeTensorMode(shape_env=ShapeEnv())
+    context = StatelessSymbolicContext(dynamic_sizes=[DimDynamic.DYNAMIC])
+    n = mode.from_tensor(torch.zeros(70), symbolic_context=context).size(0)
     assert type(n) is torch.SymInt
     assert int32(n) is n and uint32(n) is n
     assert type(int32(n / 4)) is torch.SymInt and int32(n / 4) == 17
@@ -431,8 +432,8 @@ def test_an_operator_names_what_it_writes(name: str, on_cpu: None, is_copy: bool
     x = torch.full((3,), 5.0)
     declared(x)
     assert x.tolist() == [5, 1 if is_copy else 0, 5]
-    with torch._subclasses.FakeTensorMode() as mode:
-        fake = mode.from_tensor(torch.ones(3))
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.ones(3)
         declared(fake)
         with pytest.raises(ArgumentError, match="which has the memory of the input x"):
             silent(fake)
@@ -447,6 +448,6 @@ def test_tensors_without_data_have_no_address(name: str, on_cpu: None) -> None:
         return x + x
 
     double(torch.ones(3))
-    with torch._subclasses.FakeTensorMode() as mode:
-        double(mode.from_tensor(torch.ones(3)))
+    with torch._subclasses.FakeTensorMode():
+        double(torch.ones(3))
     assert found[0] > 0 and found[-1] == 0
