@@ -222,10 +222,8 @@ def _dividend_and_divisor(a: Any, b: Any, name: str) -> tuple[int, int]:
 
 def divide(a: Any, b: Any) -> float:
     """Return the quotient of two numbers in double precision, by IEEE 754: x/0 is infinity, 0/0 NaN."""
-    if type(a) is int:
-        a = float(a)  # because Python divides integers without rounding them first
-    if type(b) is int:
-        b = float(b)
+    if isinstance(a, int):
+        a = float(a)  # because Python divides two integers without rounding them first
     try:
         return a / b  # type: ignore[no-any-return]
     except ZeroDivisionError:

@@ -76,6 +76,8 @@ def test_integers_fit_or_wrap(number: int, size: int) -> None:
 
 
 @given(FLOATS | st.floats(-300, 300), st.sampled_from([8, 16, 32, 64]), st.booleans())
+@example(math.nan, 32, True)
+@example(-math.inf, 32, False)
 @example(-0.5, 32, False)
 @example(-1.0, 32, False)
 @example(255.5, 8, False)
@@ -181,9 +183,8 @@ def test_divide_is_numpys(a: float, b: float) -> None:
 
 
 def test_divide_rounds_integers_first() -> None:
-    a, b = 2**62 + 2**9 + 1, 3
-    assert divide(a, b) == float(a) / b
-    assert divide(2**53 + 1, 2**53 + 3) == float(2**53) / float(2**53 + 4)
+    for a, b in ((4778948255978403250, 95), (86, 2843343768656095921)):
+        assert divide(a, b) == float(a) / float(b) != a / b
     assert divide(1, 0) == math.inf
 
 
@@ -270,6 +271,7 @@ def test_symbols_stay_symbols() -> None:
     n = mode.from_tensor(torch.zeros(70), symbolic_context=context).size(0)
     assert type(n) is torch.SymInt
     assert int32(n) is n and uint32(n) is n
+    assert not mode.shape_env.guards  # nothing was asked for
     assert type(int32(n / 4)) is torch.SymInt and int32(n / 4) == 17
     assert type(uint32(n / 4)) is torch.SymInt
     assert type(quotient(n, 4)) is torch.SymInt and quotient(n, 4) == 17 and quotient(-n, 4) == -17
@@ -375,6 +377,7 @@ class Driver:
 
     def cuMemsetD8Async(self, to: int, byte: int, size: int, stream: int) -> tuple[int]:
         self.calls.append(("set", stream))
+        assert byte in range(256)
         ctypes.memset(to, byte, size)
         return (0,)
 
@@ -445,9 +448,11 @@ def test_tensors_without_data_have_no_address(name: str, on_cpu: None) -> None:
     @cuda_wheel.torch.operator(name)
     def double(x: Tensor) -> Tensor:
         found.append(address(x))
+        if type(found[-1]) is int:
+            fill_bytes(found[-1], 0, 0, 4)  # does nothing
         return x + x
 
     double(torch.ones(3))
     with torch._subclasses.FakeTensorMode():
         double(torch.ones(3))
-    assert found[0] > 0 and found[-1] == 0
+    assert found[0] > 0 and type(found[-1]) is int
