@@ -187,7 +187,7 @@ class Calls(Expressions):
         inner = operands(callee) if callee is not None else []
         if not inner:
             raise Untranslated("a conversion of an unknown object")
-        value = self.value(inner[-1])
+        value = self.value(inner[0])
         to = plain(node.type)
         if value.data == "current stream":
             return value
@@ -359,8 +359,8 @@ class Calls(Expressions):
             return self.own_method(node, declared, None)
         method = declared.name
         if declared.is_own:
-            return self.own_method(node, declared, inner[-1])
-        owner = self.value(inner[-1])
+            return self.own_method(node, declared, inner[0])
+        owner = self.value(inner[0])  # arguments of a template follow
         type_, family = owner.type, template_name(owner.type)
         owner_class = declared.qualified.rpartition("::")[0]
         if isinstance(owner.data, Options):

@@ -309,12 +309,13 @@ class _Conversion:
         parameters = [each for each in cursor.get_arguments() if each is not None]
         made.parameters = tuple((each.spelling, self._type(each.type)) for each in parameters)
         made.is_static = cursor.is_static_method() or cursor.storage_class == self._cindex.StorageClass.STATIC
-        for each in cursor.get_children():
-            made.is_kernel |= each.kind == kinds.CUDAGLOBAL_ATTR
+        marks = {each.kind for each in cursor.get_children()}
+        made.is_kernel = kinds.CUDAGLOBAL_ATTR in marks
+        is_for_gpu = kinds.CUDADEVICE_ATTR in marks and kinds.CUDAHOST_ATTR not in marks
         made.template = self._template_arguments(cursor)
         if own is not None and not made.is_kernel:
             made.defaults = self._defaults(cursor)
-        if own is not None and not made.is_kernel and cursor.is_definition():
+        if own is not None and not made.is_kernel and not is_for_gpu and cursor.is_definition():
             self._waiting.append((made, cursor))
 
     def _defaults(self, cursor: Any) -> tuple[Node | None, ...]:

@@ -154,7 +154,9 @@ class Expressions:
         inner = operands(node)
         if not inner:
             return self.default_argument(node)
-        child = inner[-1]
+        if len(inner) > 1:
+            raise Untranslated("an expression whose parts are not known")
+        (child,) = inner
         if child.kind in ("INTEGER_LITERAL", "CXX_BOOL_LITERAL_EXPR") and plain(node.type) == plain(child.type):
             if isinstance(child.value, int) and any(number == int(child.value) for _, _, number in self.symbols if number is not None):
                 type_ = plain(node.type)

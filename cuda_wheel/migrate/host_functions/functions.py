@@ -560,7 +560,11 @@ class FunctionTranslator(Calls):
 
     def _initializer(self, node: Node) -> Node | None:
         found = [each for each in operands(node) if each.kind not in ("STRUCT_DECL",)]
-        return found[-1] if found else None
+        if not found or ("[" in node.type and found[-1].kind in ("INTEGER_LITERAL", "DECL_REF_EXPR", "BINARY_OPERATOR")):
+            return None  # the number of an array's elements
+        last = found[-1]
+        is_literal = last.kind in ("INTEGER_LITERAL", "CXX_BOOL_LITERAL_EXPR")
+        return None if is_literal and not is_number(node.type) and not node.type.endswith("*") else last
 
     def _declared_variable(self, node: Node) -> list[ast.stmt]:
         declared = self.source.declarations.get(node.target)
@@ -1290,7 +1294,7 @@ def mutated_in(node: Node, source: SourceTree) -> set[int]:
         if each.kind == "CALL_EXPR" and each.name in ("push_back", "emplace_back", "clear", "resize", "insert", "erase", "pop_back"):
             callee = callee_of(each)
             if callee is not None and operands(callee):
-                found |= _target(operands(callee)[-1])
+                found |= _target(operands(callee)[0])
         elif each.kind == "CALL_EXPR" and each.name == "operator=" and each.arguments:
             inner = peeled(each.arguments[0])
             if inner.kind == "CALL_EXPR" and inner.name == "operator[]":

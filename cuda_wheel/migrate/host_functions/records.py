@@ -745,7 +745,7 @@ def changed_in(node: Node, source: SourceTree) -> set[int]:
             callee = callee_of(each)
             is_const = declared is not None and re.search(r"\) const\b", declared.type)
             if callee is not None and callee.kind == "MEMBER_REF_EXPR" and operands(callee) and not is_const:
-                found |= _root(operands(callee)[-1])
+                found |= _root(operands(callee)[0])
             operator = each.name.removeprefix("operator")
             if operator != each.name and operator.endswith("=") and operator not in _COMPARISONS and each.arguments:
                 found |= _root(each.arguments[0])
