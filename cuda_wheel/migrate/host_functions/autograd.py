@@ -27,8 +27,9 @@ _OF_CONTEXT = frozenset(
         "apply", "apply_boxed", "apply_jvp", "backward", "dirty_tensors", "forward", "generate_vmap_rule", "jvp",
         "mark_dirty", "mark_non_differentiable", "mark_shared_storage", "materialize_grads",
         "maybe_clear_saved_tensors", "metadata", "name", "needs_input_grad", "next_functions", "non_differentiable",
-        "register_hook", "register_prehook", "requires_grad", "save_for_backward", "save_for_forward", "saved_for_forward",
-        "saved_tensors", "saved_variables", "set_materialize_grads", "setup_context", "to_save", "vjp", "vmap",
+        "register_hook", "register_prehook", "requires_grad", "save_for_backward", "save_for_forward",
+        "saved_for_forward", "saved_tensors", "saved_variables", "set_materialize_grads", "setup_context",
+        "to_save", "vjp", "vmap",
     }
 )  # fmt: skip
 """Attributes that Python's `ctx` has. Source: torch/autograd/function.py, torch/csrc/autograd/python_function.cpp."""
