@@ -84,7 +84,8 @@ def _library_key(name: str) -> tuple[str, str]:
     name = name.rstrip("0123456789").rstrip("_")
     for key in sorted(_KEYS, key=len, reverse=True):
         if name.endswith(f"_{key}"):
-            return name.removesuffix(f"_{key}"), key
+            # C++ has two names of this key, and Python one.
+            return name.removesuffix(f"_{key}"), "AutocastCUDA" if key == "Autocast" else key
     namespace, _, key = name.rpartition("_")
     return namespace, key
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.migrate.host_functions.autograd import AutogradTable, AutogradTranslator
 from cuda_wheel.migrate.host_functions.bindings import Binding, bindings_in
 from cuda_wheel.migrate.host_functions.cxx_types import float_bits, integer_bounds, plain, template_arguments, template_name
 from cuda_wheel.migrate.host_functions.functions import (
@@ -19,7 +20,7 @@ from cuda_wheel.migrate.host_functions.functions import (
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import CommentLine, constant, lines, merged, text
-from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable, RecordTranslator
+from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable
 from cuda_wheel.migrate.host_functions.values import Untranslated
 
 __all__ = ["Extension", "PythonModule", "TranslatedFunction", "translate"]
@@ -123,13 +124,18 @@ class _Translation:
         """Key of a function -> the functions that it calls, each with whether only tensors in host memory get there."""
         self._for_cpu: list[str] = []
         self._records = RecordTable()
+        self._autograd = AutogradTable()
 
     def record(self, record: Record, source: SourceTree) -> PythonClass:
         return self._records.class_of(record, source, self._taken)
 
     def _taken(self) -> tuple[str, ...]:
         """Return the names of the functions and classes of the module."""
-        return (*self._names.values(), *self._records.names())
+        return (*self._names.values(), *self._records.names(), *self._autograd.names())
+
+    def autograd_class(self, forward: Declaration) -> str:
+        """Return the name of the autograd function whose `forward` this is."""
+        return self._autograd.name_of(forward, self._taken)
 
     def uses(self, helper: str) -> None:
         """Only for the protocol: helpers are found in the finished text."""
@@ -208,7 +214,7 @@ class _Translation:
         while self._waiting:
             key, declared, source = self._waiting.pop(0)
             self._source, self._current = source, key
-            translator = RecordTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
+            translator = AutogradTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
             try:
                 made = translator.translate()
             except Untranslated as error:
@@ -354,7 +360,11 @@ class _Translation:
         bound = {binding.python: binding for binding in reversed(self._bindings) if binding.python}
         # Functions come before those that call them, as in C++.
         for each in reversed(functions):
-            body += ["", "", *self._definition(each, bound.get(each.name))]
+            of_class = self._autograd.definition(each, functions, lambda method: self._definition(method, None))
+            if of_class is None:
+                body += ["", "", *self._definition(each, bound.get(each.name))]
+            elif of_class:
+                body += ["", "", *of_class]
         aliases = [
             f"{binding.name} = {binding.python}"
             for binding in self._bindings

@@ -188,8 +188,8 @@ def _if(tree: ast.If, indent: int, word: str) -> Iterator[str]:
 def _wrapped(before: str, tree: ast.expr, after: str, indent: int) -> Iterator[str]:
     """Yield the lines of an expression between `before` and `after`, broken at its parts where it is too long."""
     pad = " " * indent
-    if isinstance(tree, ast.Tuple) and before == "return ":
-        whole = ", ".join(map(text, tree.elts)) + ("," if len(tree.elts) == 1 else "")
+    if isinstance(tree, ast.Tuple) and before == "return " and len(tree.elts) > 1:
+        whole = ", ".join(map(text, tree.elts))
     else:
         whole = text(tree)
     if indent + len(before) + len(whole) + len(after) <= WIDTH:
