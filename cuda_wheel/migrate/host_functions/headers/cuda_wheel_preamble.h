@@ -22,6 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <crt/host_defines.h>
+#undef __noinline__ /* CUDA 12 makes an attribute of it, clang's keyword, which GCC's headers name inside attributes. */
 #define CUDA_WHEEL_BOTH(T) \
     static inline __host__ __device__ T min(T a, T b) { return b < a ? b : a; } \
     static inline __host__ __device__ T max(T a, T b) { return a < b ? b : a; }
