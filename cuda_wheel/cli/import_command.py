@@ -145,13 +145,15 @@ def _print_host(host: HostModule) -> None:
     whole = sum(not each.failures for each in for_gpu)
     launches = f"{len(module.translated_launches)} of {len(module.launches)} launches translated"
     print(printable(f"{name}  ->  {host.path}: {whole} of {len(for_gpu)} functions whole, {launches}"))
-    width = max(len(each.name) for each in module.functions)
-    for each in module.functions:
+    names = [each.name for each in module.functions]
+    labels = [each.name if names.count(each.name) == 1 else f"{each.name} ({each.path})" for each in module.functions]
+    width = max(map(len, labels))
+    for each, label in zip(module.functions, labels, strict=True):
         if each.is_for_cpu:
             state = "is for the CPU, and can stay C++: docs/how-to/cpu-and-gpu.md"
         else:
             state = "unfinished:" if each.failures else "whole"
-        print(printable(f"  {each.name:{width}}  {state}"))
+        print(printable(f"  {label:{width}}  {state}"))
         for line in () if each.is_for_cpu else _failure_lines(each.failures):
             print(printable(f"    {line}"))
     sys.stdout.flush()  # the next one may take a minute

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 from cuda_wheel.builder.errors import ConfigError, ToolchainError
 from cuda_wheel.builder.toolchain.find import find_toolchain
 from cuda_wheel.builder.toolchain.packages import cuda_folders
+from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.builder.workers.worker import Worker, WorkerDiedError, WorkerTimeoutError
 from cuda_wheel.migrate.host_functions import extension as translation
 from cuda_wheel.migrate.host_functions.aten import AtenTable
@@ -172,10 +173,9 @@ def operator_table(torch: Path) -> AtenTable:
         raise ToolchainError(f"the schemas of PyTorch's operators cannot be read: {path}: {error.strerror}") from error
 
 
-def library_headers(torch: Path) -> Headers:
+def library_headers(torch: Path, toolchain: Toolchain) -> Headers:
     """Return the include folders of the PyTorch in the folder `torch`, and those of CUDA: the toolchain's, and those of
-    CUDA's other packages, such as cuBLAS. Raises ToolchainError."""
-    toolchain = find_toolchain()
+    CUDA's other packages, such as cuBLAS."""
     own = [Path(each.folder) for each in toolchain.headers if each.name != "pytorch"]
     release = f"cu{toolchain.nvrtc.partition('.')[0]}"
     found = (path for folder in cuda_folders() for path in sorted(Path(folder).glob("nvidia/*/include")))
@@ -192,7 +192,7 @@ _OPEN = ExitStack()
 @cache
 def _prepared(torch: Path) -> tuple[Reader, AtenTable]:
     """Return what reads source files, and the operators of the PyTorch in the folder `torch`."""
-    return _OPEN.enter_context(reader(library_headers(torch))), operator_table(torch)
+    return _OPEN.enter_context(reader(library_headers(torch, find_toolchain()))), operator_table(torch)
 
 
 def _prepare(torch: Path) -> None:
