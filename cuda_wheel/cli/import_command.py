@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     by_hand = [*found.lines, *(line for host in hosts for line in host.lines)]
     if by_hand:
         print("to do by hand:")
-    for line in dict.fromkeys(by_hand):
+    for line in by_hand:
         print(printable(f"  {line}"))
     print(f"cuda-wheel: {len(good)} of {len(trials)} modules compile")
     return int(len(good) < len(trials))
@@ -121,7 +121,7 @@ def _translated(found: ImportProposal) -> Iterator[HostModule]:
             _print_host(host)
             yield host
     except ToolchainError as error:
-        print(printable(f"note: the Python of the host functions is not written: {error}"))
+        print(printable(f"note: host functions are not translated: {error}"))
 
 
 _SHOWN_ERRORS = 5

@@ -240,7 +240,7 @@ def host_modules(
     Raises ToolchainError, before the first, if what the translation needs is not installed or does not work.
     """
     if missing := _missing_packages():
-        raise ToolchainError(f"to have it written too: pip install {' '.join(missing)}")
+        raise ToolchainError(f"this needs what is not installed: pip install {' '.join(missing)}")
     torch = _torch_folder()
     assert torch is not None
     worker: Worker | None = None
@@ -347,8 +347,6 @@ def _changed_imports(project: DetectedProject, script: Path, module: HostModule)
         yield f"{relative_path(built, root)}: remove it: Python imports it in place of {module.path}"
     is_library = "torch.library.Library(" in module.text
     for path in project_files(root, (".py",)):
-        if path == module.path:
-            continue
         try:
             with readable(root / path):
                 tree = parsed(root / path)

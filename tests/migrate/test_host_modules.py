@@ -292,7 +292,7 @@ def test_functions_are_listed_whole_unfinished_and_for_the_cpu(
         "  backward   unfinished:\n"
         "    scale.cu:3 (1 more): no\n"
         "    scale.cu:5: not that\n"
-        "  scale_cpu  is for the CPU, and can stay C++: docs/how-to/cpu-and-gpu.md\n"
+        "  scale_cpu  is for the CPU, and can stay C++: docs/how-to/cpu-and-gpu.md\n\n"
     ) in shown
     assert not (tmp_path / "demo/_C.py").exists(), "it was written without --write"
 
@@ -339,7 +339,7 @@ def test_an_extension_in_place_of_a_package_becomes_this_package(
 def test_an_extension_outside_the_package_moves_into_it_and_imports_are_listed(
     translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    use = "import knn_cuda\nimport knn_cuda as knn\nfrom knn_cuda import f as g, h\nimport knn_cuda_2\n"
+    use = "import knn_cuda\nimport knn_cuda as knn\nfrom knn_cuda import f as g, h\nimport knn_cuda_2\nfrom . import knn_cuda\n"
     files = {
         "demo/__init__.py": use,
         "tests/test_it.py": "def test():\n    import os, knn_cuda\n",
@@ -357,7 +357,7 @@ def test_an_extension_outside_the_package_moves_into_it_and_imports_are_listed(
         "demo/knn_cuda.cpython-311.so: remove it: Python imports it in place of demo/knn_cuda.py",
     ):
         assert f"  {line}\n" in shown
-    assert "knn_cuda_2" not in shown
+    assert "knn_cuda_2" not in shown and "demo/__init__.py:5" not in shown
 
 
 def test_load_library_becomes_an_import(
@@ -383,6 +383,18 @@ def test_a_program_that_builds_an_extension_imports_the_module(
     assert main(["import", str(project / "demo/ops.py")]) == 0
     shown = capsys.readouterr().out
     assert "knn  ->  demo/knn.py: " in shown and "demo/ops.py:3: load(...)  ->  from demo import knn\n" in shown
+
+
+def test_a_program_that_builds_an_extension_gives_no_package_its_name(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "pyproject.toml": '[project]\nname = "demo"\n',
+        "ops.py": 'load("knn", ["scale.cu"])\n',
+        "scale.cu": KERNEL,
+    }
+    assert main(["import", str(write_files(tmp_path, **files) / "ops.py")]) == 0
+    assert "knn  ->  src/demo/knn.py: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -415,20 +427,16 @@ def test_what_is_not_installed_is_told_in_one_line_and_all_else_goes_on(
 
     project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
     monkeypatch.setattr(host_modules, "_torch_folder", lambda: None)
-    for version, packages in (
-        (missing, '"cuda-wheel[import]" torch'),
-        (lambda name: "17.0.6", '"cuda-wheel[import]" torch'),
-    ):
+    monkeypatch.setattr(host_modules, "find_spec", lambda name: object())
+    for version in (missing, lambda name: "17.0.6", lambda name: "19.1.0"):
         monkeypatch.setattr(host_modules, "version", version)
         assert imported(project) == 0
         shown = capsys.readouterr().out
-        note = (
-            f"note: the Python of the host functions is not written: to have it written too: pip install {packages}\n"
-        )
-        assert shown.count("note: the Python") == 1 and note in shown
+        note = "note: host functions are not translated: this needs what is not installed: pip install "
+        note += '"cuda-wheel[import]" torch\n'
+        assert shown.count("note: host") == 1 and note in shown
         assert 'name = "demo.scale"' in shown and "1 of 1 modules compile" in shown
     monkeypatch.setattr(host_modules, "version", lambda name: "18.1.1")
-    monkeypatch.setattr(host_modules, "find_spec", lambda name: object())
     imported(project)
     assert "pip install torch\n" in capsys.readouterr().out
 
@@ -482,12 +490,32 @@ def test_a_translation_that_fails_does_not_end_the_command(
     assert (project / "pyproject.toml").exists() and not (project / "demo/_C.py").exists()
 
 
+def end_process_for_one(request: tuple[Path, ExtensionSources]) -> HostFunctions:
+    if request[1].name == "demo._C":
+        os.abort()
+    return HostFunctions(PythonModule(TEXT, (WHOLE,), frozenset(), frozenset()), ())
+
+
+def test_after_a_crash_the_next_extension_is_translated(
+    installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host_modules, "_prepare", succeed)
+    monkeypatch.setattr(host_modules, "_translate", end_process_for_one)
+    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
+    two = SMALL_SETUP.replace("])])", ']), CUDAExtension("demo._D", ["scale.cu"])])').format(name="demo._C")
+    (project / "setup.py").write_text(two)
+    assert imported(project, "--write") == 0
+    out = capsys.readouterr().out
+    assert "demo._C: its host functions are not translated" in out and "demo._D  ->  demo/_D.py: 1 of 1" in out
+    assert (project / "demo/_D.py").read_text() == TEXT and not (project / "demo/_C.py").exists()
+
+
 def test_headers_that_cannot_be_read_are_told_once(
     installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(host_modules, "_prepare", refuse)
     assert imported(small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})) == 0
-    assert capsys.readouterr().out.count("note: the Python of the host functions is not written: no g++\n") == 1
+    assert capsys.readouterr().out.count("note: host functions are not translated: no g++\n") == 1
 
 
 def test_a_translation_that_takes_too_long_is_given_up(
