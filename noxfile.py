@@ -162,12 +162,13 @@ def mutants(session: nox.Session) -> None:
 
 
 def nvidia_tools(session: nox.Session) -> Path:
-    """Download NVIDIA's cuobjdump, nvdisasm, CUTLASS and the ptxas of older releases, and return their folder."""
+    """Download NVIDIA's cuobjdump, nvdisasm, CUTLASS, the ptxas of older releases and CuPy; return their folder."""
     folder = Path(session.virtualenv.location).parent / "tools"
     requirements = {
         "cuobjdump": "nvidia-cuda-cuobjdump",
         "nvdisasm": "nvidia-cuda-nvdisasm",
         "cutlass": "nvidia-cutlass",  # here, because no test needs the packages that it requires
+        "cupy": "cupy-cuda12x",  # its headers alone, for the same reason
     } | {f"ptxas-{release}": f"nvidia-cuda-nvcc{'-cu12' * release.startswith('12.')}=={release}.*" for release in PTXAS}
     for name, requirement in requirements.items():
         if not (folder / name).is_dir():

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Cost", "build_wheel", "run"]
+__all__ = ["HATCHLING", "Cost", "build_wheel", "run"]
 
 HATCHLING = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"
+"""Code of Python that builds a wheel of the project in the current folder, into the folder that its argument names."""
 
 
 class Cost(NamedTuple):

@@ -1,12 +1,13 @@
 """CUDA kernels in ordinary Python wheels: load the kernels of an installed wheel.
 
 The public names are those of `cuda_wheel.runtime`, and `compile`; `cuda_wheel.torch` and `cuda_wheel.jax` make
-operators of kernels for PyTorch and JAX. Importing this package imports nothing else; the first use of a name imports
-the file that defines it.
+operators of kernels for PyTorch and JAX, and `cuda_wheel.cupy` has what takes the place of CuPy's `RawModule`.
+Importing this package imports nothing else; the first use of a name imports the file that defines it.
 """
 
 TYPE_CHECKING = False  # importing `typing` takes longer than importing this package
 if TYPE_CHECKING:
+    from cuda_wheel import cupy as cupy
     from cuda_wheel import jax as jax
     from cuda_wheel import torch as torch
     from cuda_wheel.runtime import *  # noqa: F403
@@ -21,7 +22,7 @@ an installed wheel. The loader imports the package by this name; see `runtime/pa
 if not TYPE_CHECKING:  # a type checker would take every name, also a misspelt one
 
     def __getattr__(name):
-        if name in ("torch", "jax"):  # submodules, which do not import PyTorch or JAX yet
+        if name in ("torch", "jax", "cupy"):  # submodules, which do not import the frameworks yet
             from importlib import import_module
 
             return import_module(f"{__name__}.{name}")

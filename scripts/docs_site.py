@@ -226,7 +226,9 @@ GENERATED: dict[str, Callable[[], str]] = {
     "classes": lambda: python_names("class"),
     "exceptions": lambda: python_names("exception"),
     "operators of pytorch": lambda: module_of("torch"),
+    "arithmetic": lambda: module_of("torch.arithmetic"),
     "operators of jax": lambda: module_of("jax"),
+    "raw modules of cupy": lambda: module_of("cupy"),
     "tuning": lambda: module_of("tuning"),
     "records of manifests": manifest_records,
 }

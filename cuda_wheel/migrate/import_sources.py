@@ -1,7 +1,7 @@
 """`cuda-wheel import`: read CUDA sources, a setup.py or a program with kernels in strings, and propose modules.
 
-In a program, find the strings of CUDA C++ that it compiles at run time, and the lines to change when they become
-modules.
+In a program, find the CUDA C++ that it compiles at run time, in its strings and in the project's files that it reads,
+and the lines to change when it becomes modules.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.cupy.raw_modules import with_bridge, with_options
 from cuda_wheel.migrate.host_modules import HostModule, host_modules
 from cuda_wheel.migrate.init_project import TABLE_PATH, read_project
 from cuda_wheel.migrate.module_tables import (
@@ -26,6 +27,7 @@ from cuda_wheel.migrate.module_tables import (
     ProposedModule,
     extension_modules,
     options_table,
+    source_module,
     source_modules,
     try_module,
 )
@@ -37,7 +39,17 @@ from cuda_wheel.migrate.project_detection import (
     extensions_in,
 )
 from cuda_wheel.migrate.pyproject_edit import ImportedBuild, read_text, relative_path
-from cuda_wheel.migrate.script_reader import ScriptCall, calls_in, known, parsed, readable, strings
+from cuda_wheel.migrate.read_files import FileText
+from cuda_wheel.migrate.script_reader import (
+    UNKNOWN,
+    Reading,
+    ScriptCall,
+    calls_and_readings,
+    known,
+    parsed,
+    readable,
+    strings,
+)
 
 __all__ = [
     "ImportProposal",
@@ -69,12 +81,15 @@ _TEXT_FUNCTIONS = {
 """Function of CuPy, PyCUDA or PyTorch that compiles a string of CUDA C++ -> (0-based position, name) of two arguments:
 the string, and the compiler's options."""
 
+_CUPY = ("RawModule", "RawKernel")
+"""Functions of CuPy. `cuda_wheel.cupy` has those that take their place."""
+
 
 class KernelText(NamedTuple):
-    """CUDA C++ in a string that a Python file compiles."""
+    """CUDA C++ that a Python file compiles."""
 
     text: str | None
-    """CUDA C++ as the content of a source file; None if the string is composed at run time."""
+    """CUDA C++ as the content of a source file; None if it is not known before the program runs."""
     options: tuple[str, ...]
     """Options of the compiler, including include folders (`-I`)."""
     instantiate: tuple[str, ...]
@@ -82,14 +97,21 @@ class KernelText(NamedTuple):
     name: str
     """Name for the module, and for its source file without ".cu". It is the name in a RawKernel call, if the name is
     known and has no template arguments; else the first kernel's name in `text`. If `text` has no kernel, it is the
-    Python file's name without ".py"."""
+    Python file's name without ".py". For the text of a file, it is that file's name without the suffix."""
     call: ScriptCall
+    file: str
+    """Absolute path of the file that the program reads the text from; "" for a text in the program."""
+    is_whole_file: bool
+    """Whether `text` is what `file` has, so that the file can be a module's source."""
+    has_all_instances: bool
+    """Whether all of CuPy's name_expressions are known."""
 
 
-def texts_in(path: Path) -> list[KernelText]:
-    """Return the strings of CUDA C++ that a Python file compiles, in their order. Raises ConfigError if it cannot be
-    read."""
-    return [_kernel_text(call, path) for call in calls_in(path, _TEXT_FUNCTIONS) if not call.keywords.get("path")]
+def texts_in(path: Path) -> tuple[list[KernelText], list[Reading]]:
+    """Return the CUDA C++ that a Python file compiles, in its order, and where the Python file reads others that are
+    not found. Raises ConfigError if it cannot be read."""
+    calls, readings = calls_and_readings(Path(os.path.abspath(path)), _TEXT_FUNCTIONS)
+    return [_kernel_text(call, path) for call in calls if not call.keywords.get("path")], readings
 
 
 _INLINE_HEADERS = "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n"
@@ -99,47 +121,73 @@ torch.utils.cpp_extension."""
 
 def _kernel_text(call: ScriptCall, path: Path) -> KernelText:
     """Return the CUDA C++ that a call in the Python file `path` compiles, with its options and name."""
-    text = _source_text(call)
+    parts = strings(call.argument(*_TEXT_FUNCTIONS[call.function].text))
+    text = "\n".join(parts).strip("\n") + "\n" if parts else None
+    file = parts[0].path if len(parts) == 1 and isinstance(parts[0], FileText) else ""
+    before = text
+    if text is not None and call.function == "load_inline" and not call.keywords.get("no_implicit_headers"):
+        text = _INLINE_HEADERS + text
+    if text is not None and call.keywords.get("translate_cucomplex"):
+        text = with_bridge(text)
+    instances, kernel = _instances(call)
+    if file:
+        kernel = Path(file).stem
+    elif kernel is None:
+        kernel = next((each.name for each in kernels_in(text or "")), path.stem)
+    has_all = instances is not UNKNOWN and UNKNOWN not in (instances or ())
+    named = tuple(map(str, known(instances)))
+    return KernelText(text, _options(call), named, kernel, call, file, text == before, has_all)
+
+
+def _options(call: ScriptCall) -> tuple[str, ...]:
+    """Return the options with which a call's CUDA C++ is compiled, those included that CuPy adds to each
+    compilation."""
     options = strings(known(call.argument(*_TEXT_FUNCTIONS[call.function].options)))
     for name in ("include_dirs", "extra_include_paths"):
         options += [f"-I{each}" for each in strings(known(call.keywords.get(name)))]
+    if call.function in _CUPY:
+        return with_options(options, call.argument(3 if call.function == "RawKernel" else None, "backend") or "nvrtc")
+    return tuple(options)
+
+
+def _instances(call: ScriptCall) -> tuple[Any, str | None]:
+    """Return the name expressions that a call instantiates, as far as they are known, and the name of the call's own
+    kernel, None if it has none or that is an instance."""
     kernel = call.argument(1, "name") if call.function == "RawKernel" else None
-    is_instance = isinstance(kernel, str) and "<" in kernel
-    instances = [kernel] if is_instance else known(call.keywords.get("name_expressions"))
-    if is_instance or not isinstance(kernel, str):
-        kernel = next((each.name for each in kernels_in(text or "")), path.stem)
-    return KernelText(text, tuple(options), tuple(map(str, instances)), kernel, call)
-
-
-def _source_text(call: ScriptCall) -> str | None:
-    """Return the CUDA C++ that a call compiles, as the content of a source file; None if it is composed at run time."""
-    parts = strings(call.argument(*_TEXT_FUNCTIONS[call.function].text))
-    if not parts:
-        return None
-    has_headers = call.function == "load_inline" and not call.keywords.get("no_implicit_headers")
-    return (_INLINE_HEADERS if has_headers else "") + "\n".join(parts).strip("\n") + "\n"
+    if not isinstance(kernel, str):
+        return call.keywords.get("name_expressions"), None
+    return ([kernel], None) if "<" in kernel else ((), kernel)
 
 
 # --- the lines that change ----------------------------------------------------------------------------
 
 
-def changed_lines(path: Path, modules: Mapping[ast.Call, str]) -> Iterator[tuple[int, str, str]]:
-    """Yield the edits to a Python file whose strings become modules: 1-based line, old expression, new expression.
+def changed_lines(path: Path, modules: Sequence[tuple[ScriptCall, str]]) -> Iterator[tuple[int, str, str]]:
+    """Yield the edits to a Python file whose CUDA C++ becomes modules: 1-based line, old expression, new expression.
 
-    `modules` is call that compiles a string -> dotted name of the module.
+    `modules` are the calls that compile it, each with the dotted name of the module.
     """
-    names = {(call.lineno, call.col_offset): name for call, name in modules.items()}
+    names = {_place(call.node): (call.function, name) for call, name in modules}
     reader = _ChangedLines(names)
     with readable(path):
         reader.visit(parsed(path))
     yield from sorted(reader.found)
 
 
+_Place = tuple[int, int, int | None, int | None]
+
+
+def _place(node: ast.Call) -> _Place:
+    """Return where a call starts and ends. Another one may start there: `RawModule(...).get_function("k")`."""
+    return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
+
+
 class _ChangedLines(ast.NodeVisitor):
     """Collects the edits to a Python file, and follows modules and kernels through variables to find them."""
 
-    def __init__(self, names: Mapping[tuple[int, int], str]) -> None:
+    def __init__(self, names: Mapping[_Place, tuple[str, str]]) -> None:
         self._names = names
+        """Place of a call that compiles CUDA C++ -> (function of `_TEXT_FUNCTIONS`, dotted name of the module)."""
         self._kinds: dict[str, str] = {}
         """Source text of a variable or attribute, such as "self.kernel" -> what its value is: "module" or "kernel"."""
         self.found: list[tuple[int, str, str]] = []
@@ -153,58 +201,62 @@ class _ChangedLines(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.generic_visit(node)
-        name = self._names.get((node.lineno, node.col_offset))
-        if name is not None and self._function(node) in _TEXT_FUNCTIONS:
-            arguments = [ast.unparse(each) for each in node.args[1:2]]
-            load = f'cuda_wheel.load("{name}")'
-            is_kernel = self._function(node) == "RawKernel"
-            new = f"{load}[{arguments[0]}]" if is_kernel and arguments else load
-            self._add(node, f"{ast.unparse(node.func)}(...)", new)
+        function, name = self._compiles(node)
+        if function in _CUPY:
+            self._add(node, f"{ast.unparse(node.func)}(...)", _in_place_of_cupys(node, function, name))
+        elif function:
+            self._add(node, f"{ast.unparse(node.func)}(...)", f'cuda_wheel.load("{name}")')
         elif isinstance(node.func, ast.Attribute) and self._kind(node.func.value) == "module" and node.args:
             form = {"get_function": "{}[{}]", "get_global": "{}.globals[{}]"}.get(node.func.attr)
             if form:
                 owner, key = ast.unparse(node.func.value), ast.unparse(node.args[0])
-                self._add(node, ast.unparse(node), form.format(owner if len(owner) < 60 else "module", key))
+                is_long = isinstance(node.func.value, ast.Call) or len(owner) > 60
+                self._add(node, ast.unparse(node), form.format("module" if is_long else owner, key))
         elif self._kind(node.func) == "kernel" and (node.args or node.keywords):
             self._add(node, ast.unparse(node), _launch(node))
 
     def _add(self, node: ast.Call, old: str, new: str) -> None:
         self.found.append((node.lineno, old, new))
 
-    @staticmethod
-    def _function(node: ast.Call) -> str:
-        return ast.unparse(node.func).rpartition(".")[2]
+    def _compiles(self, node: ast.Call) -> tuple[str, str]:
+        """Return (function of `_TEXT_FUNCTIONS`, name of the module) for a call that compiles CUDA C++; else ("",
+        "")."""
+        return self._names.get(_place(node), ("", ""))
 
     def _kind(self, node: ast.expr) -> str | None:
-        """Return "module" or "kernel" if the value of an expression is a module or a kernel; None for any other
-        value."""
+        """Return "module" or "kernel" if the value of an expression is a module of cuda-wheel's or its kernel, whose
+        uses change; None for any other value, and for those that have the interface of CuPy's."""
         if isinstance(node, ast.Call):
-            function = self._function(node)
-            if (node.lineno, node.col_offset) in self._names and function in _TEXT_FUNCTIONS:
-                return "kernel" if function == "RawKernel" else "module"
-            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-            is_kernel = function == "get_function" and owner is not None and self._kind(owner) == "module"
+            function, _ = self._compiles(node)
+            if function:
+                return None if function in _CUPY else "module"
+            owner = node.func if isinstance(node.func, ast.Attribute) else None
+            is_kernel = owner and owner.attr == "get_function" and self._kind(owner.value) == "module"
             return "kernel" if is_kernel else None
         return self._kinds.get(ast.unparse(node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
 
 
-_KEYWORDS = {"shared_mem": "shared_memory", "shared": "shared_memory", "stream": "stream"}
+def _in_place_of_cupys(node: ast.Call, function: str, module: str) -> str:
+    """Return the expression that takes the place of a call of CuPy's RawModule or RawKernel, whose uses stay."""
+    keywords = {each.arg: ast.unparse(each.value) for each in node.keywords if each.arg}
+    written = [f'"{module}"']
+    if function == "RawKernel":
+        written += [ast.unparse(node.args[1])] if len(node.args) > 1 else [keywords.get("name", "...")]
+    if "enable_cooperative_groups" in keywords:
+        written.append(f"enable_cooperative_groups={keywords['enable_cooperative_groups']}")
+    return f"cuda_wheel.cupy.{function}({', '.join(written)})"
+
+
+_KEYWORDS = {"shared": "shared_memory", "stream": "stream"}
 
 
 def _launch(node: ast.Call) -> str:
     """Return the expression that launches a kernel with cuda-wheel: `k.launch(grid, block, x, n)`.
 
-    `node` launches the kernel with CuPy, `k(grid, block, (x, n))`, or with PyCUDA, `k(x, n, grid=..., block=...)`.
+    `node` launches the kernel with PyCUDA: `k(x, n, grid=..., block=...)`.
     """
     keywords = {each.arg: ast.unparse(each.value) for each in node.keywords if each.arg}
-    arguments: Sequence[ast.expr] = node.args
-    if "block" in keywords:
-        grid, block = keywords.get("grid", "1"), keywords["block"]
-    else:
-        grid, block = (ast.unparse(each) for each in (*node.args[:2], *[ast.Constant(1)] * (2 - len(node.args[:2]))))
-        packed = node.args[2] if len(node.args) > 2 else ast.Tuple([], ast.Load())
-        arguments = packed.elts if isinstance(packed, ast.Tuple) else [ast.Starred(packed, ast.Load())]
-    written = [grid, block, *map(ast.unparse, arguments)]
+    written = [keywords.get("grid", "1"), keywords.get("block", "..."), *map(ast.unparse, node.args)]
     written += [f"{_KEYWORDS[name]}={value}" for name, value in keywords.items() if name in _KEYWORDS]
     return f"{ast.unparse(node.func)}.launch({', '.join(written)})"
 
@@ -231,6 +283,7 @@ class ImportProposal:
             architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
             standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
             pytorch=tuple(trial.module.name for trial in trials if trial.includes_pytorch),
+            cupy=tuple(trial.module.name for trial in trials if trial.includes_cupy),
         )
 
     def try_modules(self, architecture: str) -> Iterable[ModuleTrial]:
@@ -271,7 +324,7 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
     `package` is the dotted name of the package to add modules to; "" finds it. `options` are nvcc's for the `.cu`
     files. Nothing is compiled or written. Raises ConfigError.
     """
-    extensions, texts = _read_python_files(files)
+    extensions, texts, readings = _read_python_files(files)
     package = package or _extension_package(root, [extension for _, extension in extensions])
     content = read_project(root)[0].content
     project = detect_project(root, content, package)
@@ -294,22 +347,27 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
         done.lines.append(
             f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
         )
-    _add_texts(done, texts)
+    calls = _add_texts(done, texts, readings)
     _name_apart(done.modules)
+    _add_edits(done, calls)
     return done
 
 
-def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extension]], list[tuple[Path, KernelText]]]:
-    """Return two lists: (Python file, extension in the file), and (Python file, string of CUDA C++ in the file).
+def _read_python_files(
+    files: Sequence[Path],
+) -> tuple[list[tuple[Path, Extension]], list[tuple[Path, KernelText]], dict[Path, list[Reading]]]:
+    """Return three collections: (Python file, extension in the file), (Python file, CUDA C++ that it compiles), and
+    Python file -> where it reads files that are not found.
 
     `files`: Python files, and `.cu` files, which are skipped. Raise ConfigError for any other file, and for a Python
     file that has neither an extension nor CUDA C++.
     """
     extensions: list[tuple[Path, Extension]] = []
     texts: list[tuple[Path, KernelText]] = []
+    readings: dict[Path, list[Reading]] = {}
     for path in files:
         if path.suffix == ".py":
-            own_extensions, own_texts = extensions_in(path), texts_in(path)
+            own_extensions, (own_texts, readings[path]) = extensions_in(path), texts_in(path)
             if not own_extensions and not own_texts:
                 raise ConfigError(
                     f"{path} has neither a CUDAExtension with .cu files, nor a RawModule, RawKernel, SourceModule, "
@@ -319,7 +377,7 @@ def _read_python_files(files: Sequence[Path]) -> tuple[list[tuple[Path, Extensio
             texts += [(path, each) for each in own_texts]
         elif path.suffix != ".cu":
             raise ConfigError(f"{path} is neither a .cu file nor a Python file.")
-    return extensions, texts
+    return extensions, texts, readings
 
 
 def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:
@@ -358,30 +416,63 @@ def _name_apart(modules: Iterable[ProposedModule]) -> None:
 # --- texts ------------------------------------------------------------------------------------------
 
 
-def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -> None:
-    """Add to `done` a source file and a module for each string of CUDA C++, and messages about the lines to edit.
+_Calls = dict[Path, list[tuple[ScriptCall, ProposedModule]]]
+"""Python file -> its calls that compile CUDA C++, each with the module that takes its place."""
 
-    `texts`: pairs (Python file, string in this file). Equal strings with equal options become one module. A string that
-    is composed at run time only gets a message.
+
+def _add_texts(
+    done: ImportProposal, texts: Sequence[tuple[Path, KernelText]], readings: Mapping[Path, Sequence[Reading]]
+) -> _Calls:
+    """Add to `done` a module for each piece of CUDA C++, with a source file for those that have none, and messages.
+
+    `texts`: pairs (Python file, CUDA C++ that it compiles). Equal pieces with equal options become one module. One that
+    is not known before the program runs only gets a message. Return the calls whose CUDA C++ became modules.
     """
-    modules: dict[tuple[Any, ...], str] = {}
-    calls: dict[Path, dict[ast.Call, str]] = {}
+    root = done.project.root
+    modules: dict[tuple[Any, ...], ProposedModule] = {}
+    calls: _Calls = {}
     for path, text in texts:
-        where = f"{_shown(path, done.project.root)}:{text.call.node.lineno}"
+        where = f"{_shown(path, root)}:{text.call.node.lineno}"
         if text.text is None:
-            done.lines.append(f"{where}: the text is composed at run time: cuda_wheel.compile(text) takes it as it is")
+            by_hand = f"cuda_wheel.cupy.{text.call.function}" if text.call.function in _CUPY else "cuda_wheel.compile"
+            done.lines.append(f"{where}: the text is composed at run time: {by_hand} takes it as it is")
+            continue
+        if text.file and _shown(Path(text.file), root).startswith("../"):
+            done.lines.append(f"{where}: reads {text.file}, which is no file of the project: copy it into the project")
             continue
         key = (text.text, text.options)
         if key not in modules:
             modules[key] = _add_text(done, path, text)
         elif text.instantiate:
-            table = next(each.table for each in done.modules if each.name == modules[key])
+            table = modules[key].table
             table["instantiate"] = list(dict.fromkeys((*table.get("instantiate", ()), *text.instantiate)))
-        calls.setdefault(path, {})[text.call.node] = modules[key]
-    for path, named in calls.items():
+        if not text.has_all_instances:
+            done.lines.append(f"{where}: not all name_expressions are known: add the others to instantiate")
+        if text.file:
+            done.lines.append(_about_file(text, where, root, modules[key]))
+        calls.setdefault(path, []).append((text.call, modules[key]))
+    for path in dict.fromkeys(path for path, text in texts if text.text is None):
+        shown = _shown(path, root)
+        reason = "the text of the program does not tell the file, or there is none of that path"
+        done.lines += [f"{shown}:{each.line}: {each.expression} was not read: {reason}" for each in readings[path]]
+    return calls
+
+
+def _about_file(text: KernelText, where: str, root: Path, module: ProposedModule) -> str:
+    """Return the message about a file that a program reads its CUDA C++ from."""
+    file, source = _shown(Path(text.file), root), module.table["sources"][0]
+    if file == source:
+        return f"{where}: {file} is compiled into the wheel: what reads it here is not needed any more"
+    return f"{where}: {file} becomes {source}, which is compiled into the wheel: remove {file} and what reads it here"
+
+
+def _add_edits(done: ImportProposal, calls: _Calls) -> None:
+    """Add messages to `done` about the lines of the Python files to edit."""
+    for path, compiled in calls.items():
         shown, content = _shown(path, done.project.root), path.read_bytes()
         if b"import cuda_wheel" not in content:
             done.lines.append(f"{shown}: add: import cuda_wheel")
+        named = [(call, module.name) for call, module in compiled]
         done.lines += [f"{shown}:{line}: {old}  ->  {new}" for line, old, new in changed_lines(path, named)]
         if re.search(rb"\b(In|Out|InOut|memcpy_htod|memcpy_dtoh)\(", content):  # PyCUDA's
             done.lines.append(
@@ -392,27 +483,41 @@ def _add_texts(done: ImportProposal, texts: Sequence[tuple[Path, KernelText]]) -
             done.lines.append(f"{shown}: is not in {done.project.folder}, so that the wheel does not contain it")
 
 
-def _add_text(done: ImportProposal, path: Path, text: KernelText) -> str:
-    """Add to `done` the source file and the module for one string of CUDA C++. Return the module's dotted name.
+def _add_text(done: ImportProposal, path: Path, text: KernelText) -> ProposedModule:
+    """Add to `done` the module for one piece of CUDA C++, and its source file if it has none. Return the module.
 
-    `path`: the Python file that compiles the string `text`.
+    `path`: the Python file that compiles it.
     """
     project = done.project
-    beside = _shown(path.parent, project.root)
+    options = (*BUILD_EXTENSION, *text.options) if text.call.function == "load_inline" else text.options
+    table, notes = options_table(options, project.root)
+    if text.is_whole_file and text.file.endswith(".cu"):
+        module = source_module(project, _shown(Path(text.file), project.root), table, project.package)
+        module.notes += notes
+    else:
+        source, name = _new_source(done, path, text)
+        module = ProposedModule({"name": name, "sources": [source], **table}, notes)
+    if text.instantiate:
+        module.table["instantiate"] = list(text.instantiate)
+    done.modules.append(module)
+    return module
+
+
+def _new_source(done: ImportProposal, path: Path, text: KernelText) -> tuple[str, str]:
+    """Add to `done` a source file with CUDA C++ that the Python file `path` compiles. Return its path and the dotted
+    name of a module for it."""
+    project = done.project
+    beside = _shown((Path(text.file) if text.file else path).parent, project.root)
     folder = beside if f"{beside}/".startswith(f"{project.folder}/") else project.folder
     content = text.text or ""
     stem, count = text.name, 1
     while done.files.get(f"{folder}/{stem}.cu", read_text(project.root / folder / f"{stem}.cu")) not in (None, content):
         count += 1
         stem = f"{text.name}_{count}"
-    options = (*BUILD_EXTENSION, *text.options) if text.call.function == "load_inline" else text.options
-    table, notes = options_table(options, project.root)
+    source = f"{folder}/{stem}.cu"
+    done.files[source] = content
     within = folder.removeprefix(project.folder).strip("/").replace("/", ".")
-    name = ".".join(filter(None, (project.package, within, stem)))
-    instances = {"instantiate": list(text.instantiate)} if text.instantiate else {}
-    done.files[f"{folder}/{stem}.cu"] = content
-    done.modules.append(ProposedModule({"name": name, "sources": [f"{folder}/{stem}.cu"], **table, **instances}, notes))
-    return name
+    return source, ".".join(filter(None, (project.package, within, stem)))
 
 
 # --- the tables -------------------------------------------------------------------------------------

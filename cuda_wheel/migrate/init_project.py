@@ -268,8 +268,8 @@ def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
 
 
 def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild) -> None:
-    """Remove the build requirements that only C++ extensions need. Add PyTorch to the requirements if imported modules
-    include PyTorch's headers."""
+    """Remove the build requirements that only C++ extensions need. Add PyTorch or CuPy to the requirements if imported
+    modules include its headers."""
     requires = ("build-system", "requires")
     removed, kept, by_hand = unneeded_requirements(done.project, edit.content, imported)
     for requirement in removed:
@@ -280,6 +280,13 @@ def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: Importe
     if imported.pytorch and "torch" not in map(requirement_name, edit.get(requires)):
         edit.add_item(requires, "torch")
         done.reasons.append(f"torch in build-system.requires: {', '.join(imported.pytorch)} include its device headers")
+    if imported.cupy and not any(requirement_name(each).startswith("cupy") for each in edit.get(requires)):
+        extra = re.search(r"\bcu\d+\b", _requirement(edit.get(requires)) or "")
+        package = f"cupy-{(extra[0] if extra else toolchain_extra()).replace('cu', 'cuda')}x"
+        edit.add_item(requires, package)
+        done.reasons.append(
+            f"{package} in build-system.requires: {', '.join(imported.cupy)} include its device headers"
+        )
 
 
 def _requirement(requirements: Any) -> str | None:

@@ -41,6 +41,7 @@ __all__ = [
     "missing_folders",
     "options_table",
     "preprocessor_options",
+    "source_module",
     "source_modules",
     "try_module",
 ]
@@ -82,7 +83,7 @@ def extension_modules(project: DetectedProject, extension: Extension) -> list[Pr
         name = f"{package}.{extension.name.rpartition('.')[2].lstrip('_') or 'kernels'}"
         table = {"name": name, "sources": paths, **_without_pytorch_options(project, paths, settings), "link": "lto"}
         return [ProposedModule(table, notes, _architectures(extension.options))]
-    modules = [_module(project, path, settings, package) for path in paths]
+    modules = [source_module(project, path, settings, package) for path in paths]
     if modules:
         modules[0].notes += notes
         modules[0].architectures = _architectures(extension.options)
@@ -96,19 +97,19 @@ def source_modules(project: DetectedProject, paths: Sequence[str], options: Sequ
     """
     given, notes = options_table(options, project.root)
     if "link" in given and paths:
-        module = _module(project, paths[0], given, project.package)
+        module = source_module(project, paths[0], given, project.package)
         return [ProposedModule(module.table | {"sources": list(paths)}, notes, _architectures(options))]
     modules: list[ProposedModule] = []
     for path in paths:
         settings, _ = options_table(options, project.root)
-        modules.append(_module(project, path, settings, project.package))
+        modules.append(source_module(project, path, settings, project.package))
     if modules:
         modules[0].notes += notes
         modules[0].architectures = _architectures(options)
     return modules
 
 
-def _module(project: DetectedProject, path: str, settings: Table, package: str) -> ProposedModule:
+def source_module(project: DetectedProject, path: str, settings: Table, package: str) -> ProposedModule:
     """Return the module for the source `path`. If the source lies outside the project's package, the module's name is
     in `package`: "PACKAGE.scale" for "csrc/scale.cu"."""
     name = project.module_name(path)
@@ -332,6 +333,8 @@ class ModuleTrial:
     """True if the sources have no kernel, only host code. No module is needed then."""
     includes_pytorch: bool = False
     """True if the module includes headers of the installed PyTorch."""
+    includes_cupy: bool = False
+    """True if the module includes headers of the installed CuPy."""
 
 
 class _CollectedWarnings(SilentReporter):
@@ -491,6 +494,7 @@ def _compiled(root: Path, module: ProposedModule, architecture: str) -> ModuleTr
         tuple(kernel for manifest in manifests for kernel in manifest.kernels),
         warnings,
         includes_pytorch=any("pytorch" in manifest.toolchain for manifest in manifests),
+        includes_cupy=any("cupy" in manifest.toolchain for manifest in manifests),
     )
 
 

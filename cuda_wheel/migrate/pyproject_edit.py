@@ -280,6 +280,8 @@ class ImportedBuild:
     """C++ standards of the modules, such as "c++20"; "" for the default."""
     pytorch: tuple[str, ...] = ()
     """Names of the modules that include headers of the installed PyTorch."""
+    cupy: tuple[str, ...] = ()
+    """Names of the modules that include headers of the installed CuPy."""
 
 
 # --- the extra ----------------------------------------------------------------------------------------

@@ -13,20 +13,23 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.migrate.read_files import OWN_PACKAGE, READS, OpenFile, file_function, file_method
 
 __all__ = [
     "COMPARISONS",
     "MACHINE",
     "UNKNOWN",
+    "Reading",
     "ScriptCall",
     "attempt",
     "call_function",
     "call_method",
+    "calls_and_readings",
     "calls_in",
     "is_large",
     "is_wide",
@@ -51,6 +54,13 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
+def _iterated(value: Any) -> list[Any] | None:
+    """Return the items of a list, tuple or set, or the keys of a dictionary; None for all else."""
+    if not isinstance(value, (list, tuple, set, dict)):
+        return None
+    return [UNKNOWN if isinstance(each, _Unknown) else each for each in value]
+
+
 def known(value: Any) -> list[Any]:
     """Return the items of a list, tuple or set, without those that are UNKNOWN. Return an empty list for all else."""
     return [each for each in value if each is not UNKNOWN] if isinstance(value, (list, tuple, set)) else []
@@ -72,7 +82,8 @@ MACHINE = {
     "torch.version.hip": None,
     "torch.version.cuda": "12.9",
     "torch.__version__": "2.11.0",
-    "__name__": "__main__",
+    "__name__": OWN_PACKAGE,
+    "__package__": OWN_PACKAGE,
     "True": True,
 }
 """Variable or attribute, as source text such as "sys.platform" -> its value on Linux with CUDA."""
@@ -116,11 +127,16 @@ def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str
         return arguments[1] if len(arguments) > 1 else None
     if UNKNOWN in arguments:
         return UNKNOWN
+    found = file_function(function, arguments, keywords, folder)
+    if found is not None:
+        return found
     name = function.removeprefix("os.path.").removeprefix("osp.").removeprefix("path.")
     if name in ("abspath", "realpath"):
         return os.path.abspath(os.path.join(folder, arguments[0]))
     if name in ("join", "dirname", "basename", "normpath", "splitext"):
         return getattr(os.path, name)(*map(os.fspath, arguments))
+    if name == "split" and name != function:
+        return os.path.split(os.fspath(arguments[0]))
     if name in ("exists", "isdir", "isfile"):
         return getattr(os.path, name)(os.path.join(folder, arguments[0]))
     if function in ("Path", "pathlib.Path"):
@@ -128,7 +144,7 @@ def call_function(function: str, arguments: Sequence[Any], keywords: Mapping[str
     if function in ("glob.glob", "glob"):
         return _globbed(os.path.join(folder, arguments[0]), folder, bool(keywords.get("recursive")))
     if function in ("list", "sorted", "set", "tuple", "enumerate", "zip", "reversed", "range"):
-        return list(_LISTS[function](*arguments))
+        return list(_LISTS[function](*[_iterated(each) if isinstance(each, dict) else each for each in arguments]))
     if name == "product":
         return list(itertools.product(*arguments))
     plain: dict[str, Callable[..., Any]] = {"str": str, "int": int, "bool": bool, "len": len, "dict": dict}
@@ -210,6 +226,9 @@ _CHANGING = frozenset({"append", "extend", "insert", "update"})
 def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any], folder: str) -> Any:
     """Return the result of a method of a known value; UNKNOWN if it cannot be found. Relative paths are relative to
     `folder`."""
+    found = None if UNKNOWN in arguments else attempt(lambda: file_method(owner, name, arguments, folder))
+    if found is not None:
+        return found
     if isinstance(owner, Path):
         return _call_path_method(owner, name, arguments, folder)
     if name in _CHANGING and isinstance(owner, (list, dict)) and len(owner) < _MOST_ITEMS:
@@ -220,8 +239,11 @@ def call_method(owner: Any, name: str, arguments: Sequence[Any], keywords: Mappi
         return UNKNOWN
     if isinstance(owner, str) and _may_be_large(owner, name, arguments):
         return UNKNOWN
+    if isinstance(owner, dict) and name in ("keys", "items"):
+        keys = _iterated(owner) or []
+        return keys if name == "keys" else list(zip(keys, owner.values(), strict=True))
     result = attempt(lambda: getattr(owner, name)(*arguments))
-    return list(result) if name in ("keys", "values", "items") and result is not UNKNOWN else result
+    return list(result) if name == "values" and result is not UNKNOWN else result
 
 
 def _call_path_method(owner: Path, name: str, arguments: Sequence[Any], folder: str) -> Any:
@@ -274,13 +296,35 @@ class ScriptCall(NamedTuple):
         return self.keywords.get(name)
 
 
+class Reading(NamedTuple):
+    """An expression that reads a file of which the text is not known."""
+
+    line: int
+    """1-based line of the expression."""
+    expression: str
+    """Source text of the expression, such as "open(path)"."""
+
+
 def calls_in(path: Path, functions: Iterable[str]) -> list[ScriptCall]:
     """Return the calls of functions of these names in a Python file. Raises ConfigError if it cannot be read."""
+    return calls_and_readings(path, functions)[0]
+
+
+def calls_and_readings(path: Path, functions: Iterable[str]) -> tuple[list[ScriptCall], list[Reading]]:
+    """Return the calls of functions of these names in a Python file, and where it reads files that are not found.
+
+    Raises ConfigError if it cannot be read.
+    """
     names = frozenset(functions)
     with readable(path):
         tree = parsed(path)
         # A call may stand where nothing leads on this machine: if BUILD_CUDA:, whose default is off.
-        return _ScriptReader(path, names, False).read(tree) or _ScriptReader(path, names, True).read(tree)
+        for every_branch in (False, True):
+            reader = _ScriptReader(path, names, every_branch)
+            calls = reader.read(tree)
+            if calls:
+                break
+        return calls, sorted(reader.readings)
 
 
 @contextmanager
@@ -327,6 +371,8 @@ class _ScriptReader:
     def __init__(self, path: Path, functions: frozenset[str], every_branch: bool) -> None:
         self._calls: list[ScriptCall] = []
         """Calls of the functions named in `functions`, in the order in which they are evaluated."""
+        self.readings: set[Reading] = set()
+        """Expressions that read files of which the text is not known."""
         self._functions = functions
         self._every_branch = every_branch
         self._folder = str(path.parent)
@@ -365,6 +411,11 @@ class _ScriptReader:
                 return
             getattr(self, f"_{type(statement).__name__.lower()}", self._compound)(statement)
 
+    def _importfrom(self, node: ast.ImportFrom) -> None:
+        for each in node.names:
+            if each.asname and each.name in self._functions:
+                self._names[each.asname] = each.name
+
     def _functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._defined[node.name] = node
 
@@ -391,8 +442,8 @@ class _ScriptReader:
         self._value(node.value)
 
     def _for(self, node: ast.For) -> None:
-        values = self._value(node.iter)
-        for value in list(values) if isinstance(values, (list, tuple, set, dict)) else [UNKNOWN]:
+        values = _iterated(self._value(node.iter))
+        for value in [UNKNOWN] if values is None else values:
             self._set_target(node.target, value)
             self._block(node.body)
 
@@ -402,9 +453,9 @@ class _ScriptReader:
         The blocks of `except` are not evaluated.
         """
         for item in getattr(node, "items", ()):
-            self._value(item.context_expr)
+            value = self._value(item.context_expr)
             if item.optional_vars is not None:
-                self._set_target(item.optional_vars, UNKNOWN)
+                self._set_target(item.optional_vars, value if isinstance(value, (OpenFile, Path)) else UNKNOWN)
         for name in ("body", "handlers", "orelse", "finalbody"):
             self._block([each for each in getattr(node, name, ()) if isinstance(each, ast.stmt)])
 
@@ -469,8 +520,8 @@ class _ScriptReader:
         if node.attr in self._functions:
             return node.attr
         owner = self._value(node.value)
-        if isinstance(owner, Path):
-            return {"parent": owner.parent, "name": owner.name}.get(node.attr, UNKNOWN)
+        if isinstance(owner, Path) and node.attr in ("parent", "parents", "name", "stem", "suffix"):
+            return list(owner.parents) if node.attr == "parents" else getattr(owner, node.attr)
         return UNKNOWN
 
     def _items(self, nodes: Iterable[ast.expr]) -> Iterator[Any]:
@@ -497,13 +548,25 @@ class _ScriptReader:
             value = self._value(each)
             if key is None:
                 found |= value if isinstance(value, dict) else {}
-            elif isinstance(name := self._value(key), str):
-                found[name] = value
+            else:
+                name = self._value(key)
+                with suppress(TypeError):  # a key with a list in it
+                    # A value is known even if its key is not: {cupy.float32: "float"}.
+                    found[_Unknown() if name is UNKNOWN else name] = value
         return found
 
     def _joinedstr(self, node: ast.JoinedStr) -> Any:
-        parts = [self._value(each.value if isinstance(each, ast.FormattedValue) else each) for each in node.values]
-        return UNKNOWN if UNKNOWN in parts else "".join(map(str, parts))
+        parts = [self._value(each) for each in node.values]
+        return UNKNOWN if UNKNOWN in parts or any(map(is_large, parts)) else "".join(parts)
+
+    def _formattedvalue(self, node: ast.FormattedValue) -> Any:
+        value = self._value(node.value)
+        form = "" if node.format_spec is None else self._value(node.format_spec)
+        if UNKNOWN in (value, form) or re.search(r"\d{4}", form):  # a string that is far too long
+            return UNKNOWN
+        convert: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
+        name = chr(max(node.conversion, 0))
+        return attempt(lambda: format(convert[name](value) if name in convert else value, form))
 
     def _binop(self, node: ast.BinOp) -> Any:
         left, right = self._value(node.left), self._value(node.right)
@@ -550,17 +613,27 @@ class _ScriptReader:
         return UNKNOWN if UNKNOWN in parts else slice(*parts)
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Any:
-        generator = node.generators[0]
-        values = self._value(generator.iter)
-        if len(node.generators) > 1 or not isinstance(values, (list, tuple, set)):
-            return UNKNOWN
-        found = []
+        found: list[Any] = []
+        return found if self._comprehend(node.generators, node.elt, found) else UNKNOWN
+
+    def _comprehend(self, generators: Sequence[ast.comprehension], element: ast.expr, found: list[Any]) -> bool:
+        """Add the values of a comprehension to `found`; return False if what it iterates over is not known."""
+        if not generators:
+            found.append(self._value(element))
+            return len(found) < _MOST_ITEMS
+        generator, *others = generators
+        values = _iterated(self._value(generator.iter))
+        if values is None:
+            return False
         for value in values:
+            self._steps += 1
+            if self._steps > _MOST_STEPS:
+                return False
             self._set_target(generator.target, value)
             tests = [self._value(test) for test in generator.ifs]
-            if all(test or test is UNKNOWN for test in tests):
-                found.append(self._value(node.elt))
-        return found
+            if all(test or test is UNKNOWN for test in tests) and not self._comprehend(others, element, found):
+                return False
+        return True
 
     _generatorexp = _setcomp = _listcomp
 
@@ -584,11 +657,14 @@ class _ScriptReader:
             return UNKNOWN
         if function in self._defined:
             return self._enter(self._defined[function], _bound(self._defined[function], arguments, keywords))
-        if isinstance(node.func, ast.Attribute):
-            owner = self._value(node.func.value)
-            if owner is not UNKNOWN:
-                return call_method(owner, name, arguments, keywords, self._folder)
-        return attempt(lambda: call_function(function, arguments, keywords, self._folder))
+        owner = self._value(node.func.value) if isinstance(node.func, ast.Attribute) else UNKNOWN
+        if owner is not UNKNOWN:
+            result = call_method(owner, name, arguments, keywords, self._folder)
+        else:
+            result = attempt(lambda: call_function(function, arguments, keywords, self._folder))
+        if result is UNKNOWN and (name in READS or isinstance(owner, OpenFile)):
+            self.readings.add(Reading(node.lineno, ast.unparse(node)))
+        return result
 
     def _alias(self, function: str) -> str:
         """Return the value of the variable `function`: the name of a function; "" if it is not a string.

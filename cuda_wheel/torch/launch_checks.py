@@ -113,10 +113,10 @@ class Call:
             if hasattr(value, "untyped_storage"):
                 kernel.array(self.operator, place, value, self.device)
                 if kernel.writes(place):
-                    self._check_written(value, f"{info.name} may write to its argument {place + 1}")
+                    self.check_written(value, f"{info.name} may write to its argument {place + 1}")
             elif tensors := getattr(value, "tensors", None):  # a struct with the addresses of tensors
                 for tensor in tensors:
-                    self._check_written(tensor, f"{info.name} may write to tensors of its argument {place + 1}")
+                    self.check_written(tensor, f"{info.name} may write to tensors of its argument {place + 1}")
             else:
                 kernel.value(self.operator, place, value)
         what = f"{self.operator}: {info.name}: "
@@ -141,7 +141,7 @@ class Call:
                         )
                 before.append((f"output {number + 1}", array))
 
-    def _check_written(self, value: Any, what: str) -> None:
+    def check_written(self, value: Any, what: str) -> None:
         """Raise ArgumentError if the tensor `value` shares memory with an input that is in neither `writes` nor
         `read_only`.
 

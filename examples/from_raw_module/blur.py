@@ -1,20 +1,21 @@
-"""From CuPy's RawModule(code=...) to cuda_wheel.compile, on CuPy's arrays: `python blur.py`.
+"""CuPy's RawModule(code=...) by cuda-wheel, on CuPy's arrays: `python blur.py`.
 
-    cupy.RawModule(code=SOURCE, options=("-DRADIUS=2",), name_expressions=["blur<float>"]).get_function("blur<float>")
-    kernel((grid,), (block,), (x, y, numpy.int32(n)))
+    module = cupy.RawModule(code=SOURCE, options=("-DRADIUS=2",), name_expressions=["blur<float>"])
 
 becomes
 
-    cuda_wheel.compile(SOURCE, defines={"RADIUS": 2}, instantiate=["blur<float>"])["blur<float>"]
-    kernel.launch(grid, block, x, y, n)
+    module = cuda_wheel.cupy.RawModule(code=SOURCE, options=("-DRADIUS=2",), name_expressions=["blur<float>"])
 
-The arguments are converted to what the kernel declares and checked, a source needs no `extern "C"`, and the compiled
-code is kept for the next processes. It needs a toolchain (`pip install "cuda-wheel[cu13]"`) and CuPy.
+All that uses the module stays. The arguments are converted to what the kernel declares and checked, a source needs no
+`extern "C"`, other instances are compiled when they are asked for, and the compiled code is kept for the next
+processes. It needs a toolchain (`pip install "cuda-wheel[cu13]"`) and CuPy. In a package, the source is a `.cu` file,
+the wheel has its machine code, and `RawModule("package.blur")` needs no toolchain.
 """
 
 import sys
 
 import cuda_wheel
+from cuda_wheel.cupy import RawModule
 
 SOURCE = """
 template <typename T>
@@ -31,21 +32,17 @@ __global__ void blur(const T* x, T* y, int n)
 """
 N, RADIUS = 10_000, 2
 
-
-def compiled():
-    """Return the module for the current GPU: compiled by the first process, then read from the cache."""
-    return cuda_wheel.compile(SOURCE, name="blur", defines={"RADIUS": RADIUS}, instantiate=["blur<float>"])
+module = RawModule(code=SOURCE, options=(f"-DRADIUS={RADIUS}",), name_expressions=["blur<float>"])
 
 
 def main():
     import cupy
 
-    module = compiled()
     # The second one is compiled now: nothing named it before.
     for name, dtype in (("blur<float>", cupy.float32), ("blur<double>", cupy.float64)):
         x = cupy.random.random(N).astype(dtype)
         y = cupy.empty_like(x)
-        module[name].launch(-(-N // 256), 256, x, y, N)  # on CuPy's current stream
+        module.get_function(name)((-(-N // 256),), (256,), (x, y, cupy.int32(N)))  # on CuPy's current stream
         padded = cupy.pad(x, RADIUS, mode="edge")
         expected = sum(padded[k : k + N] for k in range(2 * RADIUS + 1)) / (2 * RADIUS + 1)
         error = float(abs(y - expected).max())
@@ -53,7 +50,7 @@ def main():
         if not error < 1e-5:
             return 1
     try:
-        module["blur<float>"].launch(-(-N // 256), 256, x, y, N)
+        module.get_function("blur<float>")((-(-N // 256),), (256,), (x, y, cupy.int32(N)))
     except cuda_wheel.ArgumentError as refused:  # x and y are of float64 now
         print(refused)
         return 0

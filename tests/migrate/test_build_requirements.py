@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,11 @@ from cuda_wheel.migrate.module_tables import ModuleTrial
 from cuda_wheel.migrate.project_detection import toolchain_extra
 from cuda_wheel.migrate.pyproject_edit import ImportedBuild, chosen_extra
 from tests.support.projects import KERNEL, write_files
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 PYPROJECT = """\
 [build-system]
@@ -116,6 +122,27 @@ def test_pytorch_is_required_where_its_device_headers_are_read(tmp_path: Path) -
     done = init_project(root, "demo", [], {}, ImportedBuild(pytorch=("demo.k",)))
     assert '"torch"' in done.changes[0].after
     assert "torch in build-system.requires: demo.k include its device headers" in done.reasons
+
+
+@pytest.mark.parametrize(
+    ("requires", "added"),
+    [
+        ('["cuda-wheel[cu12]"]', ["cuda-wheel[cu12]", "cupy-cuda12x"]),
+        ('["cuda-wheel[cu13]>=1"]', ["cuda-wheel[cu13]>=1", "cupy-cuda13x"]),
+        ('["cuda-wheel", "cupy-cuda12x<15"]', ["cuda-wheel", "cupy-cuda12x<15"]),
+        ('["cuda-wheel"]', ["cuda-wheel", f"cupy-cuda{toolchain_extra()[2:]}x"]),
+    ],
+)
+def test_cupy_is_required_where_its_device_headers_are_read(requires: str, added: list[str], tmp_path: Path) -> None:
+    pyproject = (
+        f'[build-system]\nrequires = {requires}\nbuild-backend = "setuptools.build_meta"\n[project]\nname = "demo"\n'
+    )
+    root = write_files(tmp_path, **{"demo/__init__.py": "", "demo/k.cu": KERNEL, "pyproject.toml": pyproject})
+    done = init_project(root, "demo", [], {}, ImportedBuild(cupy=("demo.k",)))
+    (written,) = (change.after for change in done.changes if change.path.name == "pyproject.toml")
+    assert tomllib.loads(written)["build-system"]["requires"] == added
+    told = any("include its device headers" in reason for reason in done.reasons)
+    assert told == (added[-1] not in requires)
 
 
 CLASSIFIER = "Environment :: GPU :: NVIDIA CUDA :: {}"

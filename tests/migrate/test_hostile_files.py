@@ -107,9 +107,9 @@ def test_texts_that_no_file_can_have_are_unknown(tmp_path: Path) -> None:
 
 
 def test_launches_that_are_nested_too_deeply_are_an_error(tmp_path: Path) -> None:
-    start = "import cupy\nk = cupy.RawKernel('__global__ void f(int* x) {}', 'f')\n"
+    start = "k = SourceModule('__global__ void f(int* x) {}').get_function('f')\n"
     with pytest.raises(ConfigError, match=r"setup\.py cannot be read: its expressions are nested too deeply"):
-        imported(tmp_path, f"{start}k(1, 1, ({'[' * 90 + ']' * 90}, {'+'.join(['1'] * 400)}))\n")
+        imported(tmp_path, f"{start}k({'[' * 90 + ']' * 90}, {'+'.join(['1'] * 400)}, block=(1, 1, 1))\n")
 
 
 @pytest.mark.parametrize("linked", ["", "dlink=True"])

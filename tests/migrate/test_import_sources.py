@@ -11,7 +11,7 @@ import pytest
 
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.migrate.import_sources import propose_import, shared_settings
+from cuda_wheel.migrate.import_sources import ImportProposal, propose_import, shared_settings
 from tests.migrate.test_init_project import check_wheel, head
 from tests.project.pages import blocks
 from tests.support.projects import BACKENDS, KERNEL, ROOT, write_files
@@ -143,14 +143,16 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
     project = write_files(tmp_path / "project", **files)
     result = cuda_wheel("import", project / package / "ops.py", "--write")
     assert result.returncode == 0, result.stdout
-    assert f'cuda_wheel.load("{package}.{stem}")' in result.stdout and "no image for" not in result.stdout
+    assert "no image for" not in result.stdout
     table = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["cuda-wheel"]
     expected = {"name": f"{package}.{stem}", "sources": [f"{package}/{stem}.cu"]}
     if page == "from-rawmodule":
-        expected |= {"options": ["--use_fast_math"], "instantiate": ["shift<double, 2>"]}
-        assert "scale.launch((-(-x.size // 256),), (256,), x, y, cupy.float32(factor)" in result.stdout
+        expected |= {"options": ["--use_fast_math", CUPYS[1]], "instantiate": ["shift<double, 2>"]}
+        assert 'cupy.RawModule(...)  ->  cuda_wheel.cupy.RawModule("scale_demo.scale")\n' in result.stdout
+        assert "launch" not in result.stdout and "get_function" not in result.stdout
         assert "array library" not in result.stdout and "does not contain it" not in result.stdout
     else:
+        assert 'cuda_wheel.load("smooth_demo.smooth")' in result.stdout
         assert "mod.globals['weights']" in result.stdout and "with an array library" in result.stdout
         assert "smooth.launch((4, 1), (256, 1, 1), drv.In(x), drv.InOut(y)" in result.stdout
     assert table == {"module": [expected]}
@@ -162,6 +164,10 @@ def test_the_programs_of_the_how_to_pages_become_their_projects(page: str, tmp_p
         and "extended" not in result.stdout
         and (project / expected["sources"][0]).read_text() == text
     )
+
+
+CUPYS = ["--ftz=true", "--device-as-default-execution-space"]
+"""Options that CuPy adds to each compilation."""
 
 
 def test_texts_become_files_named_apart_and_one_for_equal_ones(tmp_path: Path) -> None:
@@ -187,12 +193,14 @@ class Users:
     assert [module.name for module in found.modules] == names
     assert found.files["src/demo/sub/fill_2.cu"] == other and "= 3" in found.files["src/demo/sub/fill_3.cu"]
     first = found.modules[0]
-    assert first.table == {"name": names[0], "sources": ["src/demo/sub/fill.cu"], "defines": {"N": 4}}
+    table = {"name": names[0], "sources": ["src/demo/sub/fill.cu"], "defines": {"N": 4}, "options": CUPYS}
+    assert first.table == table
     assert any("/nowhere" in note for note in first.notes)
     text = "\n".join(found.lines)
-    assert text.count("""cuda_wheel.load("demo.sub.fill")['fill']""") == 2
-    assert "composed at run time" in text and text.count("add: import cuda_wheel") == 1
-    assert "self.kernel.launch((1,), (2,), *x, shared_memory=3)" in text and "two.launch((1,), (2,))" in text
+    assert text.count("""cupy.RawKernel(...)  ->  cuda_wheel.cupy.RawKernel("demo.sub.fill", 'fill')""") == 2
+    assert """cupy.RawModule(...)  ->  cuda_wheel.cupy.RawModule("demo.sub.fill_2")""" in text
+    assert ".py:17: the text is composed at run time: cuda_wheel.cupy.RawModule takes it as it is" in text
+    assert text.count("add: import cuda_wheel") == 1 and "launch" not in text and "get_function" not in text
 
 
 @pytest.mark.slow
@@ -306,3 +314,154 @@ def test_no_settings_are_proposed_with_which_a_file_does_not_compile(tmp_path: P
     assert result.returncode == 1 and "0 of 2 modules compile" in result.stdout
     assert 'demo/a.cu:1:22: error: cannot open source file "Eigen/Core"' in result.stdout
     assert "leave-out" not in result.stdout
+
+
+FILES = {
+    "pyproject.toml": head("hatchling"),
+    "demo/__init__.py": "",
+    "demo/kernels/fill.cu": KERNEL,
+    "csrc/shift.cu": KERNEL.replace("fill", "shift"),
+    "demo/set.cuh": KERNEL.replace("fill", "set"),
+}
+
+
+def imported(tmp_path: Path, program: str, **files: str) -> ImportProposal:
+    root = write_files(tmp_path / "project", **FILES | files, **{"demo/ops.py": program})
+    return propose_import(root, [root / "demo/ops.py"])
+
+
+def test_files_that_a_program_reads_are_sources_where_they_are(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        """import cupy, importlib.resources
+from pathlib import Path
+from pycuda.compiler import SourceModule
+from torch.utils.cpp_extension import load_inline
+with open(Path(__file__).parent / "kernels/fill.cu") as f:
+    code = f.read()
+fill = cupy.RawKernel(code, "fill", options=("-DN=4",))
+again = cupy.RawModule(code=importlib.resources.read_text("demo.kernels", "fill.cu"), options=("-DN=4",))
+shift = SourceModule(open("csrc/shift.cu").read()).get_function("shift")
+shift(x, block=(1, 1, 1))
+other = cupy.RawModule(code=(Path(__file__).parent / "set.cuh").read_text(), backend="nvcc", enable_cooperative_groups=True)
+more = cupy.RawModule(code="#define N 4\\n" + code)
+tensors = load_inline("tensors", "", cuda_sources=[code], no_implicit_headers=True)
+""",
+    )
+    tables = {module.name: module.table for module in found.modules}
+    assert [(name, table["sources"], table.get("options")) for name, table in tables.items()] == [
+        ("demo.kernels.fill", ["demo/kernels/fill.cu"], CUPYS),
+        ("demo.shift", ["csrc/shift.cu"], None),
+        ("demo.set", ["demo/set.cu"], CUPYS[:1]),
+        ("demo.fill", ["demo/fill.cu"], CUPYS),
+        ("demo.kernels.kernels_fill", ["demo/kernels/fill.cu"], tables["demo.kernels.kernels_fill"]["options"]),
+    ]
+    assert tables["demo.kernels.fill"]["defines"] == {"N": 4}
+    assert found.files == {"demo/set.cu": FILES["demo/set.cuh"], "demo/fill.cu": "#define N 4\n" + KERNEL}
+    assert found.lines == [
+        "demo/ops.py:7: demo/kernels/fill.cu is compiled into the wheel: what reads it here is not needed any more",
+        "demo/ops.py:8: demo/kernels/fill.cu is compiled into the wheel: what reads it here is not needed any more",
+        "demo/ops.py:9: csrc/shift.cu is compiled into the wheel: what reads it here is not needed any more",
+        "demo/ops.py:11: demo/set.cuh becomes demo/set.cu, which is compiled into the wheel: remove demo/set.cuh and "
+        "what reads it here",
+        "demo/ops.py:13: demo/kernels/fill.cu is compiled into the wheel: what reads it here is not needed any more",
+        "demo/ops.py: add: import cuda_wheel",
+        "demo/ops.py:7: cupy.RawKernel(...)  ->  cuda_wheel.cupy.RawKernel(\"demo.kernels.fill\", 'fill')",
+        'demo/ops.py:8: cupy.RawModule(...)  ->  cuda_wheel.cupy.RawModule("demo.kernels.fill")',
+        'demo/ops.py:9: SourceModule(...)  ->  cuda_wheel.load("demo.shift")',
+        "demo/ops.py:9: SourceModule(open('csrc/shift.cu').read()).get_function('shift')  ->  module['shift']",
+        "demo/ops.py:10: shift(x, block=(1, 1, 1))  ->  shift.launch(1, (1, 1, 1), x)",
+        'demo/ops.py:11: cupy.RawModule(...)  ->  cuda_wheel.cupy.RawModule("demo.set", enable_cooperative_groups=True)',
+        'demo/ops.py:12: cupy.RawModule(...)  ->  cuda_wheel.cupy.RawModule("demo.fill")',
+        'demo/ops.py:13: load_inline(...)  ->  cuda_wheel.load("demo.kernels.kernels_fill")',
+    ]
+
+
+def test_a_file_that_is_compiled_with_other_lines_before_it_becomes_another(tmp_path: Path) -> None:
+    program = """CODE = open("kernels/fill.cu").read()
+a = load_inline("a", "", cuda_sources=[CODE])
+b = cupy.RawModule(code=CODE, translate_cucomplex=True)
+"""
+    found = imported(tmp_path, program)
+    sources = ["demo/kernels/fill_2.cu", "demo/kernels/fill_3.cu"]
+    assert [module.table["sources"] for module in found.modules] == [[each] for each in sources]
+    assert (
+        found.files[sources[0]] == "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n" + KERNEL
+    )
+    assert found.files[sources[1]].endswith("#include <cupy/math_constants.h>\n" + KERNEL)
+
+
+def test_files_that_are_not_found_are_told(tmp_path: Path) -> None:
+    (tmp_path / "outside.cu").write_text(KERNEL)
+    program = f"""import cupy, sys
+one = cupy.RawKernel(open(sys.argv[1]).read(), "fill")
+two = cupy.RawModule(code=open("nowhere.cu").read())
+three = cupy.RawModule(code=open({str(tmp_path / "outside.cu")!r}).read())
+four = SourceModule(str(who_knows()))
+"""
+    found = imported(tmp_path, program)
+    assert not found.modules and not found.files
+    reason = "was not read: the text of the program does not tell the file, or there is none of that path"
+    assert found.lines == [
+        "demo/ops.py:2: the text is composed at run time: cuda_wheel.cupy.RawKernel takes it as it is",
+        "demo/ops.py:3: the text is composed at run time: cuda_wheel.cupy.RawModule takes it as it is",
+        f"demo/ops.py:4: reads {tmp_path / 'outside.cu'}, which is no file of the project: copy it into the project",
+        "demo/ops.py:5: the text is composed at run time: cuda_wheel.compile takes it as it is",
+        f"demo/ops.py:2: open(sys.argv[1]) {reason}",
+        f"demo/ops.py:3: open('nowhere.cu').read() {reason}",
+    ]
+
+
+NAMES = [
+    ("['k<float>', 'k<double>']", ["k<float>", "k<double>"]),
+    ("('k<float>',)", ["k<float>"]),
+    ("names", ["k<float>", "k<double>"]),
+    ("[f'k<{t}>' for t in types]", ["k<float>", "k<double>"]),
+    ("[f'k<{t}, {n}>' for t in types for n in (1, 2)]", ["k<float, 1>", "k<float, 2>", "k<double, 1>", "k<double, 2>"]),
+    ("['k<%s>' % t for t in by_dtype.values()]", ["k<float>", "k<double>"]),
+    ("tuple('k<{}>'.format(t) for t in types)", ["k<float>", "k<double>"]),
+    ("names + ['plain']", ["k<float>", "k<double>", "plain"]),
+    ("None", []),
+]
+
+
+@pytest.mark.parametrize(("written", "expected"), NAMES)
+def test_name_expressions_are_instances(written: str, expected: list[str], tmp_path: Path) -> None:
+    program = f"""import cupy
+types = ["float", "double"]
+by_dtype = {{cupy.float32: "float", cupy.float64: "double"}}
+names = []
+for t in types:
+    names.append("k<" + t + ">")
+module = cupy.RawModule(code='''{KERNEL}''', name_expressions={written})
+"""
+    found = imported(tmp_path, program)
+    assert found.modules[0].table.get("instantiate", []) == expected
+    assert not any("name_expressions" in line for line in found.lines)
+
+
+@pytest.mark.parametrize("written", ["['k<float>', who_knows()]", "who_knows()", "[f'k<{t}>' for t in who_knows()]"])
+def test_name_expressions_that_are_not_known_are_told(written: str, tmp_path: Path) -> None:
+    found = imported(tmp_path, f"module = RawModule(code='''{KERNEL}''', name_expressions={written})\n")
+    assert "demo/ops.py:1: not all name_expressions are known: add the others to instantiate" in found.lines[0]
+    assert found.modules[0].table.get("instantiate", ["k<float>"]) == ["k<float>"]
+
+
+def test_an_instance_of_a_raw_kernel_and_translated_complex_numbers_are_kept(tmp_path: Path) -> None:
+    text = "#include <cuComplex.h>\n" + KERNEL
+    found = imported(
+        tmp_path,
+        f"k = RawKernel(name='fill<3>', code='''{text}''', translate_cucomplex=True, options=('--use_fast_math',))\n",
+    )
+    (module,) = found.modules
+    assert module.table["instantiate"] == ["fill<3>"] and module.table["options"] == ["--use_fast_math", CUPYS[1]]
+    assert found.files["demo/fill.cu"].splitlines()[4] == "#include <cupy/cuComplex_bridge.h>"
+    assert found.lines[-1].endswith("RawKernel(...)  ->  cuda_wheel.cupy.RawKernel(\"demo.fill\", 'fill<3>')")
+
+
+def test_names_in_lines_are_those_of_the_tables(tmp_path: Path) -> None:
+    program = f"A = '''{KERNEL}'''\na = RawKernel(A, 'fill')\nb = RawKernel(A, 'fill', ('-DN=5',))\n"
+    found = imported(tmp_path, program)
+    names = [module.name for module in found.modules]
+    assert names == ["demo.fill", "demo.demo_fill"]
+    assert [line.rpartition("RawKernel(")[2] for line in found.lines[1:]] == [f"\"{name}\", 'fill')" for name in names]

@@ -43,6 +43,16 @@ def arguments(text: str, folder: Path) -> list[Any]:
         ("def f():\n    return f()\nwanted(f())", UNKNOWN),
         ("from pathlib import Path\nwanted(str(Path(__file__).parent / 'a').startswith('/'))", True),
         ("from itertools import product\na = []\nfor p, q in product('ab', [1]):\n    a.append((p, q))\nwanted(a)", [("a", 1), ("b", 1)]),
+        ("T = ('float', 'double')\nwanted([f'k<{t}, {n}>' for t in T for n in range(4) if n > 2])", ["k<float, 3>", "k<double, 3>"]),
+        ("T = {np.float32: 'float', np.float64: 'double'}\nwanted([f'k<{t}>' for t in T.values()])", ["k<float>", "k<double>"]),
+        ("T = {np.float32: 'float', 'b': 'double'}\nwanted([list(T), [k for k in T], [k for k, v in T.items()], sorted(T.values())])", [[UNKNOWN, "b"], [UNKNOWN, "b"], [UNKNOWN, "b"], ["double", "float"]]),
+        ("wanted(tuple('k<%s>' % t for t in ('int',)) + tuple(map_of(x) for x in ()))", ["k<int>"]),
+        ("n = 3\nwanted(f'{n:02d}{n!r:>4}{\"x\"!r}{n:{n}d}')", "03   3'x'  3"),
+        ("n = 3\nwanted(f'{n:100000}')", UNKNOWN),
+        ("wanted([x for x in unknown()])", UNKNOWN),
+        ("wanted([x for a in range(1000) for b in range(1000) for c in range(1000) if 0])", UNKNOWN),
+        ("d = {('a', []): 1, 2: 3}\nwanted(d.values())", [3]),
+        ("from m import wanted as w, other as o\nw(5)", 5),
     ],
 )  # fmt: skip
 def test_values_that_the_text_determines_are_computed(text: str, value: Any, tmp_path: Path) -> None:

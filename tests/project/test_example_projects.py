@@ -90,9 +90,8 @@ def test_the_example_for_users_of_raw_module_compiles(
     monkeypatch.syspath_prepend(ROOT / "examples/from_raw_module")
     import blur  # type: ignore[import-not-found]
 
-    module = blur.compiled()
-    assert list(module) == ["blur<float>"]
-    assert module["blur<double>"].info.parameter_list == "const double*, double*, int"
+    assert list(blur.module.module) == ["blur<float>"]
+    assert blur.module.get_function("blur<double>").kernel.info.parameter_list == "const double*, double*, int"
 
 
 def test_the_example_of_a_jax_operator_builds_and_is_traced(tmp_path: Path, cuda_wheel) -> None:

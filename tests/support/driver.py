@@ -233,6 +233,8 @@ FUNCTION_ATTRIBUTES = {
     "BINARY_VERSION": 86,
     "MAX_DYNAMIC_SHARED_SIZE_BYTES": 48 << 10,
     "NON_PORTABLE_CLUSTER_SIZE_ALLOWED": 0,
+    "CACHE_MODE_CA": 0,
+    "PREFERRED_SHARED_MEMORY_CARVEOUT": -1,
 }
 
 
@@ -255,6 +257,7 @@ class Driver:
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=1,
         CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN=2,
         CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR=3,
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT=4,
     )
     CUfunction_attribute = SimpleNamespace(**{f"CU_FUNC_ATTRIBUTE_{name}": name for name in FUNCTION_ATTRIBUTES})
     CUoccupancyB2DSize = int
@@ -304,7 +307,7 @@ class Driver:
         self._answers |= {name: (result, None) for name, result in faults.items()}
         self.cuDeviceGetAttribute = lambda which, device: (
             Result.CUDA_SUCCESS,
-            (*capabilities[device], 99 << 10, 1536)[which],
+            (*capabilities[device], 99 << 10, 1536, 4)[which],
         )
         self.loaded: list[bytes] = []
         self.unloaded: list[int] = []

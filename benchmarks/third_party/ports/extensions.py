@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[3]))  # run from a checkout, witho
 
 from corpus import Package, packages
 
-__all__ = ["load"]
+__all__ = ["find_toolkit", "load", "toolkit"]
 
 HERE = Path(__file__).parent
 
@@ -108,7 +108,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 
 def load(package: Package, folder: Path) -> Any:
     """Return the extension module, or the namespace of its operators; the first call builds it."""
-    _find_toolkit()
+    find_toolkit()
     import torch
     from torch.utils import cpp_extension  # looks for the toolkit when it is imported
 
@@ -134,17 +134,23 @@ def load(package: Package, folder: Path) -> Any:
     return torch.ops.torch_cluster if is_operators else module
 
 
-def _find_toolkit() -> None:
-    """Set the environment variables by which PyTorch finds the toolkit, and nvcc the headers of CUDA's libraries: those
-    that were installed with PyTorch where the toolkit has none."""
-    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "9.0")
+def toolkit() -> Path:
+    """Return the folder of a CUDA toolkit with headers; raises FileNotFoundError if there is none."""
     nvcc = shutil.which("nvcc")
     folders = [os.environ.get("CUDA_HOME"), nvcc and Path(nvcc).resolve().parents[1], *glob("/usr/local/cuda*")]
     homes = [Path(folder) for folder in folders if folder and Path(folder, "include", "cuda_runtime.h").exists()]
     if not homes:
         raise FileNotFoundError(f"no CUDA toolkit with headers in {', '.join(map(str, filter(None, folders)))}")
-    os.environ["CUDA_HOME"] = str(homes[0])
-    if not all(Path(homes[0], "include", header).exists() for header in ("cusparse.h", "curand.h", "cusolverDn.h")):
+    return homes[0]
+
+
+def find_toolkit() -> None:
+    """Set the environment variables by which PyTorch finds the toolkit, and nvcc the headers of CUDA's libraries: those
+    that were installed with PyTorch where the toolkit has none."""
+    os.environ.setdefault("TORCH_CUDA_ARCH_LIST", "9.0")
+    home = toolkit()
+    os.environ["CUDA_HOME"] = str(home)
+    if not all(Path(home, "include", header).exists() for header in ("cusparse.h", "curand.h", "cusolverDn.h")):
         found = util.find_spec("nvidia")
         more = [
             path for each in (found and found.submodule_search_locations) or () for path in glob(f"{each}/*/include")

@@ -181,7 +181,8 @@ def _listed_header(name: str, case: Case, table: Sequence[tuple[str, str]]) -> s
     """
     hint = next((hint for pattern, hint in table if re.fullmatch(pattern, name)), None)
     curand = "nvidia-curand-cu12" if case.cuda < 13 else "nvidia-curand"
-    return hint and hint.format(name, curand=curand, nvshmem=f"nvidia-nvshmem-cu{case.cuda}")
+    packages = {"curand": curand, "nvshmem": f"nvidia-nvshmem-cu{case.cuda}", "cupy": f"cupy-cuda{case.cuda}x"}
+    return hint and hint.format(name, **packages)
 
 
 def _searched(case: Case) -> str:

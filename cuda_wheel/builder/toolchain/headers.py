@@ -92,7 +92,8 @@ def release_of(group: str, folder: str, root: SearchRoot) -> HeaderRelease | Non
     it."""
     readers = {
         **{"cccl": _cccl, "cudart": _cudart, "crt": _crt, "curand": _curand},
-        **{"cudnn": _cudnn, "cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem, "pytorch": _pytorch},
+        **{"cudnn": _cudnn, "cupy": _cupy, "cutlass": _cutlass, "mathdx": _mathdx, "nvshmem": _nvshmem},
+        **{"pytorch": _pytorch},
     }
     return readers[group](folder, root)
 
@@ -147,6 +148,12 @@ def _curand(folder: str, root: SearchRoot) -> HeaderRelease | None:
 
 def _cudnn(folder: str, root: SearchRoot) -> HeaderRelease | None:
     return _three_macros(os.path.join(folder, "cudnn_version.h"), "CUDNN_{}", ("MAJOR", "MINOR", "PATCHLEVEL"))
+
+
+def _cupy(folder: str, root: SearchRoot) -> HeaderRelease | None:
+    path = os.path.join(os.path.dirname(os.path.dirname(folder)), "_version.py")  # the headers have no version macro
+    version = re.search(r"^__version__ = ['\"](\d+)\.(\d+)\.(\d+)", _text(path), re.MULTILINE)
+    return HeaderRelease(tuple(map(int, version.groups())), path) if version else None
 
 
 def _cutlass(folder: str, root: SearchRoot) -> HeaderRelease | None:

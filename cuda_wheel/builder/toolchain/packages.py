@@ -28,18 +28,19 @@ __all__ = [
 
 
 def cuda_folders() -> list[str]:
-    """Return the folders of `sys.path` that contain CUDA's packages, CUTLASS's or PyTorch's, in its order.
+    """Return the folders of `sys.path` that contain CUDA's packages, CUTLASS's, PyTorch's or CuPy's, in its order.
 
     Relative entries are left out, because the workers, which search for the toolchain, have another working directory.
     """
-    entries, names = filter(os.path.isabs, sys.path), ("cuda", "nvidia", "cutlass_library", "torch/include")
+    entries = filter(os.path.isabs, sys.path)
+    names = ("cuda", "nvidia", "cutlass_library", "torch/include", "cupy/_core/include")
     return [entry for entry in entries if any(os.path.isdir(os.path.join(entry, name)) for name in names)]
 
 
 def is_cuda_package(name: str) -> bool:
-    """Return whether `name` is that of the metadata folder of a CUDA package or of PyTorch, in a folder of `sys.path`:
-    "nvidia_cuda_nvrtc_cu12-12.9.86.dist-info"."""
-    return name.endswith(".dist-info") and name.startswith(("nvidia_", "cuda_", "torch-"))
+    """Return whether `name` is that of the metadata folder of a CUDA package, of PyTorch or of CuPy, in a folder of
+    `sys.path`: "nvidia_cuda_nvrtc_cu12-12.9.86.dist-info"."""
+    return name.endswith(".dist-info") and name.startswith(("nvidia_", "cuda_", "torch-", "cupy_cuda", "cupy-"))
 
 
 TOOLKIT_VARIABLES = ("CONDA_PREFIX", "CUDA_PATH", "CUDA_HOME")

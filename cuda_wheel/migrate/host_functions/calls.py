@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -96,7 +97,7 @@ _NO_EFFECT = {
     "c10::cuda::c10_cuda_check_implementation", "cudaGetLastError", "cudaPeekAtLastError", "cudaFuncSetAttribute",
     "cudaFuncSetCacheConfig", "c10::detail::deprecated_AT_ASSERT", "c10::detail::deprecated_AT_ASSERTM",
     "c10::detail::deprecated_AT_ERROR", "cudaGetErrorString", "pybind11::gil_scoped_release", "cudaGetErrorName",
-    "c10::cuda::c10_cuda_check_implementation", "at::globalContext", "at::Context::lazyInitCUDA",
+    "c10::cuda::c10_cuda_check_implementation", "at::Context::lazyInitCUDA", "at::RecordFunction",
 }  # fmt: skip
 """Functions whose effect Python's launches have, or that only report errors, which Python's launches raise."""
 
@@ -228,6 +229,12 @@ class Calls(Expressions):
             return self.value(given[0]).as_type("std::string")
         if not given and family in ("std::optional",):
             return none(type_)
+        if type_ in ("at::indexing::Slice", "at::indexing::TensorIndex"):
+            return self._index(given, type_)
+        if type_ == "torch::nn::functional::PadFuncOptions":
+            return self.value(given[0]).as_type(type_)
+        if type_ == "at::TensorArg":
+            return Value(self.value(given[0]).tree, type_)
         if len(given) == 1:
             value = self.value(given[0])
             if family in ("std::optional", "c10::optional") and value.type in ("std::nullopt_t",):
@@ -249,6 +256,16 @@ class Calls(Expressions):
         if guard is not None:
             return guard
         return self.own_object(node, declared, given)
+
+    def _index(self, given: Sequence[Node], type_: str) -> Value:
+        values = [self.value(each) for each in given]
+        if type_ == "at::indexing::TensorIndex":
+            (value,) = values
+            if isinstance(value.tree, ast.Constant) and value.tree.value == "...":
+                return Value(constant(...), type_)
+            return value.as_type(type_)
+        parts = [None if isinstance(each.tree, ast.Constant) and each.tree.value is None else each.tree for each in values]
+        return Value(ast.Slice(*parts), type_)
 
     def own_object(self, node: Node, declared: Declaration, given: Sequence[Node]) -> Value:
         raise Untranslated(f"an object of {plain(node.type)} is not translated", node.line)
@@ -350,6 +367,19 @@ class Calls(Expressions):
             return self.option_method(node, owner, method)
         if owner_class in ("at::TensorBase", "at::Tensor") or (is_tensor(type_) and owner_class.startswith(("at::", "torch::"))):
             return self.tensor_method(node, declared, owner)
+        if owner.data == "accessor":
+            if method in ("size", "stride"):
+                return bounded(call(attribute(owner.tree, method), self.value(node.arguments[0]).tree), node.type, 0 if method == "size" else None)
+            if method == "sizes":
+                return Value(attribute(owner.tree, "shape"), "c10::ArrayRef<long>")
+            if method == "data":
+                return self.pointer(Pointer(owner.tree, pointee(node.type) or "void", True), node.type)
+            raise Untranslated("elements of a tensor are read on the host", node.line)
+        if owner.data == "type properties":
+            if method == "is_cuda":
+                return Value(attribute(owner.tree, "is_cuda"), "bool", 0, 1)
+            if method == "scalarType":
+                return Value(attribute(owner.tree, "dtype"), "c10::ScalarType")
         if owner.data == "current stream":
             if method in ("stream", "unwrap", "id"):
                 return owner
@@ -487,7 +517,7 @@ class Calls(Expressions):
         if method in _ACCESSORS:
             return Value(tree, type_, data="accessor")
         if method == "accessor":
-            raise Untranslated("elements of a tensor are read on the host (accessor)", node.line)
+            return Value(tree, type_, data="accessor")
         if method in ("itemsize", "nbytes"):
             return bounded(attribute(tree, method), type_, 0, 1 << 48)
         if method == "type" and not given:  # DeprecatedTypeProperties
@@ -565,6 +595,8 @@ class Calls(Expressions):
             if is_default(argument):
                 continue
             value = self.value(argument)
+            if value.data == "type properties":
+                value = Value(constant(None), "c10::TensorOptions", data=self.options_of(value.tree))
             if isinstance(value.data, Options):
                 keywords += [ast.keyword(key, tree) for key, tree in value.data.keywords]
                 if parameter.default and "dtype" not in dict(value.data.keywords) and None not in dict(value.data.keywords):
@@ -599,6 +631,8 @@ class Calls(Expressions):
             raise Untranslated("an assignment inside an expression")
         values = [self.value(each) for each in given]
         one = values[0]
+        if one.data == "accessor":
+            raise Untranslated("elements of a tensor are read on the host", node.line)
         if operator == "[]":
             if is_tensor(one.type):
                 return Value(ast.Subscript(one.tree, values[1].tree, ast.Load()), "at::Tensor")
@@ -657,7 +691,14 @@ class Calls(Expressions):
             found = self._library_call(node, declared, short, given)
             if found is not None:
                 return found
-        if short in ("ceil_div", "ceildiv") and len(given) == 2:
+        if short in ("checkAllSameGPU", "checkAllSameType", "checkAllContiguous", "checkSameGPU", "checkSameType") and qualified.startswith("at::"):
+            tensors: list[ast.expr] = []
+            for each in given[1:]:
+                tree = self.value(each).tree
+                tensors += tree.elts if isinstance(tree, (ast.List, ast.Tuple)) else [tree]
+            function = {"GPU": "check_same_gpu", "ype": "check_same_type", "ous": "check_contiguous"}[short[-3:]]
+            return Value(call(function, self.value(given[0]).tree, *tensors), "void")
+        if short in ("ceil_div", "ceildiv", "ATenCeilDiv") and len(given) == 2:
             one, other = (to_integer(self.value(each), node.type) for each in given)
             return self.operation("/", self.operation("-", self.operation("+", one, other, node.type), bounded(constant(1), "int", 1, 1), node.type), other, plain(node.type))
         if qualified in ("at::cuda::getCurrentCUDAStream", "c10::cuda::getCurrentCUDAStream"):
@@ -693,6 +734,10 @@ class Calls(Expressions):
                 return Value(attribute(self.value(given[0]).tree, "is_floating_point"), "bool", 0, 1)
         if short == "warp_size" and "cuda" in qualified:
             return bounded(constant(32), node.type, 32, 32)
+        if qualified == "torch::nn::functional::pad":
+            return Value(call(qualified.replace("::", "."), *(self.value(each).tree for each in given)), "at::Tensor")
+        if qualified == "at::native::canUse32BitIndexMath" and len(given) == 1:
+            return Value(call("can_use_32_bit_index_math", self.value(given[0]).tree), "bool", 0, 1)
         if qualified in ("torch::tensor",):
             return self._tensor_of(given)
         if qualified in ("torch::from_blob", "at::from_blob"):
@@ -739,6 +784,14 @@ class Calls(Expressions):
             lows, highs = [each.low or 0 for each in values], [each.high or 0 for each in values]
             pick = min if short == "min" else max
             return bounded(tree, type_, pick(lows), pick(highs))
+        if short == "clamp" and len(given) == 3 and is_number(type_):
+            value, low, high = (converted(self.value(each), type_) for each in given)
+            tree = call("min", call("max", rounded(value).tree, rounded(low).tree), rounded(high).tree)
+            return bounded(tree, type_, low.low, high.high) if integer_bounds(type_) else Value(tree, type_)
+        if declared.qualified.startswith("std::numeric_limits::") and not given:
+            return self._limit(short, type_)
+        if short in ("printf", "fprintf", "puts", "fflush"):
+            return self._printed(short, given)
         if short in ("abs", "labs", "llabs") and len(given) == 1 and integer_bounds(type_):
             value = converted(self.value(given[0]), type_)
             return bounded(call("abs", value.tree), type_, 0)
@@ -760,6 +813,9 @@ class Calls(Expressions):
             if number is None:
                 return None
             return self.typed(ast.Subscript(self.value(given[0]).tree, constant(number), ast.Load()), type_)
+        if short == "swap" and len(given) == 2:
+            one, other = (self.value(each).tree for each in given)
+            return Value(ast.NamedExpr(ast.Tuple([one, other], ast.Store()), ast.Tuple([other, one], ast.Load())), "void")
         if short in ("move", "forward", "as_const", "ref", "cref"):
             return self.value(given[0])
         if short == "to_string":
@@ -770,6 +826,36 @@ class Calls(Expressions):
             raise Untranslated("std::accumulate is not translated")
         return self._cuda_call(node, declared, short, given)
 
+    def _limit(self, short: str, type_: str) -> Value:
+        limits = integer_bounds(type_)
+        if limits and short in ("max", "min", "lowest"):
+            value = limits[1] if short == "max" else limits[0]
+            return bounded(constant(value), type_, value, value)
+        dtype = {"float": "torch.float32", "double": "torch.float64"}.get(type_)
+        if dtype and short == "infinity":
+            return Value(call("float", constant("inf")), type_)
+        known = {"max": "max", "lowest": "min", "epsilon": "eps", "min": "tiny"}.get(short)
+        if dtype and known:
+            return Value(attribute(call("torch.finfo", parse(dtype)), known), type_)
+        raise Untranslated(f"std::numeric_limits<{type_}>::{short} is not translated")
+
+    def _printed(self, short: str, given: Sequence[Node]) -> Value:
+        """Return printf as print: the formats of C are those of Python's `%`, without the lengths."""
+        arguments = list(given[1:] if short == "fprintf" else given)
+        if short == "fflush":
+            return Value(constant(None), "int", data="nothing")
+        form = self.value(arguments[0]).tree
+        if not isinstance(form, ast.Constant):
+            raise Untranslated("printf of a format that is not known")
+        written = re.sub(r"(%[-+ #0-9.]*)(?:hh|h|ll|l|z|j|t|L)?([diuoxXfFeEgGcsp%])", r"\1\2", str(form.value))
+        trees = [rounded(self.value(each)).tree for each in arguments[1:]]
+        tree: ast.expr = constant(written)
+        if trees:
+            tree = ast.BinOp(tree, ast.Mod(), ast.Tuple(trees, ast.Load()))
+        else:
+            tree = constant(written.replace("%%", "%"))
+        return Value(call("print", tree, end=constant("")), "int")
+
     def _cuda_call(self, node: Node, declared: Declaration, short: str, given: Sequence[Node]) -> Value | None:
         error = {"type": "cudaError", "data": "error"}
         if short in ("cudaDeviceSynchronize", "cudaThreadSynchronize"):
@@ -778,6 +864,8 @@ class Calls(Expressions):
             if self.value(given[0]).data != "current stream":
                 raise Untranslated("another stream than the current one")
             return Value(call("torch.cuda.current_stream().synchronize"), **error)
+        if short in ("cudaGetDevice", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2", "cudaGetDeviceCount", "cudaDeviceGetAttribute"):
+            return self._asked(short, given)
         if short == "cudaSetDevice":
             return Value(call("torch.cuda.set_device", self.value(given[0]).tree), **error)
         if short in ("cudaMemsetAsync", "cudaMemset"):
@@ -790,6 +878,31 @@ class Calls(Expressions):
         if short in ("cudaMemcpyAsync", "cudaMemcpy"):
             return self._copy(short, given)
         return None
+
+    def _asked(self, short: str, given: Sequence[Node]) -> Value:
+        """Return a question about a device, whose answer C++ writes into a variable."""
+        target = peeled(given[0])
+        if target.kind != "UNARY_OPERATOR" or target.operator != "&" or peeled(operands(target)[-1]).kind != "DECL_REF_EXPR":
+            raise Untranslated(f"{short} into memory that is no variable")
+        variable = name(self.value(operands(target)[-1]).tree.id)  # type: ignore[attr-defined]
+        if short == "cudaGetDevice":
+            answer: ast.expr = call("torch.cuda.current_device")
+        elif short == "cudaGetDeviceCount":
+            answer = call("torch.cuda.device_count")
+        elif short.startswith("cudaGetDeviceProperties"):
+            answer = call("torch.cuda.get_device_properties", self.value(given[1]).tree)
+        else:
+            attribute_name = peeled(given[1]).name
+            known = {
+                "cudaDevAttrMultiProcessorCount": "multi_processor_count", "cudaDevAttrWarpSize": "warp_size",
+                "cudaDevAttrComputeCapabilityMajor": "major", "cudaDevAttrComputeCapabilityMinor": "minor",
+                "cudaDevAttrMaxSharedMemoryPerBlockOptin": "shared_memory_per_block_optin",
+                "cudaDevAttrMaxThreadsPerMultiProcessor": "max_threads_per_multi_processor",
+            }.get(attribute_name)  # fmt: skip
+            if known is None:
+                raise Untranslated(f"PyTorch does not tell {attribute_name}")
+            answer = attribute(call("torch.cuda.get_device_properties", self.value(given[2]).tree), known)
+        return Value(ast.NamedExpr(variable, answer), "cudaError", data="error")
 
     def _copy(self, short: str, given: Sequence[Node]) -> Value:
         to, source, size = (self.value(each) for each in given[:3])

@@ -117,10 +117,11 @@ class Reader:
         """
         source = root / path
         arguments = [*self._arguments, *(f"-I{root / each}" for each in include), *defines, _TEMPLATED]
-        name, files = str(source), None
+        text = with_instances(source.read_text(encoding="utf-8", errors="replace"))
+        name, files = str(source), [(str(source), text)]
         if source.suffix not in (".cu", ".cuh"):  # the host compiler reads these
             name = str(source.with_name(f"{source.name}.cuda_wheel.cu"))
-            files = [(name, f'#undef __CUDACC__\n#undef __NVCC__\n#include "{source.name}"\n')]
+            files.append((name, f'#undef __CUDACC__\n#undef __NVCC__\n#include "{source.name}"\n'))
         for before in (["-include-pch", str(self._precompiled)], ["-include", _PREAMBLE]):
             try:
                 unit = self._parse(name, [*arguments, *before], 0x02, files)
@@ -128,6 +129,24 @@ class Reader:
                 continue  # libclang crashes where some templates of a precompiled header are used
             return _Conversion(self._cindex, root, path, unit).tree
         raise ToolchainError(f"libclang cannot read {path}: it ends with an error of its own")
+
+
+_INSTANTIATION = re.compile(r"^[ \t]*template\s+(?!<)[^;{}()=]*?\b(\w+\s*<[^;{}()]*>)\s*\([^;{}]*\)\s*;", re.MULTILINE)
+
+
+def with_instances(text: str) -> str:
+    """Return C++ source text in which every explicitly instantiated function is referred to, in the same lines.
+
+    libclang shows an instance of a function template only where something refers to it.
+    """
+    count = 0
+
+    def refer(match: re.Match[str]) -> str:
+        nonlocal count
+        count += 1
+        return f"{match.group()} static auto* const cuda_wheel_instance_{count} = &{match[1]};"
+
+    return _INSTANTIATION.sub(refer, text)
 
 
 @contextmanager
@@ -170,6 +189,8 @@ class _Conversion:
     def _note_error(self, diagnostic: Any) -> None:
         file = diagnostic.location.file
         own = self._own_path(file.name) if file else None
+        if "cuda_wheel_instance_" in diagnostic.spelling:
+            return
         if own or diagnostic.severity > self._cindex.Diagnostic.Error:
             self.tree.errors.append(f"{own or (file and file.name)}:{diagnostic.location.line}: {diagnostic.spelling}")
 
@@ -204,24 +225,50 @@ class _Conversion:
                 self.tree.variables.append(self._node(each))
 
     def _record(self, type_: Any) -> None:
-        """Describe a class of the project."""
-        name = type_.get_canonical().spelling
+        """Describe a class or enumeration of the project, and those that it consists of."""
         cursor = type_.get_declaration()
+        name = cursor.type.get_canonical().spelling
         if name in self.tree.records or self._file(cursor) is None:
             return
         record = self.tree.records[name] = Record(name, type_.get_size(), line=cursor.location.line)
-        record.file = self._file(cursor) or ""
-        record.fields = tuple(
-            RecordField(each.spelling, each.type.get_canonical().spelling, each.get_field_offsetof())
-            for each in type_.get_fields()
-        )
+        record.file, record.kind = self._file(cursor) or "", cursor.kind.name
+        if cursor.kind == self._kinds.ENUM_DECL:
+            record.underlying = cursor.enum_type.get_canonical().spelling
+            return
+        pattern = self._library.clang_getSpecializedCursorTemplate(cursor)
+        defaults = {each.spelling: each for each in (pattern.get_children() if pattern else ())}
+        fields = []
+        for each in type_.get_fields():
+            # In an instance of a template, the initializer may not be made yet.
+            default = self._default(each) or self._default(defaults.get(each.spelling))
+            type_of = each.type.get_canonical()
+            fields.append(
+                RecordField(each.spelling, type_of.spelling, each.get_field_offsetof(), each.is_bitfield(), default)
+            )
+            while type_of.kind == self._cindex.TypeKind.CONSTANTARRAY:
+                type_of = type_of.element_type
+            self._record(type_of)
+        record.fields = tuple(fields)
         bases, methods = [], {}
         for each in cursor.get_children():
             if each.kind == self._kinds.CXX_BASE_SPECIFIER:
                 bases.append(each.type.get_canonical().spelling)
+                self._record(each.type.get_canonical())
             elif each.kind == self._kinds.CXX_METHOD:
                 methods[each.spelling] = self._declared(each)
         record.bases, record.methods = tuple(bases), methods
+
+    def _default(self, field: Any) -> Node | None:
+        """Return the initializer in the declaration of a data member."""
+        if field is None or field.kind != self._kinds.FIELD_DECL or field.is_bitfield():
+            return None
+        arrays = (self._cindex.TypeKind.CONSTANTARRAY, self._cindex.TypeKind.DEPENDENTSIZEDARRAY)
+        for each in field.get_children():
+            # Arguments of templates stand before the name, and the size of an array behind it.
+            is_size = field.type.get_canonical().kind in arrays and each.kind != self._kinds.INIT_LIST_EXPR
+            if each.kind.is_expression() and each.extent.start.offset > field.location.offset and not is_size:
+                return self._node(each)
+        return None
 
     # --- declarations ---------------------------------------------------------------------------------
 
@@ -258,15 +305,29 @@ class _Conversion:
 
     def _describe_function(self, made: Declaration, cursor: Any, own: str | None) -> None:
         kinds = self._kinds
-        made.result = cursor.result_type.get_canonical().spelling
+        made.result = self._type(cursor.result_type)
         parameters = [each for each in cursor.get_arguments() if each is not None]
-        made.parameters = tuple((each.spelling, each.type.get_canonical().spelling) for each in parameters)
+        made.parameters = tuple((each.spelling, self._type(each.type)) for each in parameters)
         made.is_static = cursor.is_static_method() or cursor.storage_class == self._cindex.StorageClass.STATIC
         for each in cursor.get_children():
             made.is_kernel |= each.kind == kinds.CUDAGLOBAL_ATTR
         made.template = self._template_arguments(cursor)
+        if own is not None and not made.is_kernel:
+            made.defaults = self._defaults(cursor)
         if own is not None and not made.is_kernel and cursor.is_definition():
             self._waiting.append((made, cursor))
+
+    def _defaults(self, cursor: Any) -> tuple[Node | None, ...]:
+        """Return the defaults of a function's parameters, which its first declaration or its definition has."""
+        found: list[Node | None] = []
+        for each in (cursor.canonical, cursor):
+            parameters = [parameter for parameter in each.get_arguments() if parameter is not None]
+            found += [None] * (len(parameters) - len(found))
+            for number, parameter in enumerate(parameters):
+                inner = [child for child in parameter.get_children() if child.kind.is_expression()]
+                if found[number] is None and inner:
+                    found[number] = self._node(inner[-1])
+        return tuple(found)
 
     def _template_arguments(self, cursor: Any) -> tuple[TemplateArgument, ...]:
         count = cursor.get_num_template_arguments()
@@ -310,7 +371,7 @@ class _Conversion:
         node = Node(
             kind.name,
             cursor.spelling,
-            cursor.type.get_canonical().spelling if is_expression or is_type else "",
+            self._type(cursor.type) if is_expression or is_type else "",
             location.line if location.file else 0,
             location.offset,
             extent.end.line,
@@ -318,7 +379,7 @@ class _Conversion:
         )
         if is_type:
             type_ = cursor.underlying_typedef_type if kind != kinds.TYPE_REF else cursor.type
-            node.type = type_.get_canonical().spelling
+            node.type = self._type(type_)
             node.written = type_.spelling
             return node
         if kind == kinds.LAMBDA_EXPR or kind in (kinds.VAR_DECL, kinds.PARM_DECL):
@@ -348,6 +409,16 @@ class _Conversion:
         if is_expression and self._file(cursor.type.get_declaration()) is not None:
             self._record(cursor.type.get_canonical())
         return node
+
+    def _type(self, type_: Any) -> str:
+        """Return a type's name; for an enumeration of the project, that of its numbers."""
+        canonical = type_.get_canonical()
+        if canonical.kind == self._cindex.TypeKind.ENUM:
+            declared = canonical.get_declaration()
+            if self._file(declared) is not None:
+                constant = "const " if canonical.is_const_qualified() else ""
+                return f"{constant}{declared.enum_type.get_canonical().spelling}"
+        return str(canonical.spelling)
 
     def _evaluated(self, cursor: Any) -> int | float | str | bool | None:
         """Return the value of a constant expression; None if it is not constant."""

@@ -397,8 +397,9 @@ class Expressions:
         type_ = plain(node.type)
         if isinstance(left.data, Pointer) or isinstance(right.data, Pointer):
             return self._conditional_pointer(test, left, right, type_)
-        if isinstance(left.data, Options) or isinstance(right.data, Options):
-            raise Untranslated("options of a tensor that depend on a condition")
+        if isinstance(left.data, Options) and isinstance(right.data, Options):
+            whole = ast.IfExp(test.tree, options_tree(left.data), options_tree(right.data))
+            return Value(constant(None), type_, data=Options(((None, whole),)))
         if is_number(type_):
             left, right = converted(left, type_), converted(right, type_)
         is_unrounded = left.is_unrounded or right.is_unrounded
@@ -488,6 +489,16 @@ class Expressions:
         tree = ast.Subscript(owner.tree, index.tree, ast.Load())
         type_ = plain(node.type)
         return bounded(tree, type_) if integer_bounds(type_) else Value(tree, type_)
+
+
+def options_tree(options: Options) -> ast.expr:
+    """Return options as a dict of keywords."""
+    keywords = dict(options.keywords)
+    whole = keywords.pop(None, None)
+    if whole is not None and not keywords:
+        return whole
+    given = [ast.keyword(key, value) for key, value in keywords.items()]
+    return ast.Call(name("dict"), [] if whole is None else [whole], given)
 
 
 def replace_offset(pointer: Pointer) -> Pointer:

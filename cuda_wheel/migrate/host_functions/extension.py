@@ -13,13 +13,13 @@ from cuda_wheel.migrate.host_functions.bindings import Binding, bindings_in
 from cuda_wheel.migrate.host_functions.cxx_types import float_bits, integer_bounds, plain, template_arguments, template_name
 from cuda_wheel.migrate.host_functions.functions import (
     Failure,
-    FunctionTranslator,
     Translated,
     launches_in,
     python_name,
 )
-from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
+from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import CommentLine, constant, lines, merged, text
+from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable, RecordTranslator
 from cuda_wheel.migrate.host_functions.values import Untranslated
 
 __all__ = ["Extension", "PythonModule", "TranslatedFunction", "translate"]
@@ -28,7 +28,8 @@ HELPERS = frozenset(
     {
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "quotient", "remainder",
         "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow", "sin",
-        "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
+        "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint", "check_same_gpu",
+        "check_same_type", "check_contiguous", "can_use_32_bit_index_math",
     }
 )  # fmt: skip
 """Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
@@ -99,12 +100,14 @@ class _Translation:
         self.differing: set[_Template] = set()
         self._bindings = [each for tree in extension.trees for each in bindings_in(tree)]
         self._by_usr: dict[str, tuple[Declaration, SourceTree]] = {}
+        self._by_signature: dict[Any, tuple[Declaration, SourceTree]] = {}
         self._tree_of: dict[int, SourceTree] = {}
         for tree in extension.trees:
             for declared in tree.declarations.values():
                 self._tree_of[id(declared)] = tree
                 if declared.body is not None and declared.usr:
                     self._by_usr.setdefault(declared.usr, (declared, tree))
+                    self._by_signature.setdefault(_signature(declared), (declared, tree))
         self._names: dict[Any, str] = {}
         self._waiting: list[tuple[Any, Declaration, SourceTree]] = []
         self._instances: dict[Any, list[Translated]] = {}
@@ -115,7 +118,18 @@ class _Translation:
         self._kernels: dict[str, str] = {}
         self._seen: set[str] = set()
         self._order: list[Any] = []
-        self._lambdas: dict[int, Declaration] = {}
+        self._current: Any = None
+        self._edges: dict[Any, set[tuple[Any, bool]]] = {}
+        """Key of a function -> the functions that it calls, each with whether only tensors in host memory get there."""
+        self._for_cpu: list[str] = []
+        self._records = RecordTable()
+
+    def record(self, record: Record, source: SourceTree) -> PythonClass:
+        return self._records.class_of(record, source, self._taken)
+
+    def _taken(self) -> tuple[str, ...]:
+        """Return the names of the functions and classes of the module."""
+        return (*self._names.values(), *self._records.names())
 
     def uses(self, helper: str) -> None:
         """Only for the protocol: helpers are found in the finished text."""
@@ -137,12 +151,12 @@ class _Translation:
     def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None:
         if declared.body is not None:
             return declared
-        found = self._by_usr.get(declared.usr)
+        found = self._by_usr.get(declared.usr) or self._by_signature.get(_signature(declared))
         return found[0] if found else None
 
-    def function_name(self, declared: Declaration, source: SourceTree) -> str:
+    def function_name(self, declared: Declaration, source: SourceTree, is_on_cpu: bool = False) -> str:
         if declared.body is None:
-            found = self._by_usr.get(declared.usr)
+            found = self._by_usr.get(declared.usr) or self._by_signature.get(_signature(declared))
             if found is None:
                 raise Untranslated(f"{declared.qualified} is not defined in the extension's sources")
             declared, source = found
@@ -150,12 +164,17 @@ class _Translation:
         key: Any = (declared.file, declared.line, declared.qualified)
         if declared.template and key in self._split:
             key = (*key, tuple((each.type, each.value) for each in declared.template))
+        self._edges.setdefault(self._current, set()).add((key, is_on_cpu))
         instance = (key, tuple((each.type, each.value) for each in declared.template))
         if key not in self._names:
             given = self._bound_name(declared) or declared.name
+            if declared.kind == "CONSTRUCTOR":
+                given = f"make_{given}"
+            elif declared.kind == "CXX_METHOD":
+                given = "_".join(declared.qualified.split("::")[-2:])
             if len(key) == 4:
                 given += "".join(f"_{re.sub(r'[^A-Za-z0-9]+', '_', each.type or str(each.value)).strip('_')}" for each in declared.template)
-            self._names[key] = python_name(given, tuple(self._names.values()))
+            self._names[key] = python_name(given, self._taken())
         if instance not in self._seen:
             self._seen.add(instance)  # type: ignore[arg-type]
             self._waiting.append((key, declared, source))
@@ -188,8 +207,8 @@ class _Translation:
                         binding.failure = Failure(binding.source.path, binding.line, error.reason)
         while self._waiting:
             key, declared, source = self._waiting.pop(0)
-            self._source = source
-            translator = FunctionTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
+            self._source, self._current = source, key
+            translator = RecordTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
             try:
                 made = translator.translate()
             except Untranslated as error:
@@ -225,16 +244,21 @@ class _Translation:
     # --- the module ---------------------------------------------------------------------------------------
 
     def module(self) -> PythonModule:
+        self._mark_for_cpu()
         self._drop_unused_template_parameters()
         functions = [self._functions[key] for key in self._order]
-        reached = {key: self._reached(key) for key in self._order}
+        bound = {each.python for each in self._bindings if each.python}
+        reached = {key: self._reached(key) for key in self._order if self._functions[key].name in bound}
         listed = [self._described(binding, reached) for binding in self._bindings if not binding.is_duplicate]
         launches: set[tuple[str, int]] = set()
         done: set[tuple[str, int]] = set()
-        for key in self._order:
-            found, translated = self._launches(key)
-            launches |= found
-            done |= translated
+        on_gpu = {each for keys in reached.values() for each in keys}
+        for key in on_gpu:
+            done |= self._launches(key)[1]
+        for tree in self.extension.trees:
+            for declared in tree.declarations.values():
+                if declared.body is not None:
+                    launches |= {(declared.file, each.offset) for each in launches_in(declared.body)}
         return PythonModule(self._text(functions), tuple(listed), frozenset(launches), frozenset(done))
 
     def _drop_unused_template_parameters(self) -> None:
@@ -264,19 +288,35 @@ class _Translation:
             each.template = [parameter for parameter in each.template if parameter in used[each.name]]
 
     def _reached(self, key: Any) -> list[Any]:
-        """Return the keys of the functions that a function reaches, itself included."""
-        names = {self._functions[each].name: each for each in self._order}
+        """Return the keys of the functions that a function reaches with tensors on the GPU, itself included."""
         found, waiting = [], [key]
         while waiting:
             each = waiting.pop()
-            if each in found:
-                continue
-            found.append(each)
-            for statement in self._functions[each].body:
-                for node in _walk(statement):
-                    if isinstance(node, ast.Name) and node.id in names and names[node.id] not in found:
-                        waiting.append(names[node.id])
+            if each not in found and each in self._functions:
+                found.append(each)
+                waiting += [other for other, is_on_cpu in self._edges.get(each, ()) if not is_on_cpu]
         return found
+
+    def _mark_for_cpu(self) -> None:
+        """Replace the bodies of functions that are not whole and that only tensors in host memory reach."""
+        reached = {
+            each
+            for binding in self._bindings
+            if binding.python and not binding.is_for_cpu
+            for key in self._order
+            if self._functions[key].name == binding.python
+            for each in self._reached(key)
+        }
+        for key in self._order:
+            function = self._functions[key]
+            if key in reached or not function.failures:
+                continue
+            declared = function.declared
+            where = f"{declared.file}:{declared.line}" if declared else ""
+            message = f"{where}: {function.name} is for tensors on the CPU, and stays C++"
+            function.body = [ast.Raise(ast.Call(ast.Name("NotImplementedError", ast.Load()), [constant(message)], []))]
+            function.failures = []
+            self._for_cpu.append(function.name)
 
     def _launches(self, key: Any) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
         """Return the places of a function's launches, and of those that are translated."""
@@ -299,7 +339,7 @@ class _Translation:
         failures = [binding.failure] if binding.failure else []
         total = done = 0
         for each in reached.get(key, ()) if key is not None else ():
-            failures += self._functions[each].failures
+            failures += [failure for failure in self._functions[each].failures if not failure.is_on_cpu]
             found, translated = self._launches(each)
             total += len(found)
             done += len(translated)
@@ -328,10 +368,14 @@ class _Translation:
             message = f"{each.source.path}:{each.line}: {reason}"
             body += ["", "", f"def {python_name(each.name)}(*arguments):", f"    raise NotImplementedError({message!r})"]
         body += self._registrations()
+        functions_words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", "\n".join(body)))
+        body = self._records.text(functions_words) + body
         joined = "\n".join(body)
         words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", joined))
         helpers = sorted({*words} & HELPERS & _called(joined))
-        head = [f'"""The functions of {self.extension.name}, which `cuda-wheel import` translated from C++."""', "", "import torch"]
+        head = [f'"""The functions of {self.extension.name}, which `cuda-wheel import` translated from C++."""', ""]
+        head += [f"import {each}" for each in ("ctypes", "dataclasses") if re.search(rf"\b{each}\.", joined)]
+        head += [""] * (len(head) > 2) + ["import torch"]
         if re.search(r"\bTensor\b", joined):
             head.append("from torch import Tensor")
         head += ["", "import cuda_wheel.torch"]
@@ -396,6 +440,12 @@ class _Translation:
             if each.python:
                 found.append(f'{library}.impl("{each.name}", {each.python}, "{each.dispatch_key or "CompositeImplicitAutograd"}")')
         return found
+
+
+def _signature(declared: Declaration) -> tuple[Any, ...]:
+    """Return name, template arguments and parameter types of a function, which are the same in all source files."""
+    template = tuple((each.type, each.value) for each in declared.template)
+    return declared.qualified, template, tuple(plain(type_) for _, type_ in declared.parameters)
 
 
 def _called(source: str) -> set[str]:

@@ -25,9 +25,10 @@ from cuda_wheel.migrate.host_functions.expressions import (
     is_tensor,
     negated,
     operands,
+    options_tree,
     peeled,
 )
-from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
+from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import (
     Choice,
     CommentLine,
@@ -81,6 +82,8 @@ class Failure:
     path: str
     line: int
     reason: str
+    is_on_cpu: bool = False
+    """Whether only tensors in host memory get there."""
 
 
 @dataclass
@@ -119,11 +122,13 @@ class Module(Protocol):
 
     def kernels_of(self, declared: Declaration) -> str: ...
 
-    def function_name(self, declared: Declaration, source: SourceTree) -> str: ...
+    def function_name(self, declared: Declaration, source: SourceTree, is_on_cpu: bool) -> str: ...
 
     def constant_name(self, declared: Declaration, value: Any) -> str: ...
 
     def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None: ...
+
+    def record(self, record: Record, source: SourceTree) -> Any: ...
 
     def uses(self, helper: str) -> None: ...
 
@@ -148,7 +153,8 @@ class FunctionTranslator(Calls):
         """Whether `return` at the end of a piece of code that is written in place ends only this piece."""
         self._inlined: list[str | None] = []
         """For each lambda whose body is written in place: the variable that gets its result, or None."""
-        self._scopes: list[set[str]] = [set()]
+        self.is_on_cpu = False
+        """Whether only tensors in host memory get to the code that is translated."""
 
     # --- the function -----------------------------------------------------------------------------------
 
@@ -181,9 +187,6 @@ class FunctionTranslator(Calls):
             is_copied = template_name(variable.type) == "std::vector" and not each.type.endswith("&")
             if is_copied and each.target in mutated_in(body, self.source):
                 first.append(ast.Assign([name(variable.name)], call("list", name(variable.name))))
-            if each.type.endswith("&") and not each.type.startswith("const ") and each.target in self.assigned:
-                self._fail(each.line, f"the caller's variable {each.name} is assigned")
-                first.append(self._not_implemented(each.line, f"the caller's variable {each.name} is assigned"))
         self._skip_comments(body.line)
         statements = first + self.block(body, True)
         self._comments = [each for each in self._comments if each.line <= body.end_line]
@@ -228,7 +231,7 @@ class FunctionTranslator(Calls):
         return [CommentLine(each.text) for each in found]
 
     def _fail(self, line: int, reason: str) -> None:
-        failure = Failure(self.path, line, reason)
+        failure = Failure(self.path, line, reason, self.is_on_cpu)
         if failure not in self.failures:
             self.failures.append(failure)
 
@@ -242,8 +245,14 @@ class FunctionTranslator(Calls):
         return self.statements(node.children if node.kind == "COMPOUND_STMT" else (node,), is_tail)
 
     def statements(self, nodes: Sequence[Node], is_tail: bool) -> list[ast.stmt]:
+        was_on_cpu = self.is_on_cpu
+        try:
+            return self._statements([each for each in nodes if each.kind != "NULL_STMT"], is_tail)
+        finally:
+            self.is_on_cpu = was_on_cpu
+
+    def _statements(self, nodes: Sequence[Node], is_tail: bool) -> list[ast.stmt]:
         found: list[ast.stmt] = []
-        nodes = [each for each in nodes if each.kind != "NULL_STMT"]
         for number, node in enumerate(nodes):
             found += self._comments_before(node.line) if node.line else []
             is_last = is_tail and number == len(nodes) - 1
@@ -257,6 +266,8 @@ class FunctionTranslator(Calls):
                 found += self._untranslated(node, error)
                 continue
             found += made
+            if made and isinstance(made[-1], ast.If) and _of_device(made[-1].test) == "cuda" and _leaves(made[-1].body):
+                self.is_on_cpu = True
             context = self._context
             if context is not None:
                 self._context = None
@@ -377,6 +388,11 @@ class FunctionTranslator(Calls):
             return self._step(inner.arguments[0], inner.name[8:])
         if inner.kind == "CXX_THROW_EXPR":
             return self._thrown(inner)
+        if inner.kind == "CONDITIONAL_OPERATOR" and plain(inner.type) == "void":  # assert() and its like
+            return self._conditional_statement(inner)
+        if inner.kind in ("CSTYLE_CAST_EXPR", "CXX_STATIC_CAST_EXPR") and plain(inner.type) == "void":
+            below = peeled(operands(inner)[-1])
+            return self.expression_statement(below, False) if below.kind in ("CALL_EXPR", "CONDITIONAL_OPERATOR") else []
         dispatched = self._in_place(inner, None)
         if dispatched is not None:
             return dispatched
@@ -386,9 +402,38 @@ class FunctionTranslator(Calls):
         if value.data == "guard":
             self._context = None
             return []
-        if value.data == "nothing" or not isinstance(value.tree, (ast.Call, ast.Await)):
-            return []
-        return [ast.Expr(value.tree)]
+        return self._effect(value)
+
+    def _effect(self, value: Value) -> list[ast.stmt]:
+        """Return the statement of an expression whose value is not used."""
+        tree = value.tree
+        if isinstance(tree, ast.NamedExpr):
+            return [ast.Assign([tree.target], tree.value)]
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "__setitem__":
+            return [ast.Assign([ast.Subscript(tree.func.value, tree.args[0], ast.Store())], tree.args[1])]
+        return [ast.Expr(tree)] if isinstance(tree, ast.Call) and value.data != "nothing" else []
+
+    def _conditional_statement(self, node: Node) -> list[ast.stmt]:
+        condition, one, other = operands(node)
+        test = truth(self.value(condition))
+        branches = [self._void(each) for each in (one, other)]
+        if isinstance(test.data, bool):
+            return branches[0] if test.data else branches[1]
+        if branches[0]:
+            return [ast.If(test.tree, branches[0], branches[1])]
+        return [ast.If(negated(test.tree), branches[1], [])] if branches[1] else []
+
+    def _void(self, node: Node) -> list[ast.stmt]:
+        inner = peeled(node)
+        failed = next(
+            (each for each in inner.walk_all() if each.name in ("__assert_fail", "LoggerVoidify", "MessageLogger", "LogMessageFatal")),
+            None,
+        )
+        if failed is None:
+            return self.expression_statement(node, False)
+        if failed.name == "__assert_fail":
+            return [ast.Raise(call("AssertionError", self.message(failed.arguments[:1])))]
+        return [ast.Raise(call("RuntimeError", constant(f"{self.path}:{node.line}: a check failed")))]
 
     def _thrown(self, node: Node) -> list[ast.stmt]:
         if not operands(node):
@@ -441,7 +486,7 @@ class FunctionTranslator(Calls):
     def _store(self, variable: Variable, value: Value) -> list[ast.stmt]:
         if value.data in ("error", "current stream", "nothing"):
             variable.data = value.data
-            return [ast.Expr(value.tree)] if isinstance(value.tree, ast.Call) else []
+            return self._effect(replace(value, data=None))
         if isinstance(value.data, Pointer):
             tree = self.address_tree(value) if value.data.offset is not None else value.data.tensor
             if isinstance(variable.data, Pointer) or variable.type.endswith("*"):
@@ -599,7 +644,7 @@ class FunctionTranslator(Calls):
             return []
         if data in ("error", "current stream", "nothing"):
             made.data = data
-            return [ast.Expr(value.tree)] if isinstance(value.tree, ast.Call) else []
+            return self._effect(replace(value, data=None))
         if data in ("bytes", "device properties", "kernel", "type properties", "number"):
             made.data = data
         if isinstance(data, Pointer) or data == "accessor":
@@ -715,8 +760,12 @@ class FunctionTranslator(Calls):
         if isinstance(test.data, bool):
             chosen = parts[1] if test.data else parts[2] if len(parts) > 2 else None
             return before + (self.block(chosen, is_tail) if chosen else [])
+        device, was_on_cpu = _of_device(test.tree), self.is_on_cpu
+        self.is_on_cpu |= device == "cpu"
         one = self._branch(parts[1], is_tail, _known(test.tree, True))
+        self.is_on_cpu = was_on_cpu or device == "cuda"
         other = self._branch(parts[2], is_tail, _known(test.tree, False)) if len(parts) > 2 else []
+        self.is_on_cpu = was_on_cpu
         if not one and not other:
             return before
         joined = self._joined(test.tree, one, other) if len(parts) > 2 else None
@@ -1109,20 +1158,40 @@ class FunctionTranslator(Calls):
             elif each.value is not None and each.name:
                 trees.append(self.number_choice(each.value, each.value_type))
         count = len(trees)
-        for number, argument in enumerate(node.arguments):
+        for number, argument in enumerate(self.with_defaults(node, called).arguments):
             type_ = plain(called.parameters[number][1]) if number < len(called.parameters) else ""
-            if is_default(argument):
-                continue
             value = self.value(argument)
+            if value.data == "error":  # reports errors, which Python's calls raise
+                return replace(value, data="error")
             if type_ in _STREAMS:
                 if value.data != "current stream":
                     raise Untranslated("another stream than the current one")
                 continue
             trees.append(self.passed(value, type_))
-        function = self.module.function_name(called, self.source)
+        if definition is not None and definition.body is not None:
+            self._check_references(definition)
+        function = self.module.function_name(called, self.source, self.is_on_cpu)
         made = call(name(function), *trees)
         made.template_count = count  # type: ignore[attr-defined]
         return self.typed(made, plain(node.type))
+
+    def with_defaults(self, node: Node, called: Declaration) -> Node:
+        """Return a call with the values of the arguments that it does not give."""
+        known = called.defaults
+        arguments = [
+            (known[number] or each) if is_default(each) and number < len(known) else each
+            for number, each in enumerate(node.arguments)
+        ]
+        return replace(node, arguments=tuple(arguments))
+
+    def _check_references(self, definition: Declaration) -> None:
+        """Raise Untranslated if a function assigns a variable of its caller."""
+        body = definition.body
+        assert body is not None
+        changed = assigned_in(body, self.source)
+        for each in body.children:
+            if each.kind == "PARM_DECL" and each.type.endswith("&") and not each.type.startswith("const ") and each.target in changed:
+                raise Untranslated(f"{definition.name} assigns the caller's variable {each.name}")
 
     def passed(self, value: Value, type_: str) -> ast.expr:
         """Return an argument for another function of the project."""
@@ -1197,18 +1266,19 @@ def assigned_in(node: Node, source: SourceTree) -> set[int]:
         if each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") and each.operator.endswith("=") and each.operator not in _COMPARISONS:
             found |= _target(operands(each)[0])
         elif each.kind == "UNARY_OPERATOR" and each.operator in ("++", "--", "p++", "p--", "&"):
-            found |= _target(operands(each)[-1])
+            if plain(operands(each)[-1].type) not in source.records:
+                found |= _target(operands(each)[-1])
         elif each.kind == "CALL_EXPR" and each.arguments:
             if each.name in ("operator=", "operator++", "operator--"):
                 found |= _target(each.arguments[0])
-            elif each.name == "tie":
+            elif each.name in ("tie", "swap"):
                 for argument in each.arguments:
                     found |= _target(argument)
             else:
                 declared = source.declarations.get(each.target)
                 if declared is not None and declared.is_own:
                     for (_, type_), argument in zip(declared.parameters, each.arguments, strict=False):
-                        if type_.endswith("&") and not type_.startswith("const ") and not type_.endswith("&&") and not is_tensor(type_):
+                        if type_.endswith("&") and not type_.startswith("const ") and not type_.endswith("&&") and not is_tensor(type_) and plain(type_) not in source.records:
                             found |= _target(argument)
     return found
 
@@ -1244,15 +1314,6 @@ def launches_in(node: Node) -> Iterator[Node]:
             yield each
 
 
-def options_tree(options: Options) -> ast.expr:
-    """Return options as a dict of keywords."""
-    keywords = dict(options.keywords)
-    if set(keywords) == {None}:
-        return keywords[None]  # type: ignore[index]
-    whole = [keywords.pop(None)] if None in keywords else []  # type: ignore[call-overload]
-    return ast.Call(name("dict"), whole, [ast.keyword(key, value) for key, value in keywords.items()])
-
-
 def plain_tree(tree: ast.expr) -> ast.expr:
     """Return an expression as it is written whatever the instance."""
     return parse(tree.options[-1]) if isinstance(tree, Choice) else tree
@@ -1271,6 +1332,32 @@ def _known(test: ast.expr, outcome: bool) -> tuple[str, bool] | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and isinstance(test.operand, ast.Name):
         return test.operand.id, not outcome
     return (test.id, outcome) if isinstance(test, ast.Name) else None
+
+
+def _of_device(test: ast.expr) -> str | None:
+    """Return "cuda" or "cpu" if a condition says where a tensor is; None for another condition."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return {"cuda": "cpu", "cpu": "cuda"}.get(_of_device(test.operand) or "")
+    if isinstance(test, ast.BoolOp):
+        found = {_of_device(each) for each in test.values}
+        return found.pop() if len(found) == 1 else None
+    if isinstance(test, ast.Attribute) and test.attr in ("is_cuda", "is_cpu"):
+        return test.attr.removeprefix("is_")
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and text(test.left).endswith("device.type"):
+        device = text(test.comparators[0]).strip("'\"")
+        if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and device in ("cuda", "cpu"):
+            return device if isinstance(test.ops[0], ast.Eq) else {"cuda": "cpu", "cpu": "cuda"}[device]
+    return None
+
+
+def _leaves(body: Sequence[ast.stmt]) -> bool:
+    """Return whether code ends in return or raise."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise)) or (isinstance(last, ast.With) and _leaves(last.body))
 
 
 def _is_flag(statement: ast.stmt, value: bool) -> bool:

@@ -75,8 +75,8 @@ class Declaration:
     """C++ type of the result of a function."""
     parameters: tuple[tuple[str, str], ...] = ()
     """Name and C++ type of each parameter of a function."""
-    defaults: int = 0
-    """How many parameters at the end have a default."""
+    defaults: tuple[Node | None, ...] = ()
+    """Default of each parameter of a function of the project; None for one without."""
     template: tuple[TemplateArgument, ...] = ()
     """Arguments of the template's instance that this function is; () for a function that is not a template."""
     is_kernel: bool = False
@@ -102,13 +102,17 @@ class RecordField:
     type: str
     offset: int
     """Offset in bits."""
+    is_bit_field: bool = False
+    default: Node | None = None
+    """What the member is initialized with if nothing else says it."""
 
 
 @dataclass(slots=True)
 class Record:
-    """A struct or class of the project."""
+    """A struct, class, union or enumeration of the project."""
 
     name: str
+    """C++ name, without `const`."""
     size: int
     """Size in bytes; negative if it is not known."""
     fields: tuple[RecordField, ...] = ()
@@ -117,6 +121,10 @@ class Record:
     """Name of a method -> key of its declaration."""
     line: int = 0
     file: str = ""
+    kind: str = "STRUCT_DECL"
+    """libclang's name of the kind: "STRUCT_DECL", "CLASS_DECL", "UNION_DECL" or "ENUM_DECL"."""
+    underlying: str = ""
+    """C++ type of the integers of an enumeration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +150,7 @@ class SourceTree:
     variables: list[Node] = field(default_factory=list)
     """Variables outside functions, in their order."""
     records: dict[str, Record] = field(default_factory=dict)
-    """C++ name of a struct or class of the project -> its description."""
+    """C++ name of a struct, class, union or enumeration of the project -> its description."""
     comments: dict[str, list[Comment]] = field(default_factory=dict)
     """Path of a source file -> its comments in their order."""
     errors: list[str] = field(default_factory=list)

@@ -174,12 +174,13 @@ def test_the_packages_of_libraries_are_those_of_the_compilers_cuda(cuda: int, cu
     hint = missing_header(matched("curand_kernel.h"), NOWHERE, case(cuda=cuda))
     assert f'add "{curand}" to' in hint
     assert f"nvidia-nvshmem-{nvshmem}" in missing_header(matched("nvshmem.h"), NOWHERE, case(cuda=cuda))
+    assert f"cupy-cuda{cuda}x" in missing_header(matched("cupy/carray.cuh"), NOWHERE, case(cuda=cuda))
 
 
 def test_every_hint_of_the_table_can_be_written() -> None:
     for pattern, hint in FOREIGN_HEADERS:
         re.compile(pattern)
-        text = hint.format("a.h", curand="x", nvshmem="y")
+        text = hint.format("a.h", curand="x", nvshmem="y", cupy="z")
         assert text == text.strip() and "{" not in text.replace("{fmt}", ""), hint
     for row in (*OVERLOADS, *NO_OVERLOADS):
         assert re.compile(row["function"]) and re.compile(row["argument"])

@@ -233,9 +233,17 @@ def test_the_hint_for_a_header_in_another_folder_names_the_setting(tmp_path: Pat
     )
 
 
-def test_the_hint_for_curand_names_its_package(explain, extra: str) -> None:
-    package = {"cu12": "nvidia-curand-cu12", "cu13": "nvidia-curand"}[extra]
-    assert f'add "{package}" to build-system.requires' in explain("#include <curand_kernel.h>\n")
+@pytest.mark.parametrize(
+    ("header", "packages"),
+    [
+        ("curand_kernel.h", {"cu12": "nvidia-curand-cu12", "cu13": "nvidia-curand"}),
+        ("cupy/nowhere.cuh", {"cu12": "cupy-cuda12x", "cu13": "cupy-cuda13x"}),
+    ],
+)
+def test_the_hint_names_the_package_for_the_toolchain(
+    header: str, packages: dict[str, str], explain, extra: str
+) -> None:
+    assert f'add "{packages[extra]}" to build-system.requires' in explain(f"#include <{header}>\n")
 
 
 @pytest.mark.parametrize("brackets", ["<>", '""'])

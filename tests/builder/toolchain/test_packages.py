@@ -1,4 +1,4 @@
-"""The headers of CUTLASS, MathDx and NVSHMEM: found where their packages are installed, and named in what is built."""
+"""The headers of CUTLASS, MathDx, NVSHMEM, PyTorch and CuPy: found where their packages are installed, and named in what is built."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.builder.toolchain.headers import header_versions, release_of
-from cuda_wheel.builder.toolchain.packages import SearchRoot, header_folders, search_roots
+from cuda_wheel.builder.toolchain.packages import SearchRoot, header_folders, is_cuda_package, search_roots
 from cuda_wheel.builder.toolchain.toolchain import Headers, Toolchain
 
 pytestmark = pytest.mark.one_toolchain
@@ -23,6 +23,7 @@ PACKAGES: Mapping[str, Mapping[str, str]] = {
     "bundled": {"nvidia/mathdx/external/cutlass/include/cutlass/version.h": VERSION},
     "torch": {"torch/include/torch/headeronly/version.h": TORCH, "torch/include/ATen/core/TensorBase.h": ""},
     "older torch": {"torch/include/torch/csrc/api/include/torch/version.h": TORCH},
+    "cupy": {"cupy/_core/include/cupy/complex.cuh": "", "cupy/_version.py": "__version__ = '14.3.1rc2'\n"},
     "cudnn": {"nvidia/cudnn/include/cudnn_version.h": CUDNN},
     "mathdx": {MATHDX: "", "nvidia_mathdx-25.6.0.dist-info/RECORD": f"{MATHDX},sha256=x,1\n"},
 }
@@ -61,22 +62,38 @@ def test_cutlass_is_found_in_a_folder_of_packages_that_has_nothing_else(
     assert SearchRoot(str(tmp_path), True, "sys.path") in search_roots("")
 
 
-@pytest.mark.parametrize("package", ["torch", "older torch"])
-def test_pytorchs_headers_are_found_without_importing_it(
-    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("package", "group", "release"),
+    [("torch", "pytorch", "2.15.3"), ("older torch", "pytorch", "2.15.3"), ("cupy", "cupy", "14.3.1")],
+)
+def test_a_frameworks_headers_are_found_without_importing_it(
+    package: str, group: str, release: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = installed(tmp_path, package)
     monkeypatch.syspath_prepend(tmp_path)
     assert SearchRoot(str(tmp_path), True, "sys.path") in search_roots("")
-    (folder,) = header_folders(place, "pytorch", 13)
-    assert str(release_of("pytorch", folder, place)) == "2.15.3"
+    (folder,) = header_folders(place, group, 13)
+    assert str(release_of(group, folder, place)) == release
 
 
-def test_a_manifest_names_the_release_of_pytorch(toolchain: Toolchain) -> None:
-    headers = Headers("pytorch", "2.15.3", "/packages/torch/include", "PYTHONPATH", "")
-    with_torch = replace(
+@pytest.mark.parametrize(
+    ("group", "folder", "header"),
+    [("pytorch", "torch/include", "ATen/cuda/Atomic.cuh"), ("cupy", "cupy/_core/include", "cupy/carray.cuh")],
+)
+def test_a_manifest_names_the_release_of_a_framework(
+    group: str, folder: str, header: str, toolchain: Toolchain
+) -> None:
+    headers = Headers(group, "2.15.3", f"/packages/{folder}", "PYTHONPATH", "")
+    with_headers = replace(
         toolchain,
-        headers=(*(each for each in toolchain.headers if each.name != "pytorch"), headers),
+        headers=(*(each for each in toolchain.headers if each.name != group), headers),
         include_dirs=(*toolchain.include_dirs, headers.folder),
     )
-    assert header_versions(with_torch, ["/packages/torch/include/ATen/cuda/Atomic.cuh"]) == {"pytorch": "2.15.3"}
+    assert header_versions(with_headers, [f"/packages/{folder}/{header}"]) == {group: "2.15.3"}
+
+
+@pytest.mark.parametrize(
+    "name", ["cupy_cuda13x-14.2.0.dist-info", "cupy-14.2.0.dist-info", "torch-2.13.0.dist-info", "nvidia_x.dist-info"]
+)
+def test_a_change_of_a_package_with_headers_is_noticed(name: str) -> None:
+    assert is_cuda_package(name) and not is_cuda_package(f"x_{name}") and not is_cuda_package(name[:-5])

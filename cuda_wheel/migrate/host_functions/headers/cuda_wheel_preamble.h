@@ -48,7 +48,7 @@ CUDA_WHEEL_MIXED(unsigned long long, long long, unsigned long long)
 CUDA_WHEEL_MIXED(float, double, double)
 CUDA_WHEEL_MIXED(double, float, double)
 extern "C" {
-#define CUDA_WHEEL_ONE(NAME) __device__ double NAME(double) noexcept; __device__ float NAME##f(float) noexcept;
+#define CUDA_WHEEL_ONE(NAME) __device__ float NAME##f(float) noexcept;
 CUDA_WHEEL_ONE(tanh)
 CUDA_WHEEL_ONE(trunc)
 CUDA_WHEEL_ONE(rint)
@@ -93,8 +93,7 @@ CUDA_WHEEL_NEW(erfcinv)
 CUDA_WHEEL_NEW(erfcx)
 CUDA_WHEEL_NEW(normcdf)
 CUDA_WHEEL_NEW(normcdfinv)
-#define CUDA_WHEEL_TWO(NAME) \
-    __device__ double NAME(double, double) noexcept; __device__ float NAME##f(float, float) noexcept;
+#define CUDA_WHEEL_TWO(NAME) __device__ float NAME##f(float, float) noexcept;
 CUDA_WHEEL_TWO(fmin)
 CUDA_WHEEL_TWO(fmax)
 CUDA_WHEEL_TWO(pow)
@@ -106,26 +105,16 @@ CUDA_WHEEL_TWO(fdim)
 CUDA_WHEEL_TWO(nextafter)
 CUDA_WHEEL_TWO(remainder)
 __device__ float frexpf(float, int*) noexcept;
-__device__ double frexp(double, int*) noexcept;
 __device__ float ldexpf(float, int) noexcept;
-__device__ double ldexp(double, int) noexcept;
 __device__ float scalbnf(float, int) noexcept;
-__device__ double scalbn(double, int) noexcept;
 __device__ float fmaf(float, float, float) noexcept;
-__device__ double fma(double, double, double) noexcept;
 __device__ void sincosf(float, float*, float*) noexcept;
-__device__ void sincos(double, double*, double*) noexcept;
 __host__ __device__ void sincospif(float, float*, float*) noexcept;
 __device__ float modff(float, float*) noexcept;
-__device__ double modf(double, double*) noexcept;
 __device__ void* malloc(unsigned long) noexcept;
 __device__ void free(void*) noexcept;
-__device__ int abs(int) noexcept;
-__device__ long labs(long) noexcept;
-__device__ long long llabs(long long) noexcept;
 __device__ long lrintf(float) noexcept;
 __device__ long lroundf(float) noexcept;
-__device__ long lround(double) noexcept;
 __host__ __device__ float norm3df(float, float, float) noexcept;
 __host__ __device__ float rnorm3df(float, float, float) noexcept;
 __host__ __device__ float rhypotf(float, float) noexcept;

@@ -18,4 +18,12 @@
 
 namespace torch {
 namespace python {}
+namespace nn {
+namespace functional {
+struct PadFuncOptions {
+    PadFuncOptions(std::vector<int64_t> pad);
+};
+at::Tensor pad(const at::Tensor& input, const PadFuncOptions& options);
+}
+}
 }

@@ -1,0 +1,1 @@
+"""Tests of `cuda_wheel.cupy`."""
