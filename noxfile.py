@@ -180,19 +180,22 @@ def nvidia_tools(session: nox.Session) -> Path:
 
 
 def torch_headers(session: nox.Session) -> Path:
-    """Download the headers of the newest PyTorch, and return their folder.
+    """Download the headers of the newest PyTorch, and the schemas of its operators. Return the folder of the headers.
 
     They are the same in all its wheels; the one for macOS has 130 MB, that for Linux with CUDA four times as many.
     """
     folder = Path(session.virtualenv.location).parent / "torch"
-    if not folder.is_dir():
+    operators = "torchgen/packaged/ATen/native/native_functions.yaml"
+    if not (folder / operators).is_file():
+        shutil.rmtree(folder, ignore_errors=True)
         scratch = folder.with_suffix(".part")
         shutil.rmtree(scratch, ignore_errors=True)
         options = ["--platform", "macosx_14_0_arm64", "--python-version", "3.13", "--only-binary=:all:"]
         session.run("python", "-m", "pip", "download", "-q", "--no-deps", *options, "-d", str(scratch), "torch")
         wheel = next(scratch.glob("*.whl"))
         with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith("torch/include/")])
+            headers = (name for name in archive.namelist() if name.startswith("torch/include/"))
+            archive.extractall(scratch, [*headers, operators])
         wheel.unlink()
         scratch.rename(folder)
     return (folder / "torch" / "include").resolve()

@@ -1,4 +1,7 @@
-"""`cuda-wheel import`: propose module tables for sources of other builds and kernels in strings, and compile them."""
+"""`cuda-wheel import`: propose module tables for sources of other builds and kernels in strings, and compile them.
+
+Propose the Python modules that replace C++ extensions, too.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ from itertools import groupby
 from pathlib import Path
 
 from cuda_wheel.builder.config.settings import TABLE
+from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.cli.arguments import printable
 from cuda_wheel.cli.init_command import report_changes
+from cuda_wheel.migrate.host_functions.functions import Failure
+from cuda_wheel.migrate.host_modules import HostModule
 from cuda_wheel.migrate.import_sources import ImportProposal, project_root, propose_import, shared_settings
 from cuda_wheel.migrate.init_project import cmake_call, init_project, read_project, unlisted_package
 from cuda_wheel.migrate.module_tables import ModuleTrial
-from cuda_wheel.migrate.pyproject_edit import FileChange, table_lines
+from cuda_wheel.migrate.pyproject_edit import FileChange, read_text, table_lines
 
 __all__ = ["add_arguments", "run"]
 
@@ -45,7 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-rdc=true, the files become one module",
     )
     parser.add_argument(
-        "--write", action="store_true", help="write the tables of the modules that compile, and the sources of strings"
+        "--write",
+        action="store_true",
+        help="write the tables of the modules that compile, the sources of strings, and the Python modules in place of "
+        "C++ extensions",
     )
 
 
@@ -59,15 +68,17 @@ def run(options: argparse.Namespace) -> int:
         trials.append(trial)
     trials = [trial for trial in trials if not trial.is_host_code]
     good = [trial for trial in trials if not trial.error]
+    hosts = list(_translated(found)) if found.extensions else []
     if good and options.write:
-        _write(found, trials, options.package)
+        _write(found, trials, hosts, options.package)
     elif good:
         _print_proposal(found, good)
         for line in unlisted_package(found.project, read_project(root)[0].content):
             print(printable(f"to do: {line}"))
-    if found.lines:
+    by_hand = [*found.lines, *(line for host in hosts for line in host.lines)]
+    if by_hand:
         print("to do by hand:")
-    for line in found.lines:
+    for line in by_hand:
         print(printable(f"  {line}"))
     print(f"cuda-wheel: {len(good)} of {len(trials)} modules compile")
     return int(len(good) < len(trials))
@@ -103,6 +114,59 @@ def _kernel_lines(trial: ModuleTrial) -> Iterator[str]:
             yield f"{template}<...>: {len(kernels) - len(shown)} more instances"
 
 
+def _translated(found: ImportProposal) -> Iterator[HostModule]:
+    """Translate the host functions of the extensions. Print each result, and yield it."""
+    try:
+        for host in found.translated():
+            _print_host(host)
+            yield host
+    except ToolchainError as error:
+        print(printable(f"note: host functions are not translated: {error}"))
+
+
+_SHOWN_ERRORS = 5
+"""Number of errors of libclang to show for one extension."""
+
+
+def _print_host(host: HostModule) -> None:
+    name = host.extension.name
+    if host.functions is None:
+        print(printable(f"{name}: its host functions are not translated: {host.error}"))
+        return
+    module, errors = host.functions.module, host.functions.errors
+    for line in errors[:_SHOWN_ERRORS]:
+        print(printable(f"note: {name}: libclang: {line}"))
+    if len(errors) > _SHOWN_ERRORS:
+        print(printable(f"note: {name}: libclang: {len(errors) - _SHOWN_ERRORS} more errors"))
+    if not host.text:
+        print(printable(f"{name}: its sources define no function for Python, so that it needs no module"))
+        return
+    for_gpu = [each for each in module.functions if not each.is_for_cpu]
+    whole = sum(not each.failures for each in for_gpu)
+    launches = f"{len(module.translated_launches)} of {len(module.launches)} launches translated"
+    print(printable(f"{name}  ->  {host.path}: {whole} of {len(for_gpu)} functions whole, {launches}"))
+    names = [each.name for each in module.functions]
+    labels = [each.name if names.count(each.name) == 1 else f"{each.name} ({each.path})" for each in module.functions]
+    width = max(map(len, labels))
+    for each, label in zip(module.functions, labels, strict=True):
+        if each.is_for_cpu:
+            state = "is for the CPU, and can stay C++: docs/how-to/cpu-and-gpu.md"
+        else:
+            state = "unfinished:" if each.failures else "whole"
+        print(printable(f"  {label:{width}}  {state}"))
+        for line in () if each.is_for_cpu else _failure_lines(each.failures):
+            print(printable(f"    {line}"))
+    sys.stdout.flush()  # the next one may take a minute
+
+
+def _failure_lines(failures: Sequence[Failure]) -> Iterator[str]:
+    """Yield "path:line: reason" for the first place of each reason, with the number of its other places."""
+    for reason in dict.fromkeys(each.reason for each in failures):
+        first, *others = [each for each in failures if each.reason == reason]
+        more = f" ({len(others)} more)" if others else ""
+        yield f"{first.path}:{first.line}{more}: {reason}"
+
+
 def _print_proposal(found: ImportProposal, good: Sequence[ModuleTrial]) -> None:
     tables = [trial.module.table for trial in good]
     print()
@@ -115,11 +179,21 @@ def _print_proposal(found: ImportProposal, good: Sequence[ModuleTrial]) -> None:
     print(printable("\n\n".join("\n".join(block) for block in blocks)), end="\n\n")
 
 
-def _write(found: ImportProposal, trials: Sequence[ModuleTrial], package: str) -> None:
+def _write(found: ImportProposal, trials: Sequence[ModuleTrial], hosts: Sequence[HostModule], package: str) -> None:
     root = found.project.root
     tables = [trial.module.table for trial in trials if not trial.error]
     shared, own = shared_settings(found.project, read_project(root)[0].content, tables)
     done = init_project(root, package or found.project.package, own, shared, found.imported(trials))
     wanted = {path for table in tables for path in table["sources"]} & found.files.keys()
-    files = [FileChange(root / path, None, found.files[path]) for path in sorted(wanted) if not (root / path).exists()]
-    report_changes(done, [*done.changes, *files], dry_run=False)
+    texts = {path: found.files[path] for path in sorted(wanted) if not (root / path).exists()}
+    for host in filter(lambda host: host.text, hosts):
+        before = read_text(root / host.path)
+        if before is None:
+            texts[host.path] = host.text
+        elif before == host.text:
+            done.kept.append(f"{host.path}: exists")
+        else:
+            done.kept.append(f"{host.path}: exists, and is not what would be written; without it, it is written again")
+    files = [FileChange(root / path, None, text) for path, text in texts.items()]
+    others = [each for each in done.changes if each.path not in {file.path for file in files}]  # an empty __init__.py
+    report_changes(done, [*others, *files], dry_run=False)

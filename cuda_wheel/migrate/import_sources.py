@@ -20,6 +20,7 @@ from cuda_wheel.builder.cxx.kernel_scan import kernels_in
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.cupy.raw_modules import with_bridge, with_options
+from cuda_wheel.migrate.host_modules import HostModule, host_modules
 from cuda_wheel.migrate.init_project import TABLE_PATH, read_project
 from cuda_wheel.migrate.module_tables import (
     ModuleTrial,
@@ -270,14 +271,14 @@ class ImportProposal:
     """Path of a new source file relative to the project -> content of the file."""
     lines: list[str] = field(default_factory=list)
     """Messages, one line each: edits to make by hand, and what was not imported."""
-    extension_lines: set[tuple[Path, int]] = field(default_factory=set)
-    """(Python file, 1-based line) of each C++ extension to remove."""
+    extensions: list[tuple[Path, Extension, list[ProposedModule]]] = field(default_factory=list)
+    """Python file, C++ extension to remove from it, and the modules for the `.cu` files of the extension."""
 
     def imported(self, trials: Iterable[ModuleTrial]) -> ImportedBuild:
         """Return the facts that decide what builds of the project with these modules require."""
         trials = list(trials)
         return ImportedBuild(
-            lines=frozenset(self.extension_lines),
+            lines=frozenset((Path(os.path.realpath(path)), each.line) for path, each, _ in self.extensions),
             failed=sum(bool(trial.error) for trial in trials),
             architectures=tuple(dict.fromkeys(each for module in self.modules for each in module.architectures)),
             standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
@@ -300,6 +301,13 @@ class ImportProposal:
                     shutil.copytree(root / path, folder / path, dirs_exist_ok=True)
                 yield try_module(folder, module, architecture)
 
+    def translated(self) -> Iterator[HostModule]:
+        """Translate the host functions of the extensions, one after the other, and yield each result.
+
+        Raises ToolchainError, before the first, if what this needs is not installed or does not work.
+        """
+        return host_modules(self.project, self.extensions)
+
 
 def project_root(files: Sequence[Path]) -> Path:
     """Return the folder of the project that the files belong to: the nearest with a pyproject.toml or a setup.py."""
@@ -318,7 +326,13 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
     """
     extensions, texts, readings = _read_python_files(files)
     package = package or _extension_package(root, [extension for _, extension in extensions])
-    done = ImportProposal(detect_project(root, read_project(root)[0].content, package))
+    content = read_project(root)[0].content
+    project = detect_project(root, content, package)
+    names = {extension.name for _, extension in extensions if not extension.is_loaded}
+    if not package and len(names) == 1 and not (root / project.folder / "__init__.py").exists():
+        (name,) = names  # a package of this name takes the place of an extension outside packages
+        project = detect_project(root, content, name) if name.isidentifier() else project
+    done = ImportProposal(project)
     sources = [_shown(path, root) for path in files if path.suffix == ".cu"]
     outside = [path for path in sources if path.startswith("../") or not (root / path).is_file()]
     if outside:
@@ -329,7 +343,7 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
         done.modules += modules
         if not modules:
             done.lines.append(f"{_shown(path, root)}:{extension.line}: no source of {extension.name} exists")
-        done.extension_lines.add((Path(os.path.realpath(path)), extension.line))
+        done.extensions.append((path, extension, modules))
         done.lines.append(
             f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
         )

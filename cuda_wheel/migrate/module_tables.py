@@ -40,6 +40,7 @@ __all__ = [
     "library_folder",
     "missing_folders",
     "options_table",
+    "preprocessor_options",
     "source_module",
     "source_modules",
     "try_module",
@@ -211,16 +212,11 @@ def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[s
     undefined: dict[str, None] = {}
     others: list[str] = []
     folders: list[str] = []
-    entries = iter(arguments)
-    for entry in entries:
-        match = re.match(r"(-[DUI]|--(?:define-macro|undefine-macro|include-path)=?)(.*)", entry, re.DOTALL)
-        if match is None:
-            others.append(entry)
-            continue
-        kind = {"d": "D", "u": "U", "i": "I"}.get(match[1].lstrip("-")[0].lower())
-        text = match[2].strip() or next(entries, "")
+    for kind, text in _preprocessor_arguments(arguments):
         name, equals, value = text.partition("=")
-        if kind == "D":
+        if not kind:
+            others.append(text)
+        elif kind == "D":
             defines[name] = _number(value) if equals else True
             undefined.pop(name, None)
         elif kind == "U":
@@ -231,6 +227,28 @@ def _macros(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str], list[s
     # Only what is defined without the project's options: by PyTorch's build or by the compiler.
     others += [f"-U{name}" for name in undefined if name in PYTORCH_MACROS or name.startswith("__")]
     return defines, others, folders
+
+
+def _preprocessor_arguments(arguments: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield (kind, text) for each argument of a compiler: ("D", "N=4") and ("U", "N") for macros, ("I", "csrc") for an
+    include folder, ("", argument) for any other argument."""
+    entries = iter(arguments)
+    for entry in entries:
+        match = re.match(r"(-[DUI]|--(?:define-macro|undefine-macro|include-path)=?)(.*)", entry, re.DOTALL)
+        if match is None:
+            yield "", entry
+        else:
+            yield match[1].lstrip("-")[0].upper(), match[2].strip() or next(entries, "")
+
+
+def preprocessor_options(options: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return two lists: the options of nvcc or of a host compiler that define and undefine macros, as "-DN=4" and
+    "-UN", and the include folders that the options name."""
+    arguments = (each for option in _separate(options, []) for each in read_options(option, "options").arguments)
+    found = list(_preprocessor_arguments(arguments))
+    return [f"-{kind}{text}" for kind, text in found if kind in ("D", "U")], [
+        text for kind, text in found if kind == "I"
+    ]
 
 
 def _number(value: str) -> str | int:

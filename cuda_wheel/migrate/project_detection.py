@@ -46,6 +46,10 @@ _FUNCTIONS = ("CUDAExtension", "load")
 """PyTorch's functions that compile CUDA sources: `CUDAExtension` in a setup.py, and `load` at run time."""
 
 
+_CXX = (".cpp", ".cc", ".cxx")
+"""Suffixes of C++ files."""
+
+
 class Extension(NamedTuple):
     """An extension with CUDA sources, as a Python file declares it."""
 
@@ -63,6 +67,12 @@ class Extension(NamedTuple):
     unread: tuple[str, ...]
     """Settings of the call whose values are known only when the file runs. Each is "sources", "include_dirs",
     "define_macros" or "nvcc's options"."""
+    cxx_sources: tuple[str, ...] = ()
+    """Absolute paths of the C++ files."""
+    cxx_options: tuple[str, ...] = ()
+    """Options for the host compiler, including macros."""
+    is_loaded: bool = False
+    """True if the program itself builds and loads the extension, by `load`, where it calls that."""
 
 
 def extensions_in(path: Path) -> list[Extension]:
@@ -77,15 +87,17 @@ def _extension(call: ScriptCall, folder: Path) -> Extension | None:
     `folder`: the folder to which paths in the call are relative.
     """
     listed = call.argument(1, "sources")
-    sources = [path for each in strings(listed) for path in _paths(each, folder) if path.endswith(".cu")]
+    paths = [path for each in strings(listed) for path in _paths(each, folder)]
+    sources = [path for path in paths if path.endswith(".cu")]
     if not sources:
         return None
     name = call.argument(0, "name")
-    options, folders = call.keywords.get("extra_cuda_cflags"), call.keywords.get("extra_include_paths")
+    options, cxx_options = call.keywords.get("extra_cuda_cflags"), call.keywords.get("extra_cflags")
+    folders = call.keywords.get("extra_include_paths")
     macros: Any = None
     if call.function == "CUDAExtension":
-        options, folders = call.keywords.get("extra_compile_args"), call.keywords.get("include_dirs")
-        options = options.get("nvcc") if isinstance(options, dict) else options
+        given, folders = call.keywords.get("extra_compile_args"), call.keywords.get("include_dirs")
+        options, cxx_options = (given.get("nvcc"), given.get("cxx")) if isinstance(given, dict) else (given, given)
         macros = call.keywords.get("define_macros")
     defines = [f"-D{each[0]}" + (f"={each[1]}" if each[1] is not None else "") for each in _pairs(macros)]
     own = [*defines, *strings(options)]
@@ -100,6 +112,9 @@ def _extension(call: ScriptCall, folder: Path) -> Extension | None:
         call.keywords.get("dlink") is True,
         call.node.lineno,
         tuple(what for what, value in arguments.items() if not _is_determined(value)),
+        tuple(dict.fromkeys(path for path in paths if path.endswith(_CXX))),
+        (*defines, *strings(cxx_options), *named),
+        call.function == "load",
     )
 
 

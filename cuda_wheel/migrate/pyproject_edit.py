@@ -394,14 +394,20 @@ def unneeded_requirements(
     """Return three lists: entries of `build-system.requires` that no build needs any more, messages about why others
     for C++ stay, and messages about lines of setup.py to remove by hand."""
     own = _cpp_requirements(project, content)
-    if not own:
+    if not own and not imported.lines:
         return [], [], []
     reason = _still_compiles(project, content, imported)
     if reason:
-        return [], [f"build-system.requires: {', '.join(own)}: {reason}"], []
+        return [], [f"build-system.requires: {', '.join(own)}: {reason}"] if own else [], []
     removed = [each for each in own if not (requirement_name(each) == "torch" and imported.pytorch)]
     kept = [f"build-system.requires: {each}: {_reads(imported.pytorch)}" for each in own if each not in removed]
-    return removed, kept, list(_imports(project.root, {requirement_name(each) for each in removed}))
+    # A setup.py that names no requirement imports what is installed, which an isolated build does not see.
+    names = (
+        map(requirement_name, removed)
+        if own
+        else (each for each in _FOR_CPP if each != "torch" or not imported.pytorch)
+    )
+    return removed, kept, list(_imports(project.root, {*names}))
 
 
 def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:

@@ -50,10 +50,15 @@ setup(
 
 
 def imported(
-    tmp_path: Path, setup: str = SETUP, error: str = "", pytorch: bool = False
+    tmp_path: Path, setup: str = SETUP, error: str = "", pytorch: bool = False, pyproject: str | None = None
 ) -> tuple[ProjectChanges, list[str]]:
     """Return what `import setup.py --write` does, as if its modules gave this, and build-system.requires."""
-    files = {"setup.py": setup, "pyproject.toml": PYPROJECT, "demo/__init__.py": "", "csrc/k.cu": KERNEL}
+    files = {
+        "setup.py": setup,
+        "pyproject.toml": PYPROJECT if pyproject is None else pyproject,
+        "demo/__init__.py": "",
+        "csrc/k.cu": KERNEL,
+    }
     root = write_files(tmp_path, **files)
     found = propose_import(root, [root / "setup.py"])
     trials = [ModuleTrial(module, error=error, includes_pytorch=pytorch) for module in found.modules]
@@ -91,6 +96,16 @@ def test_what_cpp_needs_stays_while_something_is_compiled(setup: str, error: str
     assert "torch>=2.4" in "\n".join(requires) and "ninja" in "\n".join(requires)
     assert f"build-system.requires: torch>=2.4, ninja, pybind11: {reason}" in done.kept
     assert not any("remove: import torch" in line for line in done.advice)
+
+
+@pytest.mark.parametrize("pytorch", [False, True])
+def test_a_setup_script_without_requirements_no_longer_imports_pytorch(pytorch: bool, tmp_path: Path) -> None:
+    done, requires = imported(tmp_path, pyproject="", pytorch=pytorch)
+    listed = [line for line in done.advice if ": remove: " in line]
+    assert bool(listed) == ('"torch"' not in "\n".join(requires)) == (not pytorch)
+    assert pytorch or (listed[0] == "setup.py:1: remove: import torch" and "torch.utils.cpp_extension" in listed[1])
+    done, _ = imported(tmp_path / "failing", error="it does not compile", pyproject="")
+    assert not any(": remove: " in line for line in done.advice)
 
 
 def test_pytorch_stays_where_its_device_headers_are_read(tmp_path: Path) -> None:

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from cuda_wheel.migrate.import_sources import propose_import
-from cuda_wheel.migrate.module_tables import ProposedModule, library_folder, missing_folders, options_table, try_module
+from cuda_wheel.migrate.module_tables import (
+    ProposedModule,
+    library_folder,
+    missing_folders,
+    options_table,
+    preprocessor_options,
+    try_module,
+)
 from cuda_wheel.migrate.project_detection import (
     BUILD_EXTENSION,
 )
@@ -98,6 +105,11 @@ def test_the_last_option_for_a_macro_counts_and_folders_are_relative_to_the_proj
 ) -> None:
     (tmp_path / "inside").mkdir()
     assert options_table(options, tmp_path)[0] == table
+
+
+def test_macros_and_folders_of_both_compilers_are_read_in_their_order() -> None:
+    options = ["-O3", "-Wall", "-DA", "-D", "B=2", "-UC", "-I", "x", "-Xcompiler", "-DE=1", "-Iy", "--define-macro=F=1"]
+    assert preprocessor_options(options) == (["-DA", "-DB=2", "-UC", "-DE=1", "-DF=1"], ["x", "y"])
 
 
 def test_a_folder_outside_the_project_and_a_refused_option_are_notes(tmp_path: Path) -> None:

@@ -92,6 +92,26 @@ def test_the_extension_of_a_setup_script_is_read(tmp_path: Path) -> None:
     assert found.name == "x" and found.options[5] == "-g"
 
 
+def test_the_cpp_files_of_an_extension_have_the_options_of_the_host_compiler(tmp_path: Path) -> None:
+    named = ("-DTORCH_EXTENSION_NAME=_C", "-DTORCH_API_INCLUDE_EXTENSION_H")
+    sources = '["a.cpp", "b.cu", "c.cc", "d.cxx", "e.h", "a.cpp"]'
+    for arguments, options in (
+        ('define_macros=[("N", 2)], extra_compile_args={"cxx": ["-DX"], "nvcc": ["-DY"]}', ("-DN=2", "-DX", *named)),
+        ('define_macros=[("N", None)], extra_compile_args=["-DX"]', ("-DN", "-DX", *named)),
+        ("", named),
+    ):
+        script = (
+            write_files(tmp_path, **{"setup.py": f'CUDAExtension("demo._C", {sources}, {arguments})\n'}) / "setup.py"
+        )
+        (found,) = extensions_in(script)
+        assert [Path(path).name for path in found.cxx_sources] == ["a.cpp", "c.cc", "d.cxx"]
+        assert [Path(path).name for path in found.sources] == ["b.cu"]
+        assert found.cxx_options == options and not found.is_loaded
+    program = 'knn = load("_C", ["a.cpp", "b.cu"], extra_cflags=["-DX"], extra_cuda_cflags=["-DY"])\n'
+    (found,) = extensions_in(write_files(tmp_path, **{"ops.py": program}) / "ops.py")
+    assert found.cxx_options == ("-DX", *named) and found.is_loaded
+
+
 def test_each_source_has_a_module_of_its_place_or_of_the_package(tmp_path: Path) -> None:
     files = {"src/demo/__init__.py": "", "src/demo/nn/scale.cu": KERNEL, "src/demo/_x-y/deep.cu": KERNEL}
     files |= {"csrc/fill-in.cu": KERNEL, "csrc/parts.cu": KERNEL, "csrc/all.cu": '#include "parts.cu"\n' + KERNEL}

@@ -99,6 +99,19 @@ def test_the_runtime_imports_itself_by_relative_names_for_it_is_copied() -> None
                 assert node.level <= depth, f"{path}:{node.lineno} leaves the folder that is copied"
 
 
+def test_the_translation_of_host_functions_is_for_import_alone_and_needs_little() -> None:
+    own = "cuda_wheel.migrate.host_functions"
+    users, needed = set(), set()
+    for name in MODULES:
+        for imported in filter(None, (own_module(each) for each, _ in imports_of(name, for_types=True))):
+            if name.startswith(own) and not imported.startswith(own):
+                needed.add(imported)
+            elif imported.startswith(own) and not name.startswith(own):
+                users.add(name)
+    assert users and all(name.startswith(("cuda_wheel.migrate.", "cuda_wheel.cli.")) for name in users)
+    assert needed == {"cuda_wheel.builder.errors", "cuda_wheel.builder.scratch"}
+
+
 def test_rich_is_imported_by_the_command_line_and_by_reports_only() -> None:
     users = {name for name in MODULES for imported, _ in imports_of(name) if imported.split(".")[0] == "rich"}
     assert users

@@ -2,8 +2,9 @@
 #pragma once
 #define __CUDACC__ 1
 #define __NVCC__ 1
-#define __CUDACC_VER_MAJOR__ 13
-#define __CUDACC_VER_MINOR__ 0
+/* CCCL refuses headers of another release than the compiler's. */
+#define __CUDACC_VER_MAJOR__ (CUDA_VERSION / 1000)
+#define __CUDACC_VER_MINOR__ (CUDA_VERSION % 1000 / 10)
 /* CUDA declares these functions again, for the host too, which clang refuses beside the C library's. */
 #define __COMMON_FUNCTIONS_H__
 #define __MATH_FUNCTIONS_H__
@@ -21,7 +22,9 @@
 #include <ctime>
 #include <math.h>
 #include <stdlib.h>
+#include <cuda.h>
 #include <crt/host_defines.h>
+#undef __noinline__ /* CUDA 12 makes an attribute of it, clang's keyword, which GCC's headers name inside attributes. */
 #define CUDA_WHEEL_BOTH(T) \
     static inline __host__ __device__ T min(T a, T b) { return b < a ? b : a; } \
     static inline __host__ __device__ T max(T a, T b) { return a < b ? b : a; }

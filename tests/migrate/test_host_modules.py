@@ -1,0 +1,545 @@
+"""`cuda-wheel import` of an extension: the Python module that replaces it, where it is written, and what is said of it.
+
+The tests that translate need libclang, g++ and PyTorch's headers. The others have a stand-in for the translation.
+"""
+
+from __future__ import annotations
+
+import os
+import py_compile
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuda_wheel.builder.errors import ToolchainError
+from cuda_wheel.cli.main import main
+from cuda_wheel.migrate import host_modules
+from cuda_wheel.migrate.host_functions.aten import AtenTable
+from cuda_wheel.migrate.host_functions.clang import Reader
+from cuda_wheel.migrate.host_functions.extension import PythonModule, TranslatedFunction
+from cuda_wheel.migrate.host_functions.functions import Failure
+from cuda_wheel.migrate.host_modules import (
+    ExtensionSources,
+    HostFunctions,
+    SourceFile,
+    extension_sources,
+    host_place,
+    translate_extension,
+)
+from cuda_wheel.migrate.import_sources import propose_import
+from cuda_wheel.migrate.project_detection import DetectedProject
+from tests.support.projects import KERNEL, write_files
+
+pytestmark = pytest.mark.one_toolchain
+
+SETUP = """\
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+
+setup(
+    name="demo",
+    version="1",
+    packages=["demo"],
+    ext_modules=[
+        CUDAExtension(
+            "demo._C",
+            ["csrc/binding.cpp", "csrc/scale.cu", "csrc/shift.cu", "csrc/shift_cpu.cpp"],
+            include_dirs=["include"],
+            define_macros=[("WITH_SCALE", None)],
+            extra_compile_args={"cxx": ["-O3", "-fopenmp", "-DFILES=1"], "nvcc": ["-O3", "-DBLOCK=128"]},
+        )
+    ],
+    cmdclass={"build_ext": BuildExtension},
+)
+"""
+
+HEADER = """\
+#pragma once
+#include <torch/extension.h>
+
+#define CHECK_INPUT(x) TORCH_CHECK(x.is_cuda(), #x " must be on a GPU")
+
+at::Tensor scale(const at::Tensor& x, double factor);
+"""
+
+BINDING = """\
+#include <demo/ops.h>
+#include <cstdio>
+
+int64_t file_size(const std::string& name)
+{
+    FILE* file = std::fopen(name.c_str(), "r");
+    return std::ftell(file);
+}
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
+{
+#ifdef WITH_SCALE
+    m.def("scale", &scale, "Return x times a factor.", py::arg("x"), py::arg("factor") = 2.0);
+#endif
+#if FILES
+    m.def("file_size", &file_size);
+#endif
+}
+"""
+
+SCALE = """\
+#include <demo/ops.h>
+
+template <typename T>
+__global__ void scale_kernel(const T* x, T* y, int64_t n, double factor)
+{
+    int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] * T(factor);
+}
+
+at::Tensor scale(const at::Tensor& x, double factor)
+{
+    CHECK_INPUT(x);
+    auto y = at::empty_like(x);
+    int64_t n = x.numel();
+    // One thread for each number.
+    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "scale", [&] {
+        scale_kernel<scalar_t><<<(n + BLOCK - 1) / BLOCK, BLOCK>>>(
+            x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), n, factor);
+    });
+    return y;
+}
+"""
+
+SHIFT = """\
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+__global__ void shift_kernel(const int* x, int* y, int n, int by)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] + by;
+}
+
+at::Tensor shift(const at::Tensor& x, int64_t by)
+{
+    auto y = at::empty_like(x);
+    shift_kernel<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<int>(), y.data_ptr<int>(), x.numel(), by);
+    return y;
+}
+
+TORCH_LIBRARY(demo, m) { m.def("shift(Tensor x, int by) -> Tensor"); }
+TORCH_LIBRARY_IMPL(demo, CUDA, m) { m.impl("shift", &shift); }
+"""
+
+SHIFT_CPU = """\
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+at::Tensor shift_cpu(const at::Tensor& x, int64_t by) { return x + by; }
+
+TORCH_LIBRARY_IMPL(demo, CPU, m) { m.impl("shift", &shift_cpu); }
+"""
+
+FILES = {
+    "setup.py": SETUP,
+    "demo/__init__.py": "import torch\n\nfrom demo import _C\n",
+    "include/demo/ops.h": HEADER,
+    "csrc/binding.cpp": BINDING,
+    "csrc/scale.cu": SCALE,
+    "csrc/shift.cu": SHIFT,
+    "csrc/shift_cpu.cpp": SHIFT_CPU,
+}
+
+SMALL_SETUP = """\
+from setuptools import setup
+from torch.utils.cpp_extension import CUDAExtension
+
+setup(name="demo", ext_modules=[CUDAExtension({name!r}, ["bind.cpp", "scale.cu"])])
+"""
+
+
+def small_project(folder: Path, name: str, **files: str) -> Path:
+    """A project with an extension of this name, whose package is "demo" unless `files` has no `demo/__init__.py`."""
+    sources = {"scale.cu": KERNEL, "bind.cpp": "// no function\n"}
+    return write_files(folder, **{"setup.py": SMALL_SETUP.format(name=name), **sources, **files})
+
+
+# --- the translation itself ---------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_an_extension_is_translated_by_the_command(
+    torch_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host_modules, "_torch_folder", lambda: torch_folder)
+    project = write_files(tmp_path, **FILES)
+    assert main(["import", str(project / "setup.py"), "--write"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"demo\._C  ->  demo/_C\.py: 2 of 3 functions whole, (\d) of \1 launches translated\n", shown)
+    table = shown.partition("demo._C  ->")[2].partition("wrote ")[0].splitlines()[1:]
+    assert [" ".join(line.split()) for line in table[:2]] == ["scale whole", "file_size unfinished:"]
+    assert table[2].startswith("    csrc/binding.cpp:6: ") and "fopen" in table[2]
+    rest = "\n".join(table[3:])
+    assert "shift (csrc/shift.cu)       whole" in rest
+    assert "shift (csrc/shift_cpu.cpp)  is for the CPU, and can stay C++: docs/how-to/cpu-and-gpu.md" in rest
+    written = (project / "demo/_C.py").read_text()
+    py_compile.compile(str(project / "demo/_C.py"), cfile=str(tmp_path / "compiled"), doraise=True)
+    for part in (
+        'scale_kernels = cuda_wheel.torch.kernels("demo.scale")\n',
+        'shift_kernels = cuda_wheel.torch.kernels("demo.shift")\n',
+        'def scale(x: Tensor, factor: float = 2.0) -> Tensor:\n    """Return x times a factor."""\n    if not x.is_cuda:\n',
+        "    # One thread for each number.\n",
+        ".launch((n + 128 - 1) // 128, 128, x, y, n, factor)\n    return y\n",
+        "raise NotImplementedError('csrc/binding.cpp:6: ",
+        'library = torch.library.Library("demo", "FRAGMENT")\n',
+    ):
+        assert part in written
+
+
+@pytest.mark.slow
+def test_a_cpp_file_gets_the_macros_of_the_host_compiler(translator: tuple[Reader, AtenTable], tmp_path: Path) -> None:
+    setup = SETUP.replace(', "csrc/shift.cu", "csrc/shift_cpu.cpp"', "")
+    project = write_files(tmp_path, **{**FILES, "setup.py": setup})
+    ((_, extension, modules),) = propose_import(project, [project / "setup.py"]).extensions
+    sources = extension_sources(project, extension, modules)
+    assert [file.path for file in sources.files] == ["csrc/binding.cpp", "csrc/scale.cu"]
+    found = translate_extension(*translator, sources)
+    assert [each.name for each in found.module.functions] == ["scale", "file_size"] and found.errors == ()
+    bare = sources.files[0]._replace(macros=("-DTORCH_EXTENSION_NAME=_C",))
+    assert translate_extension(*translator, replace(sources, files=(bare,))).module.functions == ()
+
+
+@pytest.mark.slow
+def test_what_libclang_cannot_read_is_told_and_the_rest_is_translated(
+    translator: tuple[Reader, AtenTable], tmp_path: Path
+) -> None:
+    project = write_files(tmp_path, **FILES, **{"a.cpp": "undeclared x;\n"})
+    files = (SourceFile("a.cpp", (), ()), SourceFile("csrc/scale.cu", ("include",), ("-DBLOCK=128",)))
+    binding = SourceFile("csrc/binding.cpp", ("include",), ("-DTORCH_EXTENSION_NAME=_C", "-DWITH_SCALE"))
+    sources = ExtensionSources("demo._C", project, (*files, binding), {"csrc/scale.cu": "demo.scale"})
+    found = translate_extension(*translator, sources)
+    assert [(each.name, each.failures) for each in found.module.functions] == [("scale", ())]
+    assert len(found.errors) == 1 and found.errors[0].startswith("a.cpp:1: ") and "undeclared" in found.errors[0]
+
+
+# --- a stand-in for the translation ---------------------------------------------------------------------
+
+TEXT = '"""The functions of an extension."""\n'
+WHOLE = TranslatedFunction("scale", "bind.cpp", 3, (), 1, 1)
+
+
+class StandInWorker:
+    """Gives every extension the same functions, in this process."""
+
+    functions: tuple[TranslatedFunction, ...] = (WHOLE,)
+    text = TEXT
+    errors: tuple[str, ...] = ()
+
+    def __init__(self, memory: int | None) -> None:
+        self.has_ended = False
+
+    def call(self, function: Callable[[Any], Any], argument: Any, timeout: float) -> Any:
+        if function.__name__ == "_prepare":
+            return None
+        return HostFunctions(
+            PythonModule(self.text, self.functions, frozenset({("scale.cu", 1)}), frozenset()), self.errors
+        )
+
+    def kill(self) -> None:
+        self.has_ended = True
+
+    def end(self) -> None:
+        pass
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """All that the translation needs seems to be installed."""
+    monkeypatch.setattr(host_modules, "_missing_packages", list)
+    monkeypatch.setattr(host_modules, "_torch_folder", lambda: tmp_path)
+
+
+@pytest.fixture
+def translated(installed: None, monkeypatch: pytest.MonkeyPatch) -> type[StandInWorker]:
+    """The translation of every extension, which tests may change."""
+    made = type("Changed", (StandInWorker,), {})
+    monkeypatch.setattr(host_modules, "Worker", made)
+    return made
+
+
+def imported(project: Path, *options: str) -> int:
+    return main(["import", str(project / "setup.py"), *options])
+
+
+def test_functions_are_listed_whole_unfinished_and_for_the_cpu(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failures = tuple(Failure("scale.cu", line, reason) for line, reason in ((3, "no"), (5, "not that"), (7, "no")))
+    unfinished = TranslatedFunction("backward", "bind.cpp", 4, failures, 1, 0)
+    translated.functions = (WHOLE, unfinished, TranslatedFunction("scale_cpu", "cpu.cpp", 5, failures, 0, 0, True))
+    translated.errors = tuple(f"bind.cpp:{line}: unknown" for line in range(7))
+    assert imported(small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("note: demo._C: libclang: bind.cpp:") == 5 and "demo._C: libclang: 2 more errors" in shown
+    assert (
+        "demo._C  ->  demo/_C.py: 1 of 2 functions whole, 0 of 1 launches translated\n"
+        "  scale      whole\n"
+        "  backward   unfinished:\n"
+        "    scale.cu:3 (1 more): no\n"
+        "    scale.cu:5: not that\n"
+        "  scale_cpu  is for the CPU, and can stay C++: docs/how-to/cpu-and-gpu.md\n\n"
+    ) in shown
+    assert not (tmp_path / "demo/_C.py").exists(), "it was written without --write"
+
+
+def test_the_module_is_written_with_all_else_and_another_file_of_its_name_stays(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
+    assert imported(project, "--write") == 0
+    assert "wrote demo/_C.py\n" in capsys.readouterr().out
+    assert (project / "demo/_C.py").read_text() == TEXT
+    assert imported(project, "--write") == 0
+    assert "kept demo/_C.py: exists\n" in capsys.readouterr().out
+    (project / "demo/_C.py").write_text("edited = True\n")
+    assert imported(project, "--write") == 0
+    assert "kept demo/_C.py: exists, and is not what would be written" in capsys.readouterr().out
+    assert (project / "demo/_C.py").read_text() == "edited = True\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder that cannot be made is in /proc")
+def test_nothing_is_written_if_the_module_cannot_be(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = small_project(tmp_path, "demo.sub._C", **{"demo/__init__.py": ""})
+    (project / "demo/sub").symlink_to("/proc/nowhere")
+    assert imported(project, "--write") == 1
+    assert "cannot be written" in capsys.readouterr().err
+    assert not (project / "pyproject.toml").exists()
+
+
+def test_an_extension_in_place_of_a_package_becomes_this_package(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = small_project(tmp_path, "knn_cuda", **{"use.py": "import knn_cuda\n"})
+    assert imported(project, "--write") == 0
+    shown = capsys.readouterr().out
+    assert "wrote src/knn_cuda/__init__.py\n" in shown and "use.py" not in shown
+    assert (project / "src/knn_cuda/__init__.py").read_text() == TEXT
+    assert 'name = "knn_cuda.scale"' in (project / "pyproject.toml").read_text()
+    assert imported(project, "--write") == 0
+    assert "kept src/knn_cuda/__init__.py: exists\n" in capsys.readouterr().out
+
+
+def test_an_extension_outside_the_package_moves_into_it_and_imports_are_listed(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use = "import knn_cuda\nimport knn_cuda as knn\nfrom knn_cuda import f as g, h\nimport knn_cuda_2\nfrom . import knn_cuda\n"
+    files = {
+        "demo/__init__.py": use,
+        "tests/test_it.py": "def test():\n    import os, knn_cuda\n",
+        "two.py": "print 1\n",
+    }
+    project = small_project(tmp_path, "knn_cuda", **files, **{"demo/knn_cuda.cpython-311.so": "built\n"})
+    assert imported(project) == 0
+    shown = capsys.readouterr().out
+    assert "knn_cuda  ->  demo/knn_cuda.py: " in shown
+    for line in (
+        "demo/__init__.py:1: import knn_cuda  ->  from demo import knn_cuda",
+        "demo/__init__.py:2: import knn_cuda as knn  ->  from demo import knn_cuda as knn",
+        "demo/__init__.py:3: from knn_cuda import f as g, h  ->  from demo.knn_cuda import f as g, h",
+        "tests/test_it.py:2: import os, knn_cuda  ->  from demo import knn_cuda",
+        "demo/knn_cuda.cpython-311.so: remove it: Python imports it in place of demo/knn_cuda.py",
+    ):
+        assert f"  {line}\n" in shown
+    assert "knn_cuda_2" not in shown and "demo/__init__.py:5" not in shown
+
+
+def test_load_library_becomes_an_import(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use = "import torch\ntorch.ops.load_library('demo/_C.so')\n"
+    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": use})
+    imported(project)
+    assert "load_library" not in capsys.readouterr().out, "it registers no operator"
+    translated.text = TEXT + 'library = torch.library.Library("demo", "FRAGMENT")\n'
+    imported(project)
+    assert "demo/__init__.py:2: torch.ops.load_library(...)  ->  import demo._C\n" in capsys.readouterr().out
+
+
+def test_a_program_that_builds_an_extension_imports_the_module(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = (
+        'from torch.utils.cpp_extension import load\n\nknn = load(name="knn", sources=["bind.cpp", "../scale.cu"])\n'
+    )
+    files = {"pyproject.toml": '[project]\nname = "demo"\n', "demo/__init__.py": "", "demo/ops.py": program}
+    project = write_files(tmp_path, **files, **{"scale.cu": KERNEL, "demo/bind.cpp": "// no function\n"})
+    assert main(["import", str(project / "demo/ops.py")]) == 0
+    shown = capsys.readouterr().out
+    assert "knn  ->  demo/knn.py: " in shown and "demo/ops.py:3: load(...)  ->  from demo import knn\n" in shown
+
+
+def test_a_program_that_builds_an_extension_gives_no_package_its_name(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {
+        "pyproject.toml": '[project]\nname = "demo"\n',
+        "ops.py": 'load("knn", ["scale.cu"])\n',
+        "scale.cu": KERNEL,
+    }
+    assert main(["import", str(write_files(tmp_path, **files) / "ops.py")]) == 0
+    assert "knn  ->  src/demo/knn.py: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("folder", "extension", "place"),
+    [
+        ("demo", "demo._C", ("demo._C", "demo/_C.py")),
+        ("src/demo", "demo.ops._C", ("demo.ops._C", "src/demo/ops/_C.py")),
+        (".", "demo._C", ("demo._C", "_C.py")),
+        ("src/demo", "other._C", ("other._C", "src/other/_C.py")),
+        ("src/demo", "missing._C", ("demo._C", "src/demo/_C.py")),
+        ("src/demo", "demo-cuda", ("demo.demo_cuda", "src/demo/demo_cuda.py")),
+        ("src/demo", "demo", ("demo.demo", "src/demo/demo.py")),
+        ("src/new", "new", ("new", "src/new/__init__.py")),
+    ],
+)
+def test_the_place_of_the_module(folder: str, extension: str, place: tuple[str, str], tmp_path: Path) -> None:
+    write_files(tmp_path, **{"src/other/__init__.py": "", "src/demo/__init__.py": ""})
+    package = "new" if folder == "src/new" else "demo"
+    assert host_place(DetectedProject(tmp_path, "setuptools.build_meta", package, folder, ()), extension, TEXT) == place
+
+
+# --- what goes wrong ----------------------------------------------------------------------------------
+
+
+def test_what_is_not_installed_is_told_in_one_line_and_all_else_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
+    monkeypatch.setattr(host_modules, "_torch_folder", lambda: None)
+    monkeypatch.setattr(host_modules, "find_spec", lambda name: object())
+    for version in (missing, lambda name: "17.0.6", lambda name: "19.1.0"):
+        monkeypatch.setattr(host_modules, "version", version)
+        assert imported(project) == 0
+        shown = capsys.readouterr().out
+        note = "note: host functions are not translated: this needs what is not installed: pip install "
+        note += '"cuda-wheel[import]" torch\n'
+        assert shown.count("note: host") == 1 and note in shown
+        assert 'name = "demo.scale"' in shown and "1 of 1 modules compile" in shown
+    monkeypatch.setattr(host_modules, "version", lambda name: "18.1.1")
+    imported(project)
+    assert "pip install torch\n" in capsys.readouterr().out
+
+
+def end_process(argument: Any) -> None:
+    os.abort()
+
+
+def fail(argument: Any) -> HostFunctions:
+    with host_modules._internal_errors():
+        raise KeyError("x")
+
+
+def refuse(argument: Any) -> HostFunctions:
+    with host_modules._internal_errors():
+        raise ToolchainError("no g++")
+
+
+def succeed(argument: Any) -> None:
+    return None
+
+
+@pytest.mark.parametrize(
+    ("function", "shown"),
+    [
+        (
+            end_process,
+            "internal error in libclang or cuda-wheel: the compiler process died (killed by SIGABRT); please report it",
+        ),
+        (fail, "internal error in cuda-wheel: KeyError: 'x' (test_host_modules.py:"),
+        (refuse, "no g++\n"),
+    ],
+)
+def test_a_translation_that_fails_does_not_end_the_command(
+    function: Callable[[Any], Any],
+    shown: str,
+    installed: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(host_modules, "_prepare", succeed)
+    monkeypatch.setattr(host_modules, "_translate", function)
+    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
+    two = SMALL_SETUP.replace("])])", ']), CUDAExtension("demo._D", ["scale.cu"])])').format(name="demo._C")
+    (project / "setup.py").write_text(two)
+    assert imported(project, "--write") == 0
+    out = capsys.readouterr().out
+    assert f"demo._C: its host functions are not translated: {shown}" in out
+    assert f"demo._D: its host functions are not translated: {shown}" in out
+    assert (project / "pyproject.toml").exists() and not (project / "demo/_C.py").exists()
+
+
+def end_process_for_one(request: tuple[Path, ExtensionSources]) -> HostFunctions:
+    if request[1].name == "demo._C":
+        os.abort()
+    return HostFunctions(PythonModule(TEXT, (WHOLE,), frozenset(), frozenset()), ())
+
+
+def test_after_a_crash_the_next_extension_is_translated(
+    installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host_modules, "_prepare", succeed)
+    monkeypatch.setattr(host_modules, "_translate", end_process_for_one)
+    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
+    two = SMALL_SETUP.replace("])])", ']), CUDAExtension("demo._D", ["scale.cu"])])').format(name="demo._C")
+    (project / "setup.py").write_text(two)
+    assert imported(project, "--write") == 0
+    out = capsys.readouterr().out
+    assert "demo._C: its host functions are not translated" in out and "demo._D  ->  demo/_D.py: 1 of 1" in out
+    assert (project / "demo/_D.py").read_text() == TEXT and not (project / "demo/_C.py").exists()
+
+
+def test_headers_that_cannot_be_read_are_told_once(
+    installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host_modules, "_prepare", refuse)
+    assert imported(small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})) == 0
+    assert capsys.readouterr().out.count("note: host functions are not translated: no g++\n") == 1
+
+
+def test_a_translation_that_takes_too_long_is_given_up(
+    installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host_modules, "_prepare", succeed)
+    monkeypatch.setattr(host_modules, "_translate", wait)
+    monkeypatch.setattr(host_modules, "_SECONDS", 2)
+    monkeypatch.setattr(host_modules, "_SECONDS_OF_FILE", 0)
+    assert imported(small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})) == 0
+    assert "demo._C: its host functions are not translated: given up after 2 s\n" in capsys.readouterr().out
+
+
+def wait(argument: Any) -> None:
+    import time
+
+    time.sleep(100)
+
+
+def test_an_extension_without_definitions_needs_no_module(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translated.functions = ()
+    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
+    assert imported(project, "--write") == 0
+    assert "demo._C: its sources define no function for Python, so that it needs no module" in capsys.readouterr().out
+    assert not (project / "demo/_C.py").exists()
