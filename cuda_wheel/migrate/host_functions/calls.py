@@ -278,6 +278,8 @@ class Calls(Expressions):
             if not given:
                 raise Untranslated(f"an empty {type_}")
             return Value(self.value(given[0]).tree, type_, data="guard")
+        if type_.startswith(("std::lock_guard<", "std::unique_lock<", "std::scoped_lock<")):
+            return Value(constant(None), type_, data="nothing")  # of PyTorch's generator, which locks itself
         if type_ in ("pybind11::gil_scoped_release", "c10::AutoGradMode", "c10::InferenceMode"):
             if type_ == "pybind11::gil_scoped_release":
                 return Value(constant(None), type_, data="nothing")
@@ -363,6 +365,10 @@ class Calls(Expressions):
         owner = self.value(inner[0])  # arguments of a template follow
         type_, family = owner.type, template_name(owner.type)
         owner_class = declared.qualified.rpartition("::")[0]
+        if owner.data == "generator":
+            if method in ("philox_engine_inputs", "philox_cuda_state"):
+                return Value(call("cuda_wheel.torch.philox", self.value(node.arguments[0]).tree), plain(node.type), data="philox")
+            return Value(constant(None), plain(node.type), data="nothing" if method == "mutex" else "generator")
         if isinstance(owner.data, Options):
             return self.option_method(node, owner, method)
         if owner_class in ("at::TensorBase", "at::Tensor") or (is_tensor(type_) and owner_class.startswith(("at::", "torch::"))):
@@ -629,8 +635,12 @@ class Calls(Expressions):
             return truth(self.value(given[0]))
         if operator in ("=",):
             raise Untranslated("an assignment inside an expression")
+        if operator == "<<" and "ostream" in plain(given[0].type):
+            return self._streamed(node)
         values = [self.value(each) for each in given]
         one = values[0]
+        if one.data == "generator":
+            return one
         if one.data == "accessor":
             raise Untranslated("elements of a tensor are read on the host", node.line)
         if operator == "[]":
@@ -661,6 +671,20 @@ class Calls(Expressions):
             trees = [each.tree for each in values]
             return Value(ast.BinOp(trees[0], ast.Add(), trees[1]), "std::string")
         raise Untranslated(f"the operator {operator} of {one.type} is not translated")
+
+    def _streamed(self, node: Node) -> Value:
+        """Return what is written to std::cout or std::cerr as print."""
+        parts: list[Node] = []
+        current = node
+        while current.kind == "CALL_EXPR" and current.name == "operator<<":
+            parts.insert(0, current.arguments[1])
+            current = peeled(current.arguments[0])
+        if current.name not in ("cout", "cerr"):
+            raise Untranslated("a stream of text")
+        ended = [each for each in parts if peeled(each).name != "endl"]
+        end = constant("\n" if len(ended) < len(parts) and peeled(parts[-1]).name == "endl" else "")
+        more = {} if end.value == "\n" else {"end": end}  # type: ignore[attr-defined]
+        return Value(call("print", self.message(ended), **more), "void")
 
     def _equality(self, operator: str, one: Value, other: Value) -> Value:
         kind: ast.cmpop = _COMPARISONS[operator]
@@ -705,6 +729,10 @@ class Calls(Expressions):
             return Value(constant(None), "c10::cuda::CUDAStream", data="current stream")
         if qualified in ("at::cuda::getDefaultCUDAStream", "c10::cuda::getDefaultCUDAStream"):
             raise Untranslated("another stream than the current one")
+        if qualified in ("at::cuda::detail::getDefaultCUDAGenerator", "at::check_generator", "at::get_generator_or_default"):
+            if given and self.value(given[0]).data != "generator" and "nullopt" not in self.value(given[0]).type:
+                raise Untranslated("a generator that the caller gives")
+            return Value(constant(None), "at::Generator", data="generator")
         if qualified in ("at::device_of", "at::TensorBase::device"):
             return Value(attribute(self.value(given[0]).tree, "device"), "std::optional<c10::Device>")
         if qualified in ("c10::str", "c10::detail::str", "torch::str"):
@@ -736,7 +764,7 @@ class Calls(Expressions):
             return bounded(constant(32), node.type, 32, 32)
         if qualified == "torch::nn::functional::pad":
             return Value(call(qualified.replace("::", "."), *(self.value(each).tree for each in given)), "at::Tensor")
-        if qualified == "at::native::canUse32BitIndexMath" and len(given) == 1:
+        if short == "canUse32BitIndexMath" and len(given) == 1:
             return Value(call("can_use_32_bit_index_math", self.value(given[0]).tree), "bool", 0, 1)
         if qualified in ("torch::tensor",):
             return self._tensor_of(given)
@@ -808,6 +836,9 @@ class Calls(Expressions):
             return Value(call(python, *values), type_, is_unrounded=float_bits(type_) == 32 and python == "sqrt")
         if short in ("make_tuple", "make_pair", "forward_as_tuple", "tie"):
             return Value(ast.Tuple([rounded(self.value(each)).tree for each in given], ast.Load()), type_)
+        if short == "get" and len(given) == 1 and self.value(given[0]).data == "philox":
+            number = next((each.value for each in declared.template if each.value is not None), None)
+            return bounded(attribute(self.value(given[0]).tree, "offset" if number else "seed"), type_)
         if short == "get" and declared.template and len(given) == 1:
             number = next((each.value for each in declared.template if each.value is not None), None)
             if number is None:
@@ -1062,7 +1093,7 @@ class Calls(Expressions):
         value = self.value(inner)
         if isinstance(value.data, Pointer):
             return self._pointer_argument(value, to)
-        if value.data in ("accessor", "number"):
+        if value.data in ("accessor", "number", "philox"):
             return value.tree
         if value.data in ("bytes",):
             return value.tree

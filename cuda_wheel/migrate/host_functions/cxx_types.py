@@ -48,6 +48,8 @@ def plain(type_: str) -> str:
     while True:
         if type_.endswith("&"):
             type_ = type_.rstrip("& ")
+        elif type_.endswith(("*__restrict", "* __restrict", "*__restrict__")):
+            type_ = type_[: type_.rindex("*") + 1]
         elif type_.endswith("*const"):
             type_ = type_.removesuffix("const").strip()
         elif type_.startswith("const ") and not type_.endswith("*"):

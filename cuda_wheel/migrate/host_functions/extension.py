@@ -173,7 +173,9 @@ class _Translation:
         self._edges.setdefault(self._current, set()).add((key, is_on_cpu))
         instance = (key, tuple((each.type, each.value) for each in declared.template))
         if key not in self._names:
-            given = self._bound_name(declared) or declared.name
+            bound = self._bound_name(declared)
+            taken = {each.name for each in self._bindings if each.kind == "pybind"}
+            given = bound or (f"{declared.name}_" if declared.name in taken else declared.name)
             if declared.kind == "CONSTRUCTOR":
                 given = f"make_{given}"
             elif declared.kind == "CXX_METHOD":
@@ -188,7 +190,10 @@ class _Translation:
 
     def _bound_name(self, declared: Declaration) -> str | None:
         """Return the name under which Python sees a function, if it is only one."""
-        names = {each.name for each in self._bindings if each.usr and each.usr == declared.usr}
+        own = {each.name for each in self._bindings if each.usr and each.usr == declared.usr and each.kind == "pybind"}
+        operators = {each.name for each in self._bindings if each.usr and each.usr == declared.usr}
+        taken = {each.name for each in self._bindings if each.kind == "pybind"}
+        names = own or operators - taken
         return names.pop() if len(names) == 1 else None
 
     def constant_name(self, declared: Declaration, value: Any) -> str:

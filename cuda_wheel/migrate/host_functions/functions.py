@@ -57,8 +57,8 @@ __all__ = ["Failure", "FunctionTranslator", "Module", "Translated", "launches_in
 
 _STREAMS = ("cudaStream_t", "CUstream_st *", "struct CUstream_st *", "c10::cuda::CUDAStream")
 _RESERVED = {
-    "torch", "cuda_wheel", "len", "range", "min", "max", "int", "float", "bool", "list", "tuple", "dict", "str", "abs", "print",
-    "kernels", "Tensor",
+    "torch", "cuda_wheel", "len", "range", "min", "max", "int", "float", "bool", "list", "tuple", "dict", "str", "abs", "print", "all", "any", "sum", "set", "zip",
+    "kernels", "Tensor", "ctypes", "dataclasses",
 }  # fmt: skip
 
 
@@ -499,6 +499,8 @@ class FunctionTranslator(Calls):
             tree = options_tree(value.data)
             variable.data = Options(((None, name(variable.name)),))
             return [ast.Assign([name(variable.name)], tree)]
+        if value.data == "philox":
+            variable.data = "philox"
         if is_number(variable.type):
             value = converted(value, variable.type)
         return [ast.Assign([name(variable.name)], rounded(value).tree)]
@@ -648,10 +650,10 @@ class FunctionTranslator(Calls):
         if data == "context":
             self._context = value.tree
             return []
-        if data in ("error", "current stream", "nothing"):
+        if data in ("error", "current stream", "nothing", "generator"):
             made.data = data
             return self._effect(replace(value, data=None))
-        if data in ("bytes", "device properties", "kernel", "type properties", "number"):
+        if data in ("bytes", "device properties", "kernel", "type properties", "number", "philox"):
             made.data = data
         if isinstance(data, Pointer) or data == "accessor":
             tree = data.tensor if isinstance(data, Pointer) else value.tree
@@ -687,6 +689,13 @@ class FunctionTranslator(Calls):
         return any(variable.name in names for key, variable in self.variables.items() if key in self.assigned)
 
     def _decl_ref_expr(self, node: Node) -> Value:
+        if not node.name and len(operands(node)) == 1:  # a parameter of a template, in an instance
+            literal = operands(node)[0]
+            if isinstance(literal.value, (int, bool)):
+                type_ = plain(node.type)
+                number = int(literal.value)
+                return bounded(self.number_choice(literal.value, type_), type_, number, number)
+            return self.value(literal)
         variable = self.variables.get(node.target)
         if variable is not None:
             tree = variable.tree or name(variable.name)
@@ -745,6 +754,8 @@ class FunctionTranslator(Calls):
         if owner.type == "dim3" and node.name in "xyz":
             index = "xyz".index(node.name)
             return bounded(ast.Subscript(owner.tree, constant(index), ast.Load()), node.type)
+        if owner.data == "philox" and node.name in ("first", "second"):
+            return bounded(attribute(owner.tree, {"first": "seed", "second": "offset"}[node.name]), node.type)
         if template_name(owner.type) == "std::pair" and node.name in ("first", "second"):
             return self.typed(ast.Subscript(owner.tree, constant(int(node.name == "second")), ast.Load()), node.type)
         return self.member(node, owner)
