@@ -64,15 +64,8 @@ def bindings_in(tree: SourceTree) -> list[Binding]:
     for variable in tree.variables:
         if "RegisterOperators" in variable.type:
             found += reversed(list(_registered(tree, variable)))
-    schemas = {(each.namespace, each.name): each for each in found if each.kind == "library" and each.is_definition}
     for each in found:
         each.is_for_cpu = each.dispatch_key in ("CPU", "QuantizedCPU", "SparseCPU")
-        if each.kind == "library" and each.is_definition and each.declared is None:
-            each.is_duplicate = any(
-                other is not each and (other.namespace, other.name) == (each.namespace, each.name) and other.declared
-                for other in found
-            )
-    del schemas
     return found
 
 

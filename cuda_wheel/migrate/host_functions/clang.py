@@ -179,6 +179,8 @@ class _Conversion:
         for each in unit.diagnostics:
             if each.severity >= cindex.Diagnostic.Error:
                 self._note_error(each)
+        for each in unit.get_includes():
+            self._note_stand_in(each)
         self._top(unit.cursor)
         while self._waiting:
             declaration, cursor = self._waiting.pop()
@@ -193,6 +195,13 @@ class _Conversion:
             return
         if own or diagnostic.severity > self._cindex.Diagnostic.Error:
             self.tree.errors.append(f"{own or (file and file.name)}:{diagnostic.location.line}: {diagnostic.spelling}")
+
+    def _note_stand_in(self, inclusion: Any) -> None:
+        """Note an error for a file that includes a library's header of which there is only a stand-in."""
+        name = Path(inclusion.include.name)
+        own = self._own_path(inclusion.source.name) if inclusion.source else None
+        if own and (STUBS / "libraries") in name.parents:
+            self.tree.missing.setdefault(own, []).append(name.relative_to(STUBS / "libraries").as_posix())
 
     def _own_path(self, name: str) -> str | None:
         if name not in self._own:

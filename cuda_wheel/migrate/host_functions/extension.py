@@ -100,6 +100,12 @@ class _Translation:
         self._split = split
         self.differing: set[_Template] = set()
         self._bindings = [each for tree in extension.trees for each in bindings_in(tree)]
+        for each in self._bindings:  # a schema, and its implementation in another file
+            if each.kind == "library" and each.is_definition and each.declared is None:
+                each.is_duplicate = any(
+                    other is not each and (other.namespace, other.name) == (each.namespace, each.name) and other.declared
+                    for other in self._bindings
+                )
         self._by_usr: dict[str, tuple[Declaration, SourceTree]] = {}
         self._by_signature: dict[Any, tuple[Declaration, SourceTree]] = {}
         self._tree_of: dict[int, SourceTree] = {}

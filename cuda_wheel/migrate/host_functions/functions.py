@@ -190,12 +190,27 @@ class FunctionTranslator(Calls):
             if is_copied and each.target in mutated_in(body, self.source):
                 first.append(ast.Assign([name(variable.name)], call("list", name(variable.name))))
         self._skip_comments(body.line)
+        for line, reason in self._errors(definition.line, body.end_line):
+            # The compiler leaves out what it cannot read, so that the tree is not all of the function.
+            self._fail(line, reason)
+            first.append(self._not_implemented(line, reason))
         statements = first + self.block(body, True)
         self._comments = [each for each in self._comments if each.line <= body.end_line]
         statements += self._comments_before(body.end_line + 1)
         return Translated(
             self.declared.name, shown, template, statements, self.result, self.failures, self.declared
         )
+
+    def _errors(self, first: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yield line and text of what the compiler could not read of the function."""
+        for each in self.source.errors:
+            path, _, rest = each.partition(":")
+            number, _, reason = rest.partition(": ")
+            if path == self.path and number.isdigit() and first <= int(number) <= last:
+                yield int(number), f"the compiler cannot read this: {reason}"
+        for path in {self.path, self.source.path}:
+            for header in self.source.missing.get(path, ()):
+                yield first, f"the header <{header}> is not installed"
 
     def _parameter(self, node: Node, number: int) -> Variable:
         type_ = plain(node.type)

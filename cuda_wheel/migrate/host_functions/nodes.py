@@ -155,3 +155,5 @@ class SourceTree:
     """Path of a source file -> its comments in their order."""
     errors: list[str] = field(default_factory=list)
     """Errors of the compiler in files of the project: "path:line: text"."""
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    """Path of a file of the project -> headers of libraries that it includes and that are not installed."""
