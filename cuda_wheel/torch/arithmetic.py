@@ -35,8 +35,10 @@ __all__ = [
     "check_contiguous",
     "check_same_gpu",
     "check_same_type",
+    "check_unsigned",
     "copy_bytes",
     "cos",
+    "data_ptr",
     "dispatch",
     "divide",
     "exp",
@@ -429,7 +431,9 @@ def check_same_gpu(function: str, *tensors: Any) -> None:
     given = [each for each in tensors if each is not None]
     for each in given:
         if not each.is_cuda:
-            raise RuntimeError(f"Expected tensor to be on a GPU, but it is on {each.device} (while checking {function})")
+            raise RuntimeError(
+                f"Expected tensor to be on a GPU, but it is on {each.device} (while checking {function})"
+            )
         if each.device != given[0].device:
             raise RuntimeError(
                 f"Expected tensors to be on the same GPU, but they are on {given[0].device} and {each.device} "
@@ -455,6 +459,23 @@ def check_contiguous(function: str, *tensors: Any) -> None:
             raise RuntimeError(f"Expected a contiguous tensor, but it is not (while checking {function})")
 
 
+def check_unsigned(x: int, bits: int) -> None:
+    """Raise TypeError for a number that an unsigned integer parameter does not hold, as pybind11 does."""
+    if not 0 <= x < 1 << bits:
+        raise TypeError(f"{x} does not fit an unsigned integer of {bits} bits")
+
+
+def data_ptr(x: Any, dtype: Any) -> int:
+    """Return the address of a tensor's first element, as `x.data_ptr<T>()` does.
+
+    Raises RuntimeError if its element type is not `dtype`.
+    """
+    if x.dtype != dtype:
+        expected, found = (_c10(str(each).removeprefix("torch.")) for each in (dtype, x.dtype))
+        raise RuntimeError(f"expected scalar type {expected} but found {found}")
+    return int(x.data_ptr())
+
+
 def can_use_32_bit_index_math(x: Any) -> bool:
     """Return whether every element of a tensor is less than 2**31 - 1 elements behind its first one.
 
@@ -463,7 +484,7 @@ def can_use_32_bit_index_math(x: Any) -> bool:
     limit = 2**31 - 1
     if x.numel() == 0:
         return True
-    return x.numel() < limit and sum((n - 1) * step for n, step in zip(x.shape, x.stride(), strict=True)) < limit
+    return bool(x.numel() < limit) and sum((n - 1) * step for n, step in zip(x.shape, x.stride(), strict=True)) < limit
 
 
 def address(x: Any) -> Any:

@@ -8,6 +8,7 @@ before C++17 is raised, which PyTorch's headers need. It needs PyTorch for CUDA,
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -39,9 +40,11 @@ def load(package: Package, folder: Path) -> Any:
     mark.parent.mkdir(parents=True, exist_ok=True)
     project = project_of(package, folder)
     sources = [project / path for path in (*package.cpp, *package.files)]
-    is_python_module = any("PYBIND11_MODULE" in path.read_text("utf-8", errors="replace") for path in sources)
+    texts = [path.read_text("utf-8", errors="replace") for path in sources]
+    named = [each for text in texts for each in re.findall(r"^\s*PYBIND11_MODULE\(\s*(\w+)", text, re.MULTILINE)]
+    is_python_module = bool(named)
     module = cpp_extension.load(
-        python_name(package),
+        named[0] if named and named[0] != "TORCH_EXTENSION_NAME" else python_name(package),
         [str(path) for path in sources],
         extra_include_paths=[str(project / include) for include in package.include],
         extra_cflags=[*map(shlex.quote, cxx_options(package))],  # PyTorch passes them to a shell

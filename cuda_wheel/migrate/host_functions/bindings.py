@@ -69,7 +69,27 @@ def bindings_in(tree: SourceTree) -> list[Binding]:
     return found
 
 
-_KEYS = ("CUDA", "CPU", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd", "AutogradCUDA", "AutogradCPU", "Meta", "AutocastCUDA", "Autocast", "QuantizedCPU", "QuantizedCUDA", "SparseCUDA", "SparseCPU", "CatchAll", "XPU", "MPS", "HIP", "Functionalize")
+_KEYS = (
+    "CUDA",
+    "CPU",
+    "CompositeImplicitAutograd",
+    "CompositeExplicitAutograd",
+    "Autograd",
+    "AutogradCUDA",
+    "AutogradCPU",
+    "Meta",
+    "AutocastCUDA",
+    "Autocast",
+    "QuantizedCPU",
+    "QuantizedCUDA",
+    "SparseCUDA",
+    "SparseCPU",
+    "CatchAll",
+    "XPU",
+    "MPS",
+    "HIP",
+    "Functionalize",
+)
 
 
 def _library_key(name: str) -> tuple[str, str]:
@@ -92,7 +112,14 @@ def _calls(tree: SourceTree, body: Node, kind: str, namespace: str, dispatch_key
         if label is None:
             continue
         function = next((found for each in given[1:] if (found := _function(tree, each)) is not None), None)
-        binding = Binding(kind, label.partition("(")[0].partition("::")[2] or label.partition("(")[0], tree, node.line, function, namespace)
+        binding = Binding(
+            kind,
+            label.partition("(")[0].partition("::")[2] or label.partition("(")[0],
+            tree,
+            node.line,
+            function,
+            namespace,
+        )
         binding.is_definition = node.name == "def"
         if kind == "library":
             binding.dispatch_key = dispatch_key
@@ -111,9 +138,13 @@ def _registered(tree: SourceTree, variable: Node) -> Iterator[Binding]:
             label = _string(node.arguments[0])
             if label is None:
                 continue
-            function = next((found for each in node.arguments[1:] if (found := _function(tree, each)) is not None), None)
+            function = next(
+                (found for each in node.arguments[1:] if (found := _function(tree, each)) is not None), None
+            )
             namespace, _, rest = label.partition("::")
-            yield Binding("library", rest.partition("(")[0], tree, node.line, function, namespace, rest if "(" in rest else "")
+            yield Binding(
+                "library", rest.partition("(")[0], tree, node.line, function, namespace, rest if "(" in rest else ""
+            )
 
 
 def _string(node: Node) -> str | None:
@@ -126,7 +157,11 @@ def _function(tree: SourceTree, node: Node) -> Declaration | None:
     for each in node.walk_all():
         if each.kind == "DECL_REF_EXPR" and each.target:
             declared = tree.declarations.get(each.target)
-            if declared is not None and declared.kind in ("FUNCTION_DECL", "CXX_METHOD") and not declared.name.startswith("operator"):
+            if (
+                declared is not None
+                and declared.kind in ("FUNCTION_DECL", "CXX_METHOD")
+                and not declared.name.startswith("operator")
+            ):
                 return declared
         if each.kind == "LAMBDA_EXPR":
             return _of_lambda(tree, each)
@@ -153,7 +188,9 @@ def _describe(binding: Binding, given: list[Node]) -> None:
             if label is None:
                 continue
             names.append(label)
-            value = next((node for node in each.walk_all() if node.kind == "CALL_EXPR" and node.name == "operator="), None)
+            value = next(
+                (node for node in each.walk_all() if node.kind == "CALL_EXPR" and node.name == "operator="), None
+            )
             if value is not None and len(value.arguments) > 1:
                 default = _default(value.arguments[1])
                 if default is not None:

@@ -6,14 +6,13 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cuda_wheel.migrate.host_functions.cxx_types import (
     element_type,
     float_bits,
     integer_bounds,
     is_number,
-    item_size,
     plain,
     pointee,
     template_arguments,
@@ -24,14 +23,13 @@ from cuda_wheel.migrate.host_functions.expressions import (
     _TENSOR_OPERATORS,
     Expressions,
     callee_of,
-    element_is_exact,
     is_tensor,
     negated,
     operands,
     peeled,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node
-from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse, text
+from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse
 from cuda_wheel.migrate.host_functions.values import (
     Options,
     Pointer,
@@ -45,7 +43,7 @@ from cuda_wheel.migrate.host_functions.values import (
     truth,
 )
 
-__all__ = ["Calls", "RAISED", "is_default"]
+__all__ = ["RAISED", "Calls", "is_default"]
 
 DTYPES = (
     "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64", "complex128",
@@ -81,14 +79,21 @@ _PROPERTIES = {
 }  # fmt: skip
 """Method of at::Tensor without arguments -> attribute of Python's tensor."""
 
-_SIZES = {"dim": "dim", "ndimension": "dim", "numel": "numel", "storage_offset": "storage_offset", "element_size": "element_size"}
+_SIZES = {
+    "dim": "dim",
+    "ndimension": "dim",
+    "numel": "numel",
+    "storage_offset": "storage_offset",
+    "element_size": "element_size",
+}
 
 _POINTERS = {"data_ptr", "mutable_data_ptr", "const_data_ptr", "data"}
 
 _ACCESSORS = {"packed_accessor32", "packed_accessor64", "packed_accessor", "generic_packed_accessor"}
 
 _FLOAT_FUNCTIONS = {
-    "sqrt", "exp", "log", "log2", "log10", "pow", "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fabs",
+    "sqrt", "exp", "log", "log2", "log10", "pow", "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh",
+    "fabs",
     "fmod", "cbrt", "exp2", "atan2", "rint",
 }  # fmt: skip
 """Functions of <cmath> that `cuda_wheel.torch.arithmetic` has with the results of C++: NaN and infinity, no errors."""
@@ -97,7 +102,7 @@ _NO_EFFECT = {
     "c10::cuda::c10_cuda_check_implementation", "cudaGetLastError", "cudaPeekAtLastError", "cudaFuncSetAttribute",
     "cudaFuncSetCacheConfig", "c10::detail::deprecated_AT_ASSERT", "c10::detail::deprecated_AT_ASSERTM",
     "c10::detail::deprecated_AT_ERROR", "cudaGetErrorString", "pybind11::gil_scoped_release", "cudaGetErrorName",
-    "c10::cuda::c10_cuda_check_implementation", "at::Context::lazyInitCUDA", "at::RecordFunction",
+    "at::Context::lazyInitCUDA", "at::RecordFunction",
 }  # fmt: skip
 """Functions whose effect Python's launches have, or that only report errors, which Python's launches raise."""
 
@@ -126,6 +131,10 @@ class Calls(Expressions):
 
     aten: Any
     """The table of ATen's functions, `aten.AtenTable`."""
+    lambda_call: Callable[[Node], Value]
+    variable_call: Callable[[Node, Declaration], Value]
+    own_call: Callable[[Node, Declaration], Value]
+    own_method: Callable[[Node, Declaration, Node | None], Value]
 
     # --- references -------------------------------------------------------------------------------------
 
@@ -175,7 +184,11 @@ class Calls(Expressions):
             return self.raised(node, declared)
         if declared.qualified in _NO_EFFECT:
             return Value(constant(None), plain(node.type), data="error" if "cuda" in node.type.lower() else "nothing")
-        if node.name.startswith("operator") and declared.kind in ("FUNCTION_DECL", "CXX_METHOD") and not node.name[8:9].isalnum():
+        if (
+            node.name.startswith("operator")
+            and declared.kind in ("FUNCTION_DECL", "CXX_METHOD")
+            and not node.name[8:9].isalnum()
+        ):
             return self.operator_call(node, declared)
         if declared.kind == "CXX_METHOD" and callee is not None and callee.kind == "MEMBER_REF_EXPR":
             return self.method_call(node, declared, callee)
@@ -194,7 +207,9 @@ class Calls(Expressions):
         if to == "bool":
             if is_tensor(value.type):
                 raise Untranslated("a tensor as a condition")
-            return truth(value.as_type("std::optional") if value.type.startswith(("std::optional", "c10::optional")) else value)
+            return truth(
+                value.as_type("std::optional") if value.type.startswith(("std::optional", "c10::optional")) else value
+            )
         return value.as_type(to) if value.data is None else value
 
     # --- constructors -----------------------------------------------------------------------------------
@@ -221,7 +236,11 @@ class Calls(Expressions):
             if len(given) == 1 and plain(given[0].type) == "c10::Device":
                 return self.value(given[0])
             if len(given) == 1:
-                return Value(call("torch.device", *values), "c10::Device") if isinstance(values[0], ast.Constant) else Value(values[0], "c10::Device")
+                return (
+                    Value(call("torch.device", *values), "c10::Device")
+                    if isinstance(values[0], ast.Constant)
+                    else Value(values[0], "c10::Device")
+                )
             return Value(call("torch.device", *values), "c10::Device")
         if family == "std::basic_string":
             if not given:
@@ -239,19 +258,27 @@ class Calls(Expressions):
             value = self.value(given[0])
             if family in ("std::optional", "c10::optional") and value.type in ("std::nullopt_t",):
                 return none(type_)
-            if family in ("c10::Scalar", "c10::ArrayRef", "c10::HeaderOnlyArrayRef", "c10::IListRef", "c10::OptionalArrayRef"):
+            if family in (
+                "c10::Scalar",
+                "c10::ArrayRef",
+                "c10::HeaderOnlyArrayRef",
+                "c10::IListRef",
+                "c10::OptionalArrayRef",
+            ):
                 return replace(rounded(value), type=type_, low=value.low, high=value.high)
-            if family in ("std::optional", "c10::optional", "at::Tensor", "at::TensorBase", "c10::intrusive_ptr") or plain(given[0].type) == type_:
-                return value if value.data is not None else replace(value, type=type_ if family != "std::optional" else type_)
+            if (
+                family in ("std::optional", "c10::optional", "at::Tensor", "at::TensorBase", "c10::intrusive_ptr")
+                or plain(given[0].type) == type_
+            ):
+                return value if value.data is not None else replace(value, type=type_)
             if element_type(type_) is not None and is_number(value.type):
                 return Value(value.tree, type_, is_unrounded=value.is_unrounded, data="number")
             if type_ in ("c10::SymInt", "c10::SymBool", "c10::SymFloat"):
                 return value
             if is_tensor(value.type) and is_tensor(type_):
                 return value
-            if family == "at::TensorGeometry" or family == "c10::cuda::CUDAStream":
-                if value.data == "current stream":
-                    return value
+            if family == "c10::cuda::CUDAStream" and value.data == "current stream":
+                return value
         guard = self.guard(node)
         if guard is not None:
             return guard
@@ -264,7 +291,9 @@ class Calls(Expressions):
             if isinstance(value.tree, ast.Constant) and value.tree.value == "...":
                 return Value(constant(...), type_)
             return value.as_type(type_)
-        parts = [None if isinstance(each.tree, ast.Constant) and each.tree.value is None else each.tree for each in values]
+        parts = [
+            None if isinstance(each.tree, ast.Constant) and each.tree.value is None else each.tree for each in values
+        ]
         return Value(ast.Slice(*parts), type_)
 
     def own_object(self, node: Node, declared: Declaration, given: Sequence[Node]) -> Value:
@@ -273,16 +302,20 @@ class Calls(Expressions):
     def guard(self, node: Node) -> Value | None:
         """Return a guard of the current device as value, whose tree is the device; None for another type."""
         type_ = plain(node.type)
-        if type_ in ("c10::cuda::CUDAGuard", "c10::cuda::OptionalCUDAGuard", "c10::DeviceGuard", "c10::OptionalDeviceGuard"):
+        if type_ in (
+            "c10::cuda::CUDAGuard",
+            "c10::cuda::OptionalCUDAGuard",
+            "c10::DeviceGuard",
+            "c10::OptionalDeviceGuard",
+        ):
             given = [each for each in node.arguments if not is_default(each)]
             if not given:
                 raise Untranslated(f"an empty {type_}")
             return Value(self.value(given[0]).tree, type_, data="guard")
         if type_.startswith(("std::lock_guard<", "std::unique_lock<", "std::scoped_lock<")):
             return Value(constant(None), type_, data="nothing")  # of PyTorch's generator, which locks itself
-        if type_ in ("pybind11::gil_scoped_release", "c10::AutoGradMode", "c10::InferenceMode"):
-            if type_ == "pybind11::gil_scoped_release":
-                return Value(constant(None), type_, data="nothing")
+        if type_ == "pybind11::gil_scoped_release":
+            return Value(constant(None), type_, data="nothing")
         if type_ == "at::NoGradGuard" or type_ == "c10::NoGradGuard":
             return Value(call("torch.no_grad"), type_, data="context")
         return None
@@ -339,7 +372,11 @@ class Calls(Expressions):
             key = {"pinned_memory": "pin_memory"}.get(method, method)
             if not given:
                 if method == "dtype" and declared is not None and declared.template and declared.template[0].type:
-                    return Value(constant(None), owner.type, data=options.with_(dtype=self.dtype_choice(declared.template[0].type)))
+                    return Value(
+                        constant(None),
+                        owner.type,
+                        data=options.with_(dtype=self.dtype_choice(declared.template[0].type)),
+                    )
                 found = dict(options.keywords).get(key)
                 if found is None:
                     raise Untranslated(f"{method}() of options that do not say it")
@@ -350,7 +387,11 @@ class Calls(Expressions):
                 tree = call("torch.device", values[0].tree, values[1].tree)
             return Value(constant(None), owner.type, data=options.with_(**{key: tree}))
         if method in ("device_index",):
-            return Value(constant(None), owner.type, data=options.with_(device=call("torch.device", constant("cuda"), self.value(given[0]).tree)))
+            return Value(
+                constant(None),
+                owner.type,
+                data=options.with_(device=call("torch.device", constant("cuda"), self.value(given[0]).tree)),
+            )
         raise Untranslated(f"TensorOptions::{method} is not translated")
 
     # --- methods ----------------------------------------------------------------------------------------
@@ -367,15 +408,23 @@ class Calls(Expressions):
         owner_class = declared.qualified.rpartition("::")[0]
         if owner.data == "generator":
             if method in ("philox_engine_inputs", "philox_cuda_state"):
-                return Value(call("cuda_wheel.torch.philox", self.value(node.arguments[0]).tree), plain(node.type), data="philox")
+                return Value(
+                    call("cuda_wheel.torch.philox", self.value(node.arguments[0]).tree), plain(node.type), data="philox"
+                )
             return Value(constant(None), plain(node.type), data="nothing" if method == "mutex" else "generator")
         if isinstance(owner.data, Options):
             return self.option_method(node, owner, method)
-        if owner_class in ("at::TensorBase", "at::Tensor") or (is_tensor(type_) and owner_class.startswith(("at::", "torch::"))):
+        if owner_class in ("at::TensorBase", "at::Tensor") or (
+            is_tensor(type_) and owner_class.startswith(("at::", "torch::"))
+        ):
             return self.tensor_method(node, declared, owner)
         if owner.data == "accessor":
             if method in ("size", "stride"):
-                return bounded(call(attribute(owner.tree, method), self.value(node.arguments[0]).tree), node.type, 0 if method == "size" else None)
+                return bounded(
+                    call(attribute(owner.tree, method), self.value(node.arguments[0]).tree),
+                    node.type,
+                    0 if method == "size" else None,
+                )
             if method == "sizes":
                 return Value(attribute(owner.tree, "shape"), "c10::ArrayRef<long>")
             if method == "data":
@@ -393,7 +442,16 @@ class Calls(Expressions):
                 return Value(call("torch.cuda.current_stream().synchronize"), "void")
         if owner_class in ("std::optional", "c10::optional") or owner_class.startswith("std::_Optional"):
             return self._optional_method(node, owner, method)
-        if family in ("std::vector", "c10::ArrayRef", "c10::SmallVector", "std::array", "c10::IListRef", "c10::OptionalArrayRef", "c10::HeaderOnlyArrayRef", "c10::List"):
+        if family in (
+            "std::vector",
+            "c10::ArrayRef",
+            "c10::SmallVector",
+            "std::array",
+            "c10::IListRef",
+            "c10::OptionalArrayRef",
+            "c10::HeaderOnlyArrayRef",
+            "c10::List",
+        ):
             return self._list_method(node, owner, method)
         if family in ("std::basic_string", "std::string") or type_ == "std::string":
             if method in ("c_str", "data"):
@@ -404,12 +462,11 @@ class Calls(Expressions):
                 return Value(ast.UnaryOp(ast.Not(), owner.tree), "bool", 0, 1)
         if type_ in ("c10::Device",):
             return self._device_method(node, owner, method)
-        if type_ in ("c10::Scalar",):
-            if method in ("to", "toDouble", "toFloat", "toInt", "toLong", "toBool"):
-                to = plain(node.type)
-                if integer_bounds(to):
-                    return bounded(call(f"int{64 if 'long' in to else 32}", owner.tree), to)
-                return Value(owner.tree, to, is_unrounded=to == "float")
+        if type_ in ("c10::Scalar",) and method in ("to", "toDouble", "toFloat", "toInt", "toLong", "toBool"):
+            to = plain(node.type)
+            if integer_bounds(to):
+                return bounded(call(f"int{64 if 'long' in to else 32}", owner.tree), to)
+            return Value(owner.tree, to, is_unrounded=to == "float")
         if "ScalarType" in type_ or "TypeMeta" in type_:
             if method in ("toScalarType",):
                 return owner
@@ -445,7 +502,9 @@ class Calls(Expressions):
         if method == "has_value":
             return Value(there, "bool", 0, 1)
         if method in ("value", "operator*", "operator->"):
-            return self.typed(owner.tree, inner if method == "value" else plain(node.type).removesuffix("*").strip() or inner)
+            return self.typed(
+                owner.tree, inner if method == "value" else plain(node.type).removesuffix("*").strip() or inner
+            )
         if method == "value_or":
             if not is_simple(owner.tree):
                 raise Untranslated("value_or of an expression")
@@ -484,9 +543,19 @@ class Calls(Expressions):
             return Value(call("list", owner.tree), plain(node.type))
         if method == "slice" and len(given) == 2:
             first, count = self.value(given[0]), self.value(given[1])
-            return Value(ast.Subscript(owner.tree, ast.Slice(first.tree, ast.BinOp(first.tree, ast.Add(), count.tree)), ast.Load()), owner.type)
+            return Value(
+                ast.Subscript(
+                    owner.tree, ast.Slice(first.tree, ast.BinOp(first.tree, ast.Add(), count.tree)), ast.Load()
+                ),
+                owner.type,
+            )
         if method == "equals":
-            return Value(ast.Compare(self.as_tuple(owner).tree, [ast.Eq()], [self.as_tuple(self.value(given[0])).tree]), "bool", 0, 1)
+            return Value(
+                ast.Compare(self.as_tuple(owner).tree, [ast.Eq()], [self.as_tuple(self.value(given[0])).tree]),
+                "bool",
+                0,
+                1,
+            )
         raise Untranslated(f"{template_name(owner.type)}::{method} is not translated")
 
     def as_tuple(self, value: Value) -> Value:
@@ -519,7 +588,8 @@ class Calls(Expressions):
             return Value(ast.Compare(tree, [ast.IsNot()], [constant(None)]), "bool", 0, 1)
         if method in _POINTERS and type_.endswith("*"):
             element = pointee(type_) or "void"
-            return self.pointer(Pointer(tree, element, is_typed=element != "void"), type_)
+            checked = self.dtype_choice(element) if element_type(element) is not None else None
+            return self.pointer(Pointer(tree, element, element != "void", checked=checked), type_)
         if method in _ACCESSORS:
             return Value(tree, type_, data="accessor")
         if method == "accessor":
@@ -546,16 +616,21 @@ class Calls(Expressions):
             more = {} if not given else {"memory_format": self.value(given[0]).tree}
             return Value(call(attribute(tree, "is_contiguous"), **more), "bool", 0, 1)
         if method == "set_requires_grad" or (method == "requires_grad_"):
-            return Value(call(attribute(tree, "requires_grad_"), *(self.value(each).tree for each in given)), "at::Tensor")
+            return Value(
+                call(attribute(tree, "requires_grad_"), *(self.value(each).tree for each in given)), "at::Tensor"
+            )
         if method in ("index", "index_put_"):
             return self._indexed(node, tree, method, given)
         if method == "toType":
             return Value(call(attribute(tree, "to"), self.value(given[0]).tree), "at::Tensor")
         if method == "to" and given and isinstance((value := self.value(given[0])).data, Options):
-            keywords = dict(value.data.keywords)
-            more = [self.value(each).tree for each in given[1:]]
+            options = dict(value.data.keywords)
+            others = [self.value(each).tree for each in given[1:]]
             names = ["non_blocking", "copy"]
-            return Value(call(attribute(tree, "to"), **keywords, **dict(zip(names, more, strict=False))), "at::Tensor")
+            given_keywords = [
+                ast.keyword(key, each) for key, each in (*options.items(), *zip(names, others, strict=False))
+            ]
+            return Value(ast.Call(attribute(tree, "to"), [], given_keywords), "at::Tensor")
         if method == "toString":
             return Value(call("str", attribute(tree, "dtype")), "std::string")
         if method in ("cpu", "cuda", "variable_data", "tensor_data", "contiguous", "detach") and not given:
@@ -605,7 +680,11 @@ class Calls(Expressions):
                 value = Value(constant(None), "c10::TensorOptions", data=self.options_of(value.tree))
             if isinstance(value.data, Options):
                 keywords += [ast.keyword(key, tree) for key, tree in value.data.keywords]
-                if parameter.default and "dtype" not in dict(value.data.keywords) and None not in dict(value.data.keywords):
+                if (
+                    parameter.default
+                    and "dtype" not in dict(value.data.keywords)
+                    and None not in dict(value.data.keywords)
+                ):
                     keywords.append(ast.keyword("dtype", call("torch.get_default_dtype")))
                 continue
             if parameter.type == "TensorOptions":
@@ -613,7 +692,9 @@ class Calls(Expressions):
             if value.data is not None and value.data != "number":
                 raise Untranslated(f"an argument of type {value.type} for {declared.name}")
             tree = rounded(value).tree
-            if parameter.is_keyword or len(positional) < found.parameters.index(parameter) + (len(positional) and found.kind == "operator" and owner is not None):
+            if parameter.is_keyword or len(positional) < found.parameters.index(parameter) + (
+                len(positional) and found.kind == "operator" and owner is not None
+            ):
                 keywords.append(ast.keyword(parameter.name, tree))
             else:
                 positional.append(tree)
@@ -697,7 +778,10 @@ class Calls(Expressions):
         elif "DeviceType" in one.type + other.type or "c10::Device" in one.type:
             if "DeviceType" in one.type + other.type and one.type != other.type:
                 raise Untranslated("a device beside a kind of device")
-        elif not (one.type == other.type and (one.type in ("std::string", "c10::Scalar") or template_name(one.type) in ("std::optional",))):
+        elif not (
+            one.type == other.type
+            and (one.type in ("std::string", "c10::Scalar") or template_name(one.type) in ("std::optional",))
+        ):
             raise Untranslated(f"the operator {operator} of {one.type} and {other.type} is not translated")
         return Value(ast.Compare(one.tree, [kind], [other.tree]), "bool", 0, 1)
 
@@ -715,7 +799,13 @@ class Calls(Expressions):
             found = self._library_call(node, declared, short, given)
             if found is not None:
                 return found
-        if short in ("checkAllSameGPU", "checkAllSameType", "checkAllContiguous", "checkSameGPU", "checkSameType") and qualified.startswith("at::"):
+        if short in (
+            "checkAllSameGPU",
+            "checkAllSameType",
+            "checkAllContiguous",
+            "checkSameGPU",
+            "checkSameType",
+        ) and qualified.startswith("at::"):
             tensors: list[ast.expr] = []
             for each in given[1:]:
                 tree = self.value(each).tree
@@ -724,12 +814,23 @@ class Calls(Expressions):
             return Value(call(function, self.value(given[0]).tree, *tensors), "void")
         if short in ("ceil_div", "ceildiv", "ATenCeilDiv") and len(given) == 2:
             one, other = (to_integer(self.value(each), node.type) for each in given)
-            return self.operation("/", self.operation("-", self.operation("+", one, other, node.type), bounded(constant(1), "int", 1, 1), node.type), other, plain(node.type))
+            return self.operation(
+                "/",
+                self.operation(
+                    "-", self.operation("+", one, other, node.type), bounded(constant(1), "int", 1, 1), node.type
+                ),
+                other,
+                plain(node.type),
+            )
         if qualified in ("at::cuda::getCurrentCUDAStream", "c10::cuda::getCurrentCUDAStream"):
             return Value(constant(None), "c10::cuda::CUDAStream", data="current stream")
         if qualified in ("at::cuda::getDefaultCUDAStream", "c10::cuda::getDefaultCUDAStream"):
             raise Untranslated("another stream than the current one")
-        if qualified in ("at::cuda::detail::getDefaultCUDAGenerator", "at::check_generator", "at::get_generator_or_default"):
+        if qualified in (
+            "at::cuda::detail::getDefaultCUDAGenerator",
+            "at::check_generator",
+            "at::get_generator_or_default",
+        ):
             if given and self.value(given[0]).data != "generator" and "nullopt" not in self.value(given[0]).type:
                 raise Untranslated("a generator that the caller gives")
             return Value(constant(None), "at::Generator", data="generator")
@@ -737,7 +838,11 @@ class Calls(Expressions):
             return Value(attribute(self.value(given[0]).tree, "device"), "std::optional<c10::Device>")
         if qualified in ("c10::str", "c10::detail::str", "torch::str"):
             return Value(self.message(given), "std::string")
-        if qualified in ("at::cuda::getCurrentDeviceProperties", "at::cuda::getDeviceProperties", "c10::cuda::getCurrentDeviceProperties"):
+        if qualified in (
+            "at::cuda::getCurrentDeviceProperties",
+            "at::cuda::getDeviceProperties",
+            "c10::cuda::getCurrentDeviceProperties",
+        ):
             device = self.value(given[0]).tree if given else call("torch.cuda.current_device")
             return Value(call("torch.cuda.get_device_properties", device), "cudaDeviceProp", data="device properties")
         if short in ("current_device", "getCurrentDevice") and "cuda" in qualified:
@@ -757,9 +862,8 @@ class Calls(Expressions):
             return Value(call("str", self.value(given[0]).tree), "std::string")
         if short == "elementSize" and given:
             return bounded(attribute(self.value(given[0]).tree, "itemsize"), "unsigned long", 1, 16)
-        if short in ("isFloatingType", "isIntegralType"):
-            if short == "isFloatingType":
-                return Value(attribute(self.value(given[0]).tree, "is_floating_point"), "bool", 0, 1)
+        if short in ("isFloatingType", "isIntegralType") and short == "isFloatingType":
+            return Value(attribute(self.value(given[0]).tree, "is_floating_point"), "bool", 0, 1)
         if short == "warp_size" and "cuda" in qualified:
             return bounded(constant(32), node.type, 32, 32)
         if qualified == "torch::nn::functional::pad":
@@ -772,14 +876,28 @@ class Calls(Expressions):
             raise Untranslated("a tensor of memory that is not PyTorch's (from_blob)")
         if qualified in ("torch::dtype", "at::dtype", "c10::dtype"):
             if declared.template and declared.template[0].type and not given:
-                return Value(constant(None), "c10::TensorOptions", data=Options((("dtype", self.dtype_choice(declared.template[0].type)),)))
+                return Value(
+                    constant(None),
+                    "c10::TensorOptions",
+                    data=Options((("dtype", self.dtype_choice(declared.template[0].type)),)),
+                )
             return self._options(given)
-        if qualified in ("torch::device", "at::device", "c10::device", "torch::layout", "c10::layout", "torch::requires_grad", "c10::requires_grad"):
+        if qualified in (
+            "torch::device",
+            "at::device",
+            "c10::device",
+            "torch::layout",
+            "c10::layout",
+            "torch::requires_grad",
+            "c10::requires_grad",
+        ):
             if short == "requires_grad":
-                value = self.value(given[0]).tree if given else constant(True)
-                return Value(constant(None), "c10::TensorOptions", data=Options((("requires_grad", value),)))
+                wanted = self.value(given[0]).tree if given else constant(True)
+                return Value(constant(None), "c10::TensorOptions", data=Options((("requires_grad", wanted),)))
             return self._options(given)
-        if qualified.startswith(("at::", "torch::")) and qualified.count("::") == 1 or qualified.startswith("at::_ops"):
+        if (qualified.startswith(("at::", "torch::")) and qualified.count("::") == 1) or qualified.startswith(
+            "at::_ops"
+        ):
             return self.aten_call(node, declared, None)
         if qualified.startswith("at::cuda::") or qualified.startswith("c10::cuda::"):
             raise Untranslated(f"{qualified} is not translated")
@@ -823,17 +941,21 @@ class Calls(Expressions):
         if short in ("abs", "labs", "llabs") and len(given) == 1 and integer_bounds(type_):
             value = converted(self.value(given[0]), type_)
             return bounded(call("abs", value.tree), type_, 0)
-        if short.removesuffix("f") in _FLOAT_FUNCTIONS or short in _FLOAT_FUNCTIONS or (short == "abs" and float_bits(type_)):
+        if (
+            short.removesuffix("f") in _FLOAT_FUNCTIONS
+            or short in _FLOAT_FUNCTIONS
+            or (short == "abs" and float_bits(type_))
+        ):
             if float_bits(type_) is None:
                 return None
             python = short if short in _FLOAT_FUNCTIONS else short.removesuffix("f")
             exact = ("floor", "ceil", "fabs", "trunc", "sqrt", "abs", "fmod", "rint")
             if float_bits(type_) == 32 and python not in exact:
                 raise Untranslated(f"{short} of a float: Python has it in double precision only")
-            values = [rounded(converted(self.value(each), type_)).tree for each in given]
+            trees = [rounded(converted(self.value(each), type_)).tree for each in given]
             if python in ("fabs", "abs"):
-                return Value(call("abs", *values), type_)
-            return Value(call(python, *values), type_, is_unrounded=float_bits(type_) == 32 and python == "sqrt")
+                return Value(call("abs", *trees), type_)
+            return Value(call(python, *trees), type_, is_unrounded=float_bits(type_) == 32 and python == "sqrt")
         if short in ("make_tuple", "make_pair", "forward_as_tuple", "tie"):
             return Value(ast.Tuple([rounded(self.value(each)).tree for each in given], ast.Load()), type_)
         if short == "get" and len(given) == 1 and self.value(given[0]).data == "philox":
@@ -846,7 +968,8 @@ class Calls(Expressions):
             return self.typed(ast.Subscript(self.value(given[0]).tree, constant(number), ast.Load()), type_)
         if short == "swap" and len(given) == 2:
             one, other = (self.value(each).tree for each in given)
-            return Value(ast.NamedExpr(ast.Tuple([one, other], ast.Store()), ast.Tuple([other, one], ast.Load())), "void")
+            both: Any = ast.Tuple([one, other], ast.Store())
+            return Value(ast.NamedExpr(both, ast.Tuple([other, one], ast.Load())), "void")
         if short in ("move", "forward", "as_const", "ref", "cref"):
             return self.value(given[0])
         if short == "to_string":
@@ -888,24 +1011,37 @@ class Calls(Expressions):
         return Value(call("print", tree, end=constant("")), "int")
 
     def _cuda_call(self, node: Node, declared: Declaration, short: str, given: Sequence[Node]) -> Value | None:
-        error = {"type": "cudaError", "data": "error"}
+        error: dict[str, Any] = {"type": "cudaError", "data": "error"}
         if short in ("cudaDeviceSynchronize", "cudaThreadSynchronize"):
             return Value(call("torch.cuda.synchronize"), **error)
         if short == "cudaStreamSynchronize":
             if self.value(given[0]).data != "current stream":
                 raise Untranslated("another stream than the current one")
             return Value(call("torch.cuda.current_stream().synchronize"), **error)
-        if short in ("cudaGetDevice", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2", "cudaGetDeviceCount", "cudaDeviceGetAttribute"):
+        if short in (
+            "cudaGetDevice",
+            "cudaGetDeviceProperties",
+            "cudaGetDeviceProperties_v2",
+            "cudaGetDeviceCount",
+            "cudaDeviceGetAttribute",
+        ):
             return self._asked(short, given)
         if short == "cudaSetDevice":
             return Value(call("torch.cuda.set_device", self.value(given[0]).tree), **error)
         if short in ("cudaMemsetAsync", "cudaMemset"):
-            if short == "cudaMemsetAsync" and len(given) > 3 and self.value(given[3]).data not in ("current stream", None):
+            if (
+                short == "cudaMemsetAsync"
+                and len(given) > 3
+                and self.value(given[3]).data not in ("current stream", None)
+            ):
                 raise Untranslated("another stream than the current one")
             pointer, byte, size = (self.value(each) for each in given[:3])
             if not isinstance(pointer.data, Pointer):
                 raise Untranslated(f"{short} of memory that is not a tensor's")
-            return Value(call("fill_bytes", pointer.data.tensor, pointer.data.offset or constant(0), byte.tree, size.tree), **error)
+            return Value(
+                call("fill_bytes", pointer.data.tensor, pointer.data.offset or constant(0), byte.tree, size.tree),
+                **error,
+            )
         if short in ("cudaMemcpyAsync", "cudaMemcpy"):
             return self._copy(short, given)
         return None
@@ -913,7 +1049,11 @@ class Calls(Expressions):
     def _asked(self, short: str, given: Sequence[Node]) -> Value:
         """Return a question about a device, whose answer C++ writes into a variable."""
         target = peeled(given[0])
-        if target.kind != "UNARY_OPERATOR" or target.operator != "&" or peeled(operands(target)[-1]).kind != "DECL_REF_EXPR":
+        if (
+            target.kind != "UNARY_OPERATOR"
+            or target.operator != "&"
+            or peeled(operands(target)[-1]).kind != "DECL_REF_EXPR"
+        ):
             raise Untranslated(f"{short} into memory that is no variable")
         variable = name(self.value(operands(target)[-1]).tree.id)  # type: ignore[attr-defined]
         if short == "cudaGetDevice":
@@ -941,7 +1081,8 @@ class Calls(Expressions):
             raise Untranslated(f"{short} between the GPU and variables of the host")
         tree = call(
             "copy_bytes",
-            to.data.tensor, to.data.offset or constant(0), source.data.tensor, source.data.offset or constant(0), size.tree,
+            to.data.tensor, to.data.offset or constant(0), source.data.tensor,
+            source.data.offset or constant(0), size.tree,
         )  # fmt: skip
         return Value(tree, "cudaError", data="error")
 
@@ -970,7 +1111,7 @@ class Calls(Expressions):
             if isinstance(tree, ast.JoinedStr):
                 parts += tree.values
             elif isinstance(tree, ast.Constant) and isinstance(tree.value, str):
-                parts.append(tree)
+                parts.append(ast.Constant(re.sub(rf'(?<=")/[^"]*?(?={re.escape(self.source.path)}")', "", tree.value)))
             else:
                 parts.append(ast.FormattedValue(tree, -1))
         if not parts:
@@ -995,9 +1136,11 @@ class Calls(Expressions):
                 if inner.name == "torchCheckMsgImpl" and len(given) > 1:
                     given = given[1:]
                 found += self._message_parts(given)
-            elif "CompileTimeEmptyString" in inner.type or "SourceLocation" in inner.type:
-                continue
-            elif inner.kind == "INIT_LIST_EXPR":  # of a source location
+            elif (
+                "CompileTimeEmptyString" in inner.type
+                or "SourceLocation" in inner.type
+                or inner.kind == "INIT_LIST_EXPR"
+            ):
                 continue
             elif inner.kind == "CALL_EXPR" and inner.name == "basic_string" and inner.arguments:
                 found += self._message_parts(inner.arguments[:1])
@@ -1041,7 +1184,8 @@ class Calls(Expressions):
     def launch(self, node: Node) -> Value:
         """Return the launch of a kernel."""
         configuration = next(child for child in node.children if child.name == "__cudaPushCallConfiguration")
-        grid, block, shared, stream = (*configuration.arguments, None, None)[:4]
+        given: list[Any] = [*configuration.arguments, None, None]
+        grid, block, shared, stream = given[:4]
         kernel = self.kernel(node)
         keywords: dict[str, ast.expr] = {}
         if shared is not None and not is_default(shared):
@@ -1121,7 +1265,10 @@ class Calls(Expressions):
         if data.offset is not None:
             return value.tree
         element = pointee(to)
-        matches = {data.element, {"c10::Half": "__half", "c10::BFloat16": "__nv_bfloat16", "long": "long long"}.get(data.element)}
+        matches = {
+            data.element,
+            {"c10::Half": "__half", "c10::BFloat16": "__nv_bfloat16", "long": "long long"}.get(data.element),
+        }
         if data.is_typed and element in matches:
             return value.tree
         if isinstance(data.tensor, (ast.IfExp, ast.Constant)):
@@ -1133,4 +1280,4 @@ def is_simple(tree: ast.expr) -> bool:
     """Return whether an expression may be written twice: a name, an attribute, or a number's element of such."""
     if isinstance(tree, ast.Subscript):
         return is_simple(tree.value) and isinstance(tree.slice, (ast.Constant, ast.Name))
-    return isinstance(tree, (ast.Name, ast.Constant)) or isinstance(tree, ast.Attribute) and is_simple(tree.value)
+    return isinstance(tree, (ast.Name, ast.Constant)) or (isinstance(tree, ast.Attribute) and is_simple(tree.value))

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,8 +65,8 @@ def _system_folders() -> list[str]:
         text = subprocess.run(command, input="", capture_output=True, text=True, check=True).stderr
     except (OSError, subprocess.CalledProcessError):
         raise ToolchainError(
-            f"host functions are read with the headers of a C++ compiler, but {command[0]} does not run: install g++, or "
-            "set CXX to another compiler"
+            f"host functions are read with the headers of a C++ compiler, but {command[0]} does not run: install g++, "
+            "or set CXX to another compiler"
         ) from None
     return [line.strip() for line in text.partition("#include <...>")[2].splitlines() if line.startswith(" /")]
 
@@ -348,7 +348,8 @@ class _Conversion:
         parameters = [
             each
             for each in (pattern.get_children() if pattern else ())
-            if each.kind in (kinds.TEMPLATE_TYPE_PARAMETER, kinds.TEMPLATE_NON_TYPE_PARAMETER, kinds.TEMPLATE_TEMPLATE_PARAMETER)
+            if each.kind
+            in (kinds.TEMPLATE_TYPE_PARAMETER, kinds.TEMPLATE_NON_TYPE_PARAMETER, kinds.TEMPLATE_TEMPLATE_PARAMETER)
         ]
         found = []
         for number in range(count):
@@ -358,14 +359,10 @@ class _Conversion:
             except ValueError:  # a parameter pack, which libclang's Python module does not know
                 kind = None
             if kind == self._cindex.TemplateArgumentKind.TYPE:
-                found.append(
-                    TemplateArgument(name, cursor.get_template_argument_type(number).get_canonical().spelling)
-                )
+                found.append(TemplateArgument(name, cursor.get_template_argument_type(number).get_canonical().spelling))
             elif kind == self._cindex.TemplateArgumentKind.INTEGRAL:
                 type_ = parameters[number].type.get_canonical().spelling if number < len(parameters) else "int"
-                found.append(
-                    TemplateArgument(name, "", cursor.get_template_argument_value(number), type_)
-                )
+                found.append(TemplateArgument(name, "", cursor.get_template_argument_value(number), type_))
             else:
                 found.append(TemplateArgument(name))
         return tuple(found)
@@ -400,9 +397,11 @@ class _Conversion:
             if referenced is not None and referenced.kind != kinds.OVERLOADED_DECL_REF:
                 node.target = self._declared(referenced)
                 node.value = self.tree.declarations[node.target].value
-        elif kind in (kinds.INTEGER_LITERAL, kinds.FLOATING_LITERAL, kinds.CHARACTER_LITERAL, kinds.STRING_LITERAL):
-            node.value = self._evaluated(cursor)
-        elif kind in (kinds.CXX_UNARY_EXPR, kinds.CXX_BOOL_LITERAL_EXPR) or cursor.spelling.startswith("__builtin"):
+        elif (
+            kind in (kinds.INTEGER_LITERAL, kinds.FLOATING_LITERAL, kinds.CHARACTER_LITERAL, kinds.STRING_LITERAL)
+            or kind in (kinds.CXX_UNARY_EXPR, kinds.CXX_BOOL_LITERAL_EXPR)
+            or cursor.spelling.startswith("__builtin")
+        ):
             node.value = self._evaluated(cursor)
         if kind in (kinds.BINARY_OPERATOR, kinds.COMPOUND_ASSIGNMENT_OPERATOR):
             number = self._library.clang_getCursorBinaryOperatorKind(cursor)
@@ -479,7 +478,7 @@ def _declare(library: Any) -> None:
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, result
         if result is cindex._CXString:
-            function.errcheck = cindex._CXString.from_result
+            function.errcheck = cindex._CXString.from_result  # type: ignore[attr-defined,union-attr,unused-ignore]
 
 
 def _qualified(cursor: Any, kinds: Any) -> str:

@@ -38,7 +38,18 @@ _ELEMENTS = {
 }  # fmt: skip
 """C++ type of a tensor's element -> element type of PyTorch."""
 
-_SIZES = {"64": 8, "32": 4, "16": 2, "int8": 1, "uint8": 1, "bool": 1, "complex64": 8, "complex128": 16, "8_e4m3fn": 1, "8_e5m2": 1}
+_SIZES = {
+    "64": 8,
+    "32": 4,
+    "16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+    "complex64": 8,
+    "complex128": 16,
+    "8_e4m3fn": 1,
+    "8_e5m2": 1,
+}
 
 
 @cache
@@ -102,7 +113,7 @@ def item_size(type_: str) -> int | None:
         if vector is None:
             return None
         size = {"char": 1, "short": 2, "int": 4, "float": 4}.get(vector[1].removeprefix("u"), 8)
-        return size * int(vector[2]) if vector[2] != "3" or size == 8 or True else None
+        return size * int(vector[2]) if vector[2] != "3" or True else None
     name = found.removeprefix("torch.")
     for part in ("complex128", "complex64", "8_e4m3fn", "8_e5m2", "64", "32", "16", "uint8", "int8", "bool"):
         if name.endswith(part):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from cuda_wheel.migrate.host_functions.cxx_types import (
     element_type,
@@ -16,8 +15,6 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
     item_size,
     plain,
     pointee,
-    template_arguments,
-    template_name,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import Choice, attribute, call, constant, name, parse, text
@@ -92,8 +89,8 @@ class Expressions:
     def __init__(self, tree: SourceTree) -> None:
         self.source = tree
         self.symbols: list[tuple[str, str, int | None]] = []
-        """Names that stand for a type or a number in this instance: (Python name, C++ type, None), or (Python name, type
-        of the number, number). The innermost comes last."""
+        """Names that stand for a type or a number in this instance: (Python name, C++ type, None), or
+        (Python name, type of the number, number). The innermost comes last."""
 
     def declaration(self, node: Node) -> Declaration | None:
         return self.source.declarations.get(node.target)
@@ -105,7 +102,13 @@ class Expressions:
         type_ = plain(type_)
         options = [each for each, other, number in reversed(self.symbols) if number is None and other == type_]
         element = element_type(type_)
-        is_plain_dtype = element is not None and type_ not in ("__half", "__nv_bfloat16", "char", "long long", "unsigned long long")
+        is_plain_dtype = element is not None and type_ not in (
+            "__half",
+            "__nv_bfloat16",
+            "char",
+            "long long",
+            "unsigned long long",
+        )
         options.append(element if is_plain_dtype and element else repr(type_))
         return Choice(list(dict.fromkeys(options))) if len(set(options)) > 1 else parse(options[0])
 
@@ -121,7 +124,11 @@ class Expressions:
         options = [each for each, _, number in reversed(self.symbols) if number is not None and number == int(value)]
         options = [each for each in options if self._symbol_fits(each, type_)]
         options.append(repr(bool(value)) if type_ == "bool" else repr(int(value)))
-        return Choice(list(dict.fromkeys(options))) if len(set(options)) > 1 else constant(bool(value) if type_ == "bool" else int(value))
+        return (
+            Choice(list(dict.fromkeys(options)))
+            if len(set(options)) > 1
+            else constant(bool(value) if type_ == "bool" else int(value))
+        )
 
     def _symbol_fits(self, symbol: str, type_: str) -> bool:
         of = next(other for each, other, number in reversed(self.symbols) if each == symbol)
@@ -157,10 +164,12 @@ class Expressions:
         if len(inner) > 1:
             raise Untranslated("an expression whose parts are not known")
         (child,) = inner
-        if child.kind in ("INTEGER_LITERAL", "CXX_BOOL_LITERAL_EXPR") and plain(node.type) == plain(child.type):
-            if isinstance(child.value, int) and any(number == int(child.value) for _, _, number in self.symbols if number is not None):
-                type_ = plain(node.type)
-                return bounded(self.number_choice(child.value, type_), type_, int(child.value), int(child.value))
+        is_literal = child.kind in ("INTEGER_LITERAL", "CXX_BOOL_LITERAL_EXPR") and plain(node.type) == plain(
+            child.type
+        )
+        if is_literal and isinstance(child.value, int) and child.value in [number for _, _, number in self.symbols]:
+            type_ = plain(node.type)
+            return bounded(self.number_choice(child.value, type_), type_, int(child.value), int(child.value))
         value = self.value(child)
         if node.type.startswith("<") or "(" in node.type or not node.type:
             return value
@@ -249,8 +258,8 @@ class Expressions:
         raise Untranslated(f"the operator {node.operator} of {value.type} is not translated here")
 
     def _in_type(self, tree: ast.expr, type_: str, low: int | None, high: int | None) -> Value:
-        """Return an integer result: wrapped for an unsigned type where it may not fit. C++ does not define the overflow of
-        a signed type."""
+        """Return an integer result: wrapped for an unsigned type where it may not fit. C++ does not define the overflow
+        of a signed type."""
         value = Value(tree, plain(type_), low, high)
         bounds = integer_bounds(type_)
         if bounds and bounds[0] == 0 and plain(type_) != "bool":
@@ -284,9 +293,7 @@ class Expressions:
                 return Value(constant(operator == "=="), "bool", data=operator == "==")
             raise Untranslated("an error code is computed with")
         if operator in _COMPARISONS:
-            return Value(
-                ast.Compare(rounded(one).tree, [_COMPARISONS[operator]], [rounded(other).tree]), "bool", 0, 1
-            )
+            return Value(ast.Compare(rounded(one).tree, [_COMPARISONS[operator]], [rounded(other).tree]), "bool", 0, 1)
         if not (is_number(one.type) and is_number(other.type)):
             raise Untranslated(f"the operator {operator} of {one.type} and {other.type} is not translated")
         if float_bits(type_):
@@ -317,7 +324,11 @@ class Expressions:
             kind: ast.operator = ast.FloorDiv() if operator == "/" else ast.Mod()
             tree: ast.expr = ast.BinOp(left, kind, right) if is_floor else call(name(word), left, right)
             if operator == "/":
-                bounds = (low1 // max(high2, 1), high1 // max(low2, 1)) if is_floor else (-max(-low1, high1), max(-low1, high1))
+                bounds = (
+                    (low1 // max(high2, 1), high1 // max(low2, 1))
+                    if is_floor
+                    else (-max(-low1, high1), max(-low1, high1))
+                )
             else:
                 bounds = (0, min(high1, max(high2 - 1, 0))) if is_floor else (-max(-low2, high2), max(-low2, high2))
             return bounded(tree, type_, *bounds)
@@ -329,7 +340,7 @@ class Expressions:
         elif operator == "*":
             products = [a * b for a in (low1, high1) for b in (low2, high2)]
             bounds = min(products), max(products)
-        elif operator == "<<" and 0 <= low2 and high2 <= 64:
+        elif operator == "<<" and low2 >= 0 and high2 <= 64:
             bounds = min(low1 << low2, low1 << high2), high1 << high2
         elif operator == ">>" and low1 >= 0 and low2 >= 0:
             bounds = 0, high1 >> min(low2, 64)
@@ -353,7 +364,9 @@ class Expressions:
         if operator == "+" and isinstance(other.data, Pointer):
             one, other = other, one
         if operator in ("+", "-") and isinstance(one.data, Pointer) and other.low is not None:
-            return self.moved(one, other if operator == "+" else replace(other, tree=ast.UnaryOp(ast.USub(), other.tree)))
+            return self.moved(
+                one, other if operator == "+" else replace(other, tree=ast.UnaryOp(ast.USub(), other.tree))
+            )
         raise Untranslated(f"the operator {operator} of pointers is not translated")
 
     def moved(self, pointer: Value, distance: Value) -> Value:
@@ -442,6 +455,8 @@ class Expressions:
         if isinstance(data, Pointer) and data.offset is None:
             if data.is_unknown:
                 return call(name("address"), data.tensor)
+            if data.checked is not None:
+                return call(name("data_ptr"), data.tensor, data.checked)
             return call(attribute(data.tensor, "data_ptr"))
         assert isinstance(value, Value)
         return value.tree
@@ -518,10 +533,19 @@ def element_is_exact(type_: str) -> bool:
 
 def negated(tree: ast.expr) -> ast.expr:
     """Return the opposite of a condition, without `not` where Python has another operator."""
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, bool):
+        return constant(not tree.value)
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return tree.operand
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
-        opposite = {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In}
+        opposite = {
+            ast.Is: ast.IsNot,
+            ast.IsNot: ast.Is,
+            ast.Eq: ast.NotEq,
+            ast.NotEq: ast.Eq,
+            ast.In: ast.NotIn,
+            ast.NotIn: ast.In,
+        }
         found = opposite.get(type(tree.ops[0]))
         if found is not None:
             return ast.Compare(tree.left, [found()], tree.comparators)
@@ -552,6 +576,12 @@ def _unquoted(spelling: str) -> str:
     """Return the text of a C++ string literal."""
     body = spelling[spelling.find('"') + 1 : spelling.rfind('"')]
     try:
-        return str(ast.literal_eval(f'"""{body}"""') if body and not body.endswith('"') else ast.literal_eval(f"'{body}'") if body else "")
+        return str(
+            ast.literal_eval(f'"""{body}"""')
+            if body and not body.endswith('"')
+            else ast.literal_eval(f"'{body}'")
+            if body
+            else ""
+        )
     except (SyntaxError, ValueError):
         raise Untranslated(f"the string {spelling[:40]} is not translated") from None

@@ -6,12 +6,16 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from cuda_wheel.migrate.host_functions.autograd import AutogradTable, AutogradTranslator
 from cuda_wheel.migrate.host_functions.bindings import Binding, bindings_in
-from cuda_wheel.migrate.host_functions.cxx_types import float_bits, integer_bounds, plain, template_arguments, template_name
+from cuda_wheel.migrate.host_functions.cxx_types import (
+    integer_bounds,
+    plain,
+    template_arguments,
+    template_name,
+)
 from cuda_wheel.migrate.host_functions.functions import (
     Failure,
     Translated,
@@ -19,7 +23,7 @@ from cuda_wheel.migrate.host_functions.functions import (
     python_name,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
-from cuda_wheel.migrate.host_functions.python_code import CommentLine, constant, lines, merged, text
+from cuda_wheel.migrate.host_functions.python_code import CommentLine, constant, lines, merged
 from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable
 from cuda_wheel.migrate.host_functions.values import Untranslated
 
@@ -28,9 +32,11 @@ __all__ = ["Extension", "PythonModule", "TranslatedFunction", "translate"]
 HELPERS = frozenset(
     {
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "quotient", "remainder",
-        "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow", "sin",
-        "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint", "check_same_gpu",
-        "check_same_type", "check_contiguous", "can_use_32_bit_index_math",
+        "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow",
+        "sin",
+        "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
+        "check_same_gpu",
+        "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr", "check_unsigned",
     }
 )  # fmt: skip
 """Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
@@ -103,7 +109,9 @@ class _Translation:
         for each in self._bindings:  # a schema, and its implementation in another file
             if each.kind == "library" and each.is_definition and each.declared is None:
                 each.is_duplicate = any(
-                    other is not each and (other.namespace, other.name) == (each.namespace, each.name) and other.declared
+                    other is not each
+                    and (other.namespace, other.name) == (each.namespace, each.name)
+                    and other.declared
                     for other in self._bindings
                 )
         self._by_usr: dict[str, tuple[Declaration, SourceTree]] = {}
@@ -123,7 +131,7 @@ class _Translation:
         self._constants: dict[str, Any] = {}
         self._constant_names: dict[str, str] = {}
         self._kernels: dict[str, str] = {}
-        self._seen: set[str] = set()
+        self._seen: set[Any] = set()
         self._order: list[Any] = []
         self._current: Any = None
         self._edges: dict[Any, set[tuple[Any, bool]]] = {}
@@ -151,13 +159,18 @@ class _Translation:
     def kernels_of(self, declared: Declaration) -> str:
         module = self.extension.modules.get(declared.file)
         if module is None:  # in a header: the source file that includes it
-            module = next((self.extension.modules[each.path] for each in [self._source] if each.path in self.extension.modules), None)
+            module = next(
+                (self.extension.modules[each.path] for each in [self._source] if each.path in self.extension.modules),
+                None,
+            )
         if module is None:
             raise Untranslated(f"the kernel {declared.name} is in no .cu file of the extension")
         if module not in self._kernels:
             stem = module.rpartition(".")[2]
             single = len(set(self.extension.modules.values())) == 1
-            self._kernels[module] = "kernels" if single else python_name(f"{stem}_kernels", tuple(self._kernels.values()))
+            self._kernels[module] = (
+                "kernels" if single else python_name(f"{stem}_kernels", tuple(self._kernels.values()))
+            )
         return self._kernels[module]
 
     def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None:
@@ -187,10 +200,13 @@ class _Translation:
             elif declared.kind == "CXX_METHOD":
                 given = "_".join(declared.qualified.split("::")[-2:])
             if len(key) == 4:
-                given += "".join(f"_{re.sub(r'[^A-Za-z0-9]+', '_', each.type or str(each.value)).strip('_')}" for each in declared.template)
+                given += "".join(
+                    f"_{re.sub(r'[^A-Za-z0-9]+', '_', each.type or str(each.value)).strip('_')}"
+                    for each in declared.template
+                )
             self._names[key] = python_name(given, self._taken())
         if instance not in self._seen:
-            self._seen.add(instance)  # type: ignore[arg-type]
+            self._seen.add(instance)
             self._waiting.append((key, declared, source))
         return self._names[key]
 
@@ -215,7 +231,12 @@ class _Translation:
     # --- the pass -----------------------------------------------------------------------------------------
 
     def run(self) -> None:
+        names = [each.name for each in self._bindings if each.kind == "pybind"]
         for binding in self._bindings:
+            if binding.kind == "pybind" and names.count(binding.name) > 1:
+                reason = f"several functions have the name {binding.name}, of which pybind11 chooses by the arguments"
+                binding.failure = Failure(binding.source.path, binding.line, reason)
+                continue
             for declared in (binding.declared,):
                 if declared is not None:
                     try:
@@ -231,9 +252,23 @@ class _Translation:
             except Untranslated as error:
                 failure = Failure(declared.file, error.line or declared.line, error.reason)
                 body: list[ast.stmt] = [
-                    ast.Raise(ast.Call(ast.Name("NotImplementedError", ast.Load()), [constant(f"{failure.path}:{failure.line}: {failure.reason}")], []))
+                    ast.Raise(
+                        ast.Call(
+                            ast.Name("NotImplementedError", ast.Load()),
+                            [constant(f"{failure.path}:{failure.line}: {failure.reason}")],
+                            [],
+                        )
+                    )
                 ]
-                made = Translated(declared.name, [(each or f"argument{number}", type_) for number, (each, type_) in enumerate(declared.parameters)], [], body, declared.result, [failure], declared)
+                made = Translated(
+                    declared.name,
+                    [(each or f"argument{number}", type_) for number, (each, type_) in enumerate(declared.parameters)],
+                    [],
+                    body,
+                    declared.result,
+                    [failure],
+                    declared,
+                )
             made.name = self._names[key]
             if len(key) == 4:
                 made.template = []
@@ -292,13 +327,17 @@ class _Translation:
                     changed = True
         for each in self._functions.values():
             for node in (inner for statement in each.body for inner in _walk(statement)):
-                if isinstance(node, ast.Call) and getattr(node, "template_count", 0):
+                if isinstance(node, ast.Call) and getattr(node, "template_count", False):
                     callee = by_name[node.func.id]  # type: ignore[attr-defined]
                     count = node.template_count  # type: ignore[attr-defined]
                     if not callee.template:
                         node.args = node.args[count:]
                     else:
-                        kept = [tree for parameter, tree in zip(callee.template, node.args[:count], strict=False) if parameter in used[callee.name]]
+                        kept = [
+                            tree
+                            for parameter, tree in zip(callee.template, node.args[:count], strict=False)
+                            if parameter in used[callee.name]
+                        ]
                         node.args = kept + node.args[count:]
                     node.template_count = 0  # type: ignore[attr-defined]
         for each in self._functions.values():
@@ -352,7 +391,9 @@ class _Translation:
         return places, set(sorted(places)[: min(count, len(places))])
 
     def _described(self, binding: Binding, reached: Mapping[Any, list[Any]]) -> TranslatedFunction:
-        key = next((each for each in self._order if binding.python and self._functions[each].name == binding.python), None)
+        key = next(
+            (each for each in self._order if binding.python and self._functions[each].name == binding.python), None
+        )
         failures = [binding.failure] if binding.failure else []
         total = done = 0
         for each in reached.get(key, ()) if key is not None else ():
@@ -362,7 +403,15 @@ class _Translation:
             done += len(translated)
         if key is None and not failures:
             failures = [Failure(binding.source.path, binding.line, "what the definition calls is not known")]
-        return TranslatedFunction(binding.name, binding.source.path, binding.line, tuple(dict.fromkeys(failures)), total, done, binding.is_for_cpu)
+        return TranslatedFunction(
+            binding.name,
+            binding.source.path,
+            binding.line,
+            tuple(dict.fromkeys(failures)),
+            total,
+            done,
+            binding.is_for_cpu,
+        )
 
     # --- text ---------------------------------------------------------------------------------------------
 
@@ -384,10 +433,15 @@ class _Translation:
         if aliases:
             body += ["", "", *dict.fromkeys(aliases)]
         unknown = [each for each in self._bindings if each.kind == "pybind" and not each.python]
-        for each in unknown:
-            reason = each.failure.reason if each.failure else "its definition is not known"
-            message = f"{each.source.path}:{each.line}: {reason}"
-            body += ["", "", f"def {python_name(each.name)}(*arguments):", f"    raise NotImplementedError({message!r})"]
+        for binding in {each.name: each for each in unknown}.values():
+            reason = binding.failure.reason if binding.failure else "its definition is not known"
+            message = f"{binding.source.path}:{binding.line}: {reason}"
+            body += [
+                "",
+                "",
+                f"def {python_name(binding.name)}(*arguments):",
+                f"    raise NotImplementedError({message!r})",
+            ]
         body += self._registrations()
         functions_words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", "\n".join(body)))
         body = self._records.text(functions_words) + body
@@ -403,7 +457,13 @@ class _Translation:
         if helpers:
             head += _import("cuda_wheel.torch.arithmetic", helpers)
         if self._kernels:
-            head += ["", *(f'{variable} = cuda_wheel.torch.kernels("{module}")' for module, variable in sorted(self._kernels.items()))]
+            head += [
+                "",
+                *(
+                    f'{variable} = cuda_wheel.torch.kernels("{module}")'
+                    for module, variable in sorted(self._kernels.items())
+                ),
+            ]
         used = {key: value for key, value in self._constants.items() if key in words}
         if used:
             head += ["", *(f"{key} = {value!r}" for key, value in used.items())]
@@ -437,6 +497,11 @@ class _Translation:
             doc = binding.doc.strip().replace('"""', "'''")
             yield from (f"    {line}".rstrip() for line in f'"""{doc}"""'.splitlines())
         yield from (f"    {each}" for each in renamed)
+        if binding and binding.kind == "pybind":
+            for parameter, type_ in function.parameters:
+                bounds = integer_bounds(type_)
+                if bounds and bounds[0] == 0 and plain(type_) != "bool":  # pybind11 refuses what does not fit
+                    yield f"    check_unsigned({parameter}, {(bounds[1]).bit_length()})"
         has_code = any(not isinstance(each, CommentLine) for each in function.body)
         if function.body and (has_code or not (binding and binding.doc)):
             yield from lines(function.body, 4)
@@ -450,7 +515,9 @@ class _Translation:
             if each.kind != "library":
                 continue
             if each.namespace not in names:
-                names[each.namespace] = python_name("library" if not names else f"{each.namespace}_library", tuple(names.values()))
+                names[each.namespace] = python_name(
+                    "library" if not names else f"{each.namespace}_library", tuple(names.values())
+                )
                 found += ["", "", f'{names[each.namespace]} = torch.library.Library("{each.namespace}", "FRAGMENT")']
             library = names[each.namespace]
             if each.schema:
@@ -459,7 +526,8 @@ class _Translation:
                 schema = schema_of(each.name, self.definition(each.declared, each.source) or each.declared)
                 found.append(f"{library}.define({schema!r})")
             if each.python:
-                found.append(f'{library}.impl("{each.name}", {each.python}, "{each.dispatch_key or "CompositeImplicitAutograd"}")')
+                key = each.dispatch_key or "CompositeImplicitAutograd"
+                found.append(f'{library}.impl("{each.name}", {each.python}, "{key}")')
         return found
 
 
@@ -470,7 +538,11 @@ def _signature(declared: Declaration) -> tuple[Any, ...]:
 
 
 def _called(source: str) -> set[str]:
-    return {node.func.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return {
+        node.func.id
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
 
 
 def _import(module: str, names: Sequence[str]) -> list[str]:
@@ -484,20 +556,22 @@ def _walk(tree: ast.AST) -> Iterator[ast.AST]:
         yield from _walk(each)
 
 
-def _used_names(body: Iterable[ast.stmt], functions: Mapping[str, Translated], used: Mapping[str, set[str]]) -> set[str]:
+def _used_names(
+    body: Iterable[ast.stmt], functions: Mapping[str, Translated], used: Mapping[str, set[str]]
+) -> set[str]:
     found: set[str] = set()
 
     def visit(tree: ast.AST) -> None:
         if isinstance(tree, ast.Name):
             found.update(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", tree.id))
-        if isinstance(tree, ast.Call) and getattr(tree, "template_count", 0):
+        if isinstance(tree, ast.Call) and getattr(tree, "template_count", False):
             callee = functions[tree.func.id]  # type: ignore[attr-defined]
             count = tree.template_count  # type: ignore[attr-defined]
             for parameter, argument in zip(callee.template, tree.args[:count], strict=False):
                 if parameter in used[callee.name]:
                     visit(argument)
-            for argument in (*tree.args[count:], *tree.keywords):
-                visit(argument)
+            for rest in (*tree.args[count:], *tree.keywords):
+                visit(rest)
             return
         for each in ast.iter_child_nodes(tree):
             visit(each)
@@ -536,7 +610,15 @@ def annotation_of(type_: str) -> str:
     return ""
 
 
-_SCHEMA_TYPES = {"Tensor": "Tensor", "bool": "bool", "float": "float", "int": "int", "str": "str", "torch.dtype": "ScalarType", "torch.device": "Device"}
+_SCHEMA_TYPES = {
+    "Tensor": "Tensor",
+    "bool": "bool",
+    "float": "float",
+    "int": "int",
+    "str": "str",
+    "torch.dtype": "ScalarType",
+    "torch.device": "Device",
+}
 
 
 def schema_of(name: str, declared: Declaration) -> str:

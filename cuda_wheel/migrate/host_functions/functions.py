@@ -47,9 +47,7 @@ from cuda_wheel.migrate.host_functions.values import (
     Value,
     bounded,
     converted,
-    none,
     rounded,
-    to_integer,
     truth,
 )
 
@@ -57,7 +55,8 @@ __all__ = ["Failure", "FunctionTranslator", "Module", "Translated", "launches_in
 
 _STREAMS = ("cudaStream_t", "CUstream_st *", "struct CUstream_st *", "c10::cuda::CUDAStream")
 _RESERVED = {
-    "torch", "cuda_wheel", "len", "range", "min", "max", "int", "float", "bool", "list", "tuple", "dict", "str", "abs", "print", "all", "any", "sum", "set", "zip",
+    "torch", "cuda_wheel", "len", "range", "min", "max", "int", "float", "bool", "list", "tuple", "dict", "str", "abs",
+    "print", "all", "any", "sum", "set", "zip",
     "kernels", "Tensor", "ctypes", "dataclasses",
 }  # fmt: skip
 
@@ -65,7 +64,7 @@ _RESERVED = {
 def python_name(given: str, taken: Sequence[str] = ()) -> str:
     """Return a C++ name as Python's: without keywords, and names that the code needs."""
     made = given or "value"
-    if keyword.iskeyword(made) or made in _RESERVED or made in ("type", "id", "input") and made in taken:
+    if keyword.iskeyword(made) or made in _RESERVED or (made in ("type", "id", "input") and made in taken):
         made += "_"
     if made not in taken:
         return made
@@ -155,6 +154,8 @@ class FunctionTranslator(Calls):
         """Whether `return` at the end of a piece of code that is written in place ends only this piece."""
         self._inlined: list[str | None] = []
         """For each lambda whose body is written in place: the variable that gets its result, or None."""
+        self._measured: set[int] = set()
+        """Keys of the variables whose members x, y or z are read."""
         self.is_on_cpu = False
         """Whether only tensors in host memory get to the code that is translated."""
 
@@ -169,14 +170,19 @@ class FunctionTranslator(Calls):
         if body is None:
             raise Untranslated(f"{self.declared.qualified} has no body")
         self.assigned = assigned_in(body, self.source)
+        self._measured = {
+            peeled(operands(each)[0]).target
+            for each in body.walk_all()
+            if each.kind == "MEMBER_REF_EXPR" and each.name in ("x", "y", "z") and operands(each)
+        }
         template = []
-        for each in self.declared.template:
-            if each.type:
-                self.symbols.append((each.name, plain(each.type), None))
-                template.append(each.name)
-            elif each.value is not None and each.name:
-                self.symbols.append((each.name, each.value_type or "int", each.value))
-                template.append(each.name)
+        for argument in self.declared.template:
+            if argument.type:
+                self.symbols.append((argument.name, plain(argument.type), None))
+                template.append(argument.name)
+            elif argument.value is not None and argument.name:
+                self.symbols.append((argument.name, argument.value_type or "int", argument.value))
+                template.append(argument.name)
         self.names.update(template)
         parameters = [each for each in definition.children if each.kind == "PARM_DECL"]
         shown = []
@@ -197,9 +203,7 @@ class FunctionTranslator(Calls):
         statements = first + self.block(body, True)
         self._comments = [each for each in self._comments if each.line <= body.end_line]
         statements += self._comments_before(body.end_line + 1)
-        return Translated(
-            self.declared.name, shown, template, statements, self.result, self.failures, self.declared
-        )
+        return Translated(self.declared.name, shown, template, statements, self.result, self.failures, self.declared)
 
     def _errors(self, first: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield line and text of what the compiler could not read of the function."""
@@ -308,7 +312,11 @@ class FunctionTranslator(Calls):
         first = node.line or line
         source = self.lines[first - 1 : max(node.end_line, first)] if first else []
         shown = "\n".join(each.rstrip() for each in _dedented(source))
-        return [CommentLine(shown), self._not_implemented(line, error.reason)] if shown else [self._not_implemented(line, error.reason)]
+        return (
+            [CommentLine(shown), self._not_implemented(line, error.reason)]
+            if shown
+            else [self._not_implemented(line, error.reason)]
+        )
 
     def _declare_unknown(self, node: Node) -> None:
         type_ = plain(node.type)
@@ -397,7 +405,15 @@ class FunctionTranslator(Calls):
             return self._step(operands(inner)[-1], inner.operator.strip("p"))
         if inner.kind == "CALL_EXPR" and inner.name == "operator=":
             return self.assign(inner.arguments[0], inner.arguments[1])
-        if inner.kind == "CALL_EXPR" and inner.name in ("operator+=", "operator-=", "operator*=", "operator/=", "operator|=", "operator&=", "operator^="):
+        if inner.kind == "CALL_EXPR" and inner.name in (
+            "operator+=",
+            "operator-=",
+            "operator*=",
+            "operator/=",
+            "operator|=",
+            "operator&=",
+            "operator^=",
+        ):
             target, other = (self.value(each) for each in inner.arguments)
             if is_tensor(target.type) or "string" in target.type:
                 return [ast.AugAssign(stored(target.tree), _TENSOR_OPERATORS[inner.name[8]], rounded(other).tree)]
@@ -409,7 +425,9 @@ class FunctionTranslator(Calls):
             return self._conditional_statement(inner)
         if inner.kind in ("CSTYLE_CAST_EXPR", "CXX_STATIC_CAST_EXPR") and plain(inner.type) == "void":
             below = peeled(operands(inner)[-1])
-            return self.expression_statement(below, False) if below.kind in ("CALL_EXPR", "CONDITIONAL_OPERATOR") else []
+            return (
+                self.expression_statement(below, False) if below.kind in ("CALL_EXPR", "CONDITIONAL_OPERATOR") else []
+            )
         dispatched = self._in_place(inner, None)
         if dispatched is not None:
             return dispatched
@@ -443,7 +461,11 @@ class FunctionTranslator(Calls):
     def _void(self, node: Node) -> list[ast.stmt]:
         inner = peeled(node)
         failed = next(
-            (each for each in inner.walk_all() if each.name in ("__assert_fail", "LoggerVoidify", "MessageLogger", "LogMessageFatal")),
+            (
+                each
+                for each in inner.walk_all()
+                if each.name in ("__assert_fail", "LoggerVoidify", "MessageLogger", "LogMessageFatal")
+            ),
             None,
         )
         if failed is None:
@@ -456,7 +478,11 @@ class FunctionTranslator(Calls):
         if not operands(node):
             raise Untranslated("throw without an exception")
         inner = peeled(operands(node)[-1])
-        while inner.kind == "CALL_EXPR" and len(inner.arguments) == 1 and plain(inner.arguments[0].type) == plain(inner.type):
+        while (
+            inner.kind == "CALL_EXPR"
+            and len(inner.arguments) == 1
+            and plain(inner.arguments[0].type) == plain(inner.type)
+        ):
             inner = peeled(inner.arguments[0])
         if inner.kind.startswith("CXX_FUNCTIONAL"):
             inner = peeled(operands(inner)[-1])
@@ -490,7 +516,7 @@ class FunctionTranslator(Calls):
             raise Untranslated("memory is written on the host", target.line)
         owner = self.value(left)
         value = self.value(right)
-        if isinstance(owner.tree, ast.Subscript) or isinstance(owner.tree, ast.Attribute):
+        if isinstance(owner.tree, (ast.Subscript, ast.Attribute)):
             value = converted(value, owner.type) if is_number(owner.type) else value
             return [ast.Assign([stored(owner.tree)], rounded(value).tree)]
         if target.kind == "CALL_EXPR" and target.name == "index":
@@ -562,7 +588,16 @@ class FunctionTranslator(Calls):
                 found += self._declared_variable(each)
             elif each.kind in ("TYPE_ALIAS_DECL", "TYPEDEF_DECL"):
                 found += self._alias(each)
-            elif each.kind in ("USING_DECLARATION", "USING_DIRECTIVE", "STATIC_ASSERT", "STRUCT_DECL", "NAMESPACE_ALIAS", "FUNCTION_DECL", "ENUM_DECL", "CLASS_DECL"):
+            elif each.kind in (
+                "USING_DECLARATION",
+                "USING_DIRECTIVE",
+                "STATIC_ASSERT",
+                "STRUCT_DECL",
+                "NAMESPACE_ALIAS",
+                "FUNCTION_DECL",
+                "ENUM_DECL",
+                "CLASS_DECL",
+            ):
                 continue
             else:
                 raise Untranslated(f"{each.kind.lower().replace('_', ' ')} is not translated", each.line)
@@ -579,7 +614,9 @@ class FunctionTranslator(Calls):
 
     def _initializer(self, node: Node) -> Node | None:
         found = [each for each in operands(node) if each.kind not in ("STRUCT_DECL",)]
-        if not found or ("[" in node.type and found[-1].kind in ("INTEGER_LITERAL", "DECL_REF_EXPR", "BINARY_OPERATOR")):
+        if not found or (
+            "[" in node.type and found[-1].kind in ("INTEGER_LITERAL", "DECL_REF_EXPR", "BINARY_OPERATOR")
+        ):
             return None  # the number of an array's elements
         last = found[-1]
         is_literal = last.kind in ("INTEGER_LITERAL", "CXX_BOOL_LITERAL_EXPR")
@@ -596,7 +633,12 @@ class FunctionTranslator(Calls):
             raise Untranslated(f"the reference {node.name} is assigned")
         if first is not None and peeled(first).kind == "LAMBDA_EXPR":
             return self._lambda(node, peeled(first))
-        if first is None or (peeled(first).kind == "CALL_EXPR" and not peeled(first).arguments and template_name(type_) not in ("c10::cuda::CUDAGuard",) and self._is_default_made(peeled(first), type_)):
+        if first is None or (
+            peeled(first).kind == "CALL_EXPR"
+            and not peeled(first).arguments
+            and template_name(type_) not in ("c10::cuda::CUDAGuard",)
+            and self._is_default_made(peeled(first), type_)
+        ):
             return self._uninitialized(node, type_)
         made = Variable("", type_)
         in_place = self._declared_in_place(node, first, made)
@@ -607,7 +649,12 @@ class FunctionTranslator(Calls):
 
     def _is_default_made(self, node: Node, type_: str) -> bool:
         declared = self.declaration(node)
-        return declared is not None and declared.kind == "CONSTRUCTOR" and plain(node.type) == type_ and type_ != "c10::TensorOptions"
+        return (
+            declared is not None
+            and declared.kind == "CONSTRUCTOR"
+            and plain(node.type) == type_
+            and type_ != "c10::TensorOptions"
+        )
 
     def _declared_in_place(self, node: Node, first: Node, made: Variable) -> list[ast.stmt] | None:
         inner = peeled(first)
@@ -623,7 +670,7 @@ class FunctionTranslator(Calls):
     def _uninitialized(self, node: Node, type_: str) -> list[ast.stmt]:
         self._declare_unknown(node)
         variable = self.variables[node.target]
-        target = [name(variable.name)]
+        target: list[ast.expr] = [name(variable.name)]
         if template_name(type_) in ("std::vector",):
             return [ast.Assign(target, ast.List([], ast.Load()))]
         if is_tensor(type_) or type_.startswith("std::optional"):
@@ -678,23 +725,41 @@ class FunctionTranslator(Calls):
                 return []
             made.name = self.new_name(node.name)
             if isinstance(data, Pointer):
-                made.data = Pointer(name(made.name), data.element, data.is_typed and data.offset is None, is_unknown=True)
+                made.data = Pointer(
+                    name(made.name), data.element, data.is_typed and data.offset is None, is_unknown=True
+                )
                 return [ast.Assign([name(made.name)], value.tree)]
             made.data = data
             return [ast.Assign([name(made.name)], tree)]
         made.name = self.new_name(node.name)
+        if made.type == "dim3" and node.target in self._measured:  # its members are read by number
+            parts = list(value.tree.elts) if isinstance(value.tree, ast.Tuple) else [value.tree]
+            value = replace(value, tree=ast.Tuple(parts + [constant(1)] * (3 - len(parts)), ast.Load()))
         if isinstance(data, Options):
             made.data = Options(((None, name(made.name)),))
             return [ast.Assign([name(made.name)], options_tree(data))]
         if is_number(made.type):
             value = converted(value, made.type)
-            made.low, made.high = (value.low, value.high) if not is_assigned else (integer_bounds(made.type) or (None, None))
+            made.low, made.high = (
+                (value.low, value.high) if not is_assigned else (integer_bounds(made.type) or (None, None))
+            )
             if isinstance(value.tree, ast.Constant) and made.type == "float" and not is_assigned:
                 made.is_unrounded = value.is_unrounded
                 return [ast.Assign([name(made.name)], value.tree)]
-            if isinstance(value.tree, (ast.Constant, Choice)) and not is_assigned and node.type.startswith("const") and value.low is not None and value.low == value.high:
+            if (
+                isinstance(value.tree, (ast.Constant, Choice))
+                and not is_assigned
+                and node.type.startswith("const")
+                and value.low is not None
+                and value.low == value.high
+            ):
                 self.symbols.append((made.name, made.type, value.low))
-        elif template_name(made.type) == "std::vector" and value.tree is not None and is_simple(value.tree) and not node.type.endswith("&"):
+        elif (
+            template_name(made.type) == "std::vector"
+            and value.tree is not None
+            and is_simple(value.tree)
+            and not node.type.endswith("&")
+        ):
             return [ast.Assign([name(made.name)], call("list", value.tree))]
         return [ast.Assign([name(made.name)], rounded(value).tree)]
 
@@ -718,8 +783,14 @@ class FunctionTranslator(Calls):
                 return self.pointer(variable.data, variable.type)
             if variable.type == "dim3":
                 return Value(tree, "dim3")
-            if variable.low is not None and variable.low == variable.high and any(each == variable.name for each, _, _ in self.symbols):
-                return bounded(self.number_choice(variable.low, variable.type), variable.type, variable.low, variable.high)
+            if (
+                variable.low is not None
+                and variable.low == variable.high
+                and any(each == variable.name for each, _, _ in self.symbols)
+            ):
+                return bounded(
+                    self.number_choice(variable.low, variable.type), variable.type, variable.low, variable.high
+                )
             return Value(tree, variable.type, variable.low, variable.high, variable.is_unrounded, variable.data)
         declared = self.declaration(node)
         if declared is None:
@@ -737,6 +808,9 @@ class FunctionTranslator(Calls):
         if isinstance(value, (int, float)) and is_number(node.type):
             return self._constant(node, declared, value)
         return self.outer_variable(node, declared)
+
+    def _is_symbol(self, given: str) -> bool:
+        return any(each == given for each, _, _ in self.symbols)
 
     def _constant(self, node: Node, declared: Declaration, value: int | float) -> Value:
         type_ = plain(node.type)
@@ -785,7 +859,9 @@ class FunctionTranslator(Calls):
         before: list[ast.stmt] = []
         while parts and parts[0].kind in ("DECL_STMT", "VAR_DECL"):
             first = parts.pop(0)
-            before += self._statement_decl_stmt(first, False) if first.kind == "DECL_STMT" else self._declared_variable(first)
+            before += (
+                self._statement_decl_stmt(first, False) if first.kind == "DECL_STMT" else self._declared_variable(first)
+            )
         if len(parts) == 1:
             parts.append(Node("COMPOUND_STMT", "", "", 0, 0, 0))
         test = truth(self.value(parts[0]))
@@ -794,6 +870,10 @@ class FunctionTranslator(Calls):
             return before + (self.block(chosen, is_tail) if chosen else [])
         device, was_on_cpu = _of_device(test.tree), self.is_on_cpu
         self.is_on_cpu |= device == "cpu"
+        if isinstance(test.tree, ast.Constant) and isinstance(test.tree.value, bool):
+            self.is_on_cpu = was_on_cpu
+            chosen = parts[1] if test.tree.value else parts[2] if len(parts) > 2 else None
+            return before + (self.block(chosen, is_tail) if chosen else [])
         one = self._branch(parts[1], is_tail, _known(test.tree, True))
         self.is_on_cpu = was_on_cpu or device == "cuda"
         other = self._branch(parts[2], is_tail, _known(test.tree, False)) if len(parts) > 2 else []
@@ -820,8 +900,16 @@ class FunctionTranslator(Calls):
     def _joined(self, test: ast.expr, one: list[ast.stmt], other: list[ast.stmt]) -> list[ast.stmt] | None:
         """Return two branches that differ only in a constant which is the condition itself as one piece of code."""
         before: list[ast.stmt] = []
-        if one and other and _is_flag(one[0], True) and _is_flag(other[0], False) and text(one[0].targets[0]) == text(other[0].targets[0]):  # type: ignore[attr-defined]
-            before = [ast.Assign(one[0].targets, test)]  # type: ignore[attr-defined]
+        if (
+            one
+            and other
+            and _is_flag(one[0], True)
+            and _is_flag(other[0], False)
+            and isinstance(one[0], ast.Assign)
+            and isinstance(other[0], ast.Assign)
+            and text(one[0].targets[0]) == text(other[0].targets[0])
+        ):
+            before = [ast.Assign(one[0].targets, test)]
             one, other = one[1:], other[1:]
         elif not isinstance(test, ast.Name):
             return None
@@ -898,7 +986,9 @@ class FunctionTranslator(Calls):
             if statements and not _ends(statements):
                 if all(each.kind == "NULL_STMT" for each in statements):
                     continue
-                raise Untranslated("a case that goes on into the next one", statements[-1].line or groups[number][1][0].line)
+                raise Untranslated(
+                    "a case that goes on into the next one", statements[-1].line or groups[number][1][0].line
+                )
         return groups
 
     def _group_body(self, statements: Sequence[Node], is_tail: bool) -> list[ast.stmt]:
@@ -907,7 +997,12 @@ class FunctionTranslator(Calls):
             flat += each.children if each.kind == "COMPOUND_STMT" else (each,)
         if flat and flat[-1].kind == "BREAK_STMT":
             flat.pop()
-        elif flat and flat[-1].kind == "COMPOUND_STMT" and flat[-1].children and flat[-1].children[-1].kind == "BREAK_STMT":
+        elif (
+            flat
+            and flat[-1].kind == "COMPOUND_STMT"
+            and flat[-1].children
+            and flat[-1].children[-1].kind == "BREAK_STMT"
+        ):
             last = flat.pop()
             flat += last.children[:-1]
         if any(_has_break(each) for each in flat):
@@ -947,7 +1042,11 @@ class FunctionTranslator(Calls):
             return counted
         before: list[ast.stmt] = []
         if first is not None:
-            before = self._statement_decl_stmt(first, False) if first.kind == "DECL_STMT" else self.expression_statement(first, False)
+            before = (
+                self._statement_decl_stmt(first, False)
+                if first.kind == "DECL_STMT"
+                else self.expression_statement(first, False)
+            )
         if _has_continue(body) and step is not None:
             raise Untranslated("continue in a loop that is not a range")
         test = truth(self.value(condition)).tree if condition is not None else constant(True)
@@ -963,7 +1062,11 @@ class FunctionTranslator(Calls):
         if first is None or condition is None or step is None or first.kind != "DECL_STMT" or len(first.children) != 1:
             return None
         counter, test, step = first.children[0], peeled(condition), peeled(step)
-        if counter.kind != "VAR_DECL" or test.kind != "BINARY_OPERATOR" or test.operator not in ("<", "<=", ">", ">=", "!="):
+        if (
+            counter.kind != "VAR_DECL"
+            or test.kind != "BINARY_OPERATOR"
+            or test.operator not in ("<", "<=", ">", ">=", "!=")
+        ):
             return None
         left, right = operands(test)[-2:]
         if peeled(left).target != counter.target or not integer_bounds(counter.type) or counter.target in changed:
@@ -971,10 +1074,16 @@ class FunctionTranslator(Calls):
         if any(each.target in changed for each in right.walk() if each.kind == "DECL_REF_EXPR"):
             return None
         if step.kind == "UNARY_OPERATOR" and step.operator.strip("p") in ("++", "--"):
-            by: Value = bounded(constant(1 if "++" in step.operator else -1), "int", *(2 * [1 if "++" in step.operator else -1]))
+            by: Value = bounded(
+                constant(1 if "++" in step.operator else -1), "int", *(2 * [1 if "++" in step.operator else -1])
+            )
         elif step.kind == "COMPOUND_ASSIGNMENT_OPERATOR" and step.operator in ("+=", "-="):
             by = self.value(operands(step)[-1])
-            if any(each.target in changed for each in step.walk() if each.kind == "DECL_REF_EXPR" and each.target != counter.target):
+            if any(
+                each.target in changed
+                for each in step.walk()
+                if each.kind == "DECL_REF_EXPR" and each.target != counter.target
+            ):
                 return None
             if step.operator == "-=":
                 by = bounded(negative(by.tree), "int", -(by.high or 0), -(by.low or 0))
@@ -996,7 +1105,11 @@ class FunctionTranslator(Calls):
         if test.operator == "<=":
             limit = ast.BinOp(limit, ast.Add(), constant(1))
         elif test.operator == ">=":
-            limit = constant(-1) if isinstance(limit, ast.Constant) and limit.value == 0 else ast.BinOp(limit, ast.Sub(), constant(1))
+            limit = (
+                constant(-1)
+                if isinstance(limit, ast.Constant) and limit.value == 0
+                else ast.BinOp(limit, ast.Sub(), constant(1))
+            )
         arguments = [start.tree, limit, by.tree]
         if isinstance(by.tree, ast.Constant) and by.tree.value == 1:
             arguments.pop()
@@ -1004,15 +1117,26 @@ class FunctionTranslator(Calls):
                 arguments.pop(0)
         made = Variable(self.new_name(counter.name), plain(counter.type))
         low, high = integer_bounds(counter.type) or (0, 0)
-        made.low, made.high = (max(low, start.low or 0), min(high, end.high if end.high is not None else high)) if is_up else (low, high)
+        made.low, made.high = (
+            (max(low, start.low or 0), min(high, end.high if end.high is not None else high)) if is_up else (low, high)
+        )
         self.variables[counter.target] = made
         self.assigned.discard(counter.target)
         return [ast.For(name(made.name), call("range", *arguments), self._loop_body(body), [])]
 
     def _statement_cxx_for_range_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
         body = node.children[-1]
-        variable = next((each for each in node.children if each.kind == "VAR_DECL" and not each.name.startswith("__")), None)
-        ranged = next((each for each in node.children if each.kind != "VAR_DECL" and each is not body and each.kind != "DECL_STMT"), None)
+        variable = next(
+            (each for each in node.children if each.kind == "VAR_DECL" and not each.name.startswith("__")), None
+        )
+        ranged = next(
+            (
+                each
+                for each in node.children
+                if each.kind != "VAR_DECL" and each is not body and each.kind != "DECL_STMT"
+            ),
+            None,
+        )
         if variable is None or ranged is None:
             raise Untranslated("a loop over a range of this form")
         if variable.target in assigned_in(body, self.source):
@@ -1065,7 +1189,12 @@ class FunctionTranslator(Calls):
 
     def _is_in_place(self, node: Node) -> bool:
         node = _only_value(node)
-        return node.kind == "CALL_EXPR" and node.name == "operator()" and bool(node.arguments) and _only_value(node.arguments[0]).kind == "LAMBDA_EXPR"
+        return (
+            node.kind == "CALL_EXPR"
+            and node.name == "operator()"
+            and bool(node.arguments)
+            and _only_value(node.arguments[0]).kind == "LAMBDA_EXPR"
+        )
 
     def _in_place(self, node: Node, target: str | None) -> list[ast.stmt] | None:
         """Return a lambda that is called where it is made as its statements; None if it is something else.
@@ -1128,7 +1257,11 @@ class FunctionTranslator(Calls):
             flat = statements[0].children if statements[0].kind == "COMPOUND_STMT" else statements
             alias, inner = "", []
             for each in flat:
-                if each.kind == "DECL_STMT" and each.children and each.children[0].kind in ("TYPE_ALIAS_DECL", "TYPEDEF_DECL"):
+                if (
+                    each.kind == "DECL_STMT"
+                    and each.children
+                    and each.children[0].kind in ("TYPE_ALIAS_DECL", "TYPEDEF_DECL")
+                ):
                     alias = self._dispatched_alias(each.children[0])
                 elif each.kind not in ("DO_STMT", "NULL_STMT"):
                     inner.append(each)
@@ -1222,7 +1355,12 @@ class FunctionTranslator(Calls):
         assert body is not None
         changed = assigned_in(body, self.source)
         for each in body.children:
-            if each.kind == "PARM_DECL" and each.type.endswith("&") and not each.type.startswith("const ") and each.target in changed:
+            if (
+                each.kind == "PARM_DECL"
+                and each.type.endswith("&")
+                and not each.type.startswith("const ")
+                and each.target in changed
+            ):
                 raise Untranslated(f"{definition.name} assigns the caller's variable {each.name}")
 
     def passed(self, value: Value, type_: str) -> ast.expr:
@@ -1230,7 +1368,8 @@ class FunctionTranslator(Calls):
         if isinstance(value.data, Options):
             return options_tree(value.data)
         if isinstance(value.data, Pointer):
-            return value.tree
+            is_same = value.data.is_typed and plain(value.data.element) == (pointee(type_) or "")
+            return value.tree if is_same or value.data.offset is not None else self.address_tree(value)
         if value.data in ("accessor", "device properties", "bytes", "number"):
             return value.tree
         if isinstance(value.data, str) and value.data in ("error", "guard", "type properties", "kernel", "lambda"):
@@ -1295,7 +1434,11 @@ def assigned_in(node: Node, source: SourceTree) -> set[int]:
     """Return the keys of the variables that code assigns, or may assign through a reference."""
     found: set[int] = set()
     for each in node.walk_all():
-        if each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") and each.operator.endswith("=") and each.operator not in _COMPARISONS:
+        if (
+            each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR")
+            and each.operator.endswith("=")
+            and each.operator not in _COMPARISONS
+        ):
             found |= _target(operands(each)[0])
         elif each.kind == "UNARY_OPERATOR" and each.operator in ("++", "--", "p++", "p--", "&"):
             if plain(operands(each)[-1].type) not in source.records:
@@ -1310,7 +1453,13 @@ def assigned_in(node: Node, source: SourceTree) -> set[int]:
                 declared = source.declarations.get(each.target)
                 if declared is not None and declared.is_own:
                     for (_, type_), argument in zip(declared.parameters, each.arguments, strict=False):
-                        if type_.endswith("&") and not type_.startswith("const ") and not type_.endswith("&&") and not is_tensor(type_) and plain(type_) not in source.records:
+                        if (
+                            type_.endswith("&")
+                            and not type_.startswith("const ")
+                            and not type_.endswith("&&")
+                            and not is_tensor(type_)
+                            and plain(type_) not in source.records
+                        ):
                             found |= _target(argument)
     return found
 
@@ -1319,7 +1468,15 @@ def mutated_in(node: Node, source: SourceTree) -> set[int]:
     """Return the keys of the containers that code changes."""
     found = set()
     for each in node.walk_all():
-        if each.kind == "CALL_EXPR" and each.name in ("push_back", "emplace_back", "clear", "resize", "insert", "erase", "pop_back"):
+        if each.kind == "CALL_EXPR" and each.name in (
+            "push_back",
+            "emplace_back",
+            "clear",
+            "resize",
+            "insert",
+            "erase",
+            "pop_back",
+        ):
             callee = callee_of(each)
             if callee is not None and operands(callee):
                 found |= _target(operands(callee)[0])
@@ -1327,7 +1484,11 @@ def mutated_in(node: Node, source: SourceTree) -> set[int]:
             inner = peeled(each.arguments[0])
             if inner.kind == "CALL_EXPR" and inner.name == "operator[]":
                 found |= _target(inner.arguments[0])
-        elif each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR") and each.operator.endswith("=") and each.operator not in _COMPARISONS:
+        elif (
+            each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR")
+            and each.operator.endswith("=")
+            and each.operator not in _COMPARISONS
+        ):
             inner = peeled(operands(each)[0])
             if inner.kind == "CALL_EXPR" and inner.name == "operator[]" and inner.arguments:
                 found |= _target(inner.arguments[0])
@@ -1351,12 +1512,16 @@ def plain_tree(tree: ast.expr) -> ast.expr:
     return parse(tree.options[-1]) if isinstance(tree, Choice) else tree
 
 
-def stored(tree: ast.expr) -> ast.expr:
+def stored(tree: ast.expr) -> Any:
     return tree
 
 
 def negative(tree: ast.expr) -> ast.expr:
-    return constant(-tree.value) if isinstance(tree, ast.Constant) else ast.UnaryOp(ast.USub(), tree)
+    return (
+        constant(-tree.value)
+        if isinstance(tree, ast.Constant) and isinstance(tree.value, int)
+        else ast.UnaryOp(ast.USub(), tree)
+    )
 
 
 def _known(test: ast.expr, outcome: bool) -> tuple[str, bool] | None:
@@ -1396,7 +1561,10 @@ def _is_flag(statement: ast.stmt, value: bool) -> bool:
     return (
         isinstance(statement, ast.Assign)
         and isinstance(statement.value, (ast.Constant, Choice))
-        and (text(statement.value) == str(value) or (isinstance(statement.value, Choice) and str(value) in statement.value.options))
+        and (
+            text(statement.value) == str(value)
+            or (isinstance(statement.value, Choice) and str(value) in statement.value.options)
+        )
         and isinstance(statement.targets[0], ast.Name)
     )
 
@@ -1405,7 +1573,13 @@ def _only_value(node: Node) -> Node:
     """Return an expression without conversions and copies of its value."""
     while True:
         inner = peeled(node)
-        if inner.kind == "CALL_EXPR" and not inner.children and len(inner.arguments) == 1 and plain(inner.arguments[0].type) == plain(inner.type) and not inner.name.startswith("operator"):
+        if (
+            inner.kind == "CALL_EXPR"
+            and not inner.children
+            and len(inner.arguments) == 1
+            and plain(inner.arguments[0].type) == plain(inner.type)
+            and not inner.name.startswith("operator")
+        ):
             node = inner.arguments[0]
             continue
         return inner
@@ -1419,10 +1593,12 @@ def _ends(statements: Sequence[Node]) -> bool:
         branches = operands(last)[1:]
         return len(branches) == 2 and all(_ends([each]) for each in branches)
     inner = peeled(last)
-    return last.kind in ("BREAK_STMT", "RETURN_STMT", "CONTINUE_STMT") or inner.kind == "CXX_THROW_EXPR" or (
-        inner.kind == "CALL_EXPR" and inner.name in ("torchCheckFail", "exit", "abort", "torchInternalAssertFail")
-    ) or (last.kind == "DO_STMT" and last.children and _ends([last.children[0]])) or (
-        last.kind == "IF_STMT" and False
+    return (
+        last.kind in ("BREAK_STMT", "RETURN_STMT", "CONTINUE_STMT")
+        or inner.kind == "CXX_THROW_EXPR"
+        or (inner.kind == "CALL_EXPR" and inner.name in ("torchCheckFail", "exit", "abort", "torchInternalAssertFail"))
+        or (last.kind == "DO_STMT" and last.children and _ends([last.children[0]]))
+        or (last.kind == "IF_STMT" and False)
     )
 
 

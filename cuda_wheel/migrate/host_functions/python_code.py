@@ -6,7 +6,19 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-__all__ = ["Choice", "CommentLine", "attribute", "call", "constant", "is_same", "lines", "merged", "name", "parse", "text"]
+__all__ = [
+    "Choice",
+    "CommentLine",
+    "attribute",
+    "call",
+    "constant",
+    "is_same",
+    "lines",
+    "merged",
+    "name",
+    "parse",
+    "text",
+]
 
 
 class Choice(ast.Name):
@@ -195,15 +207,16 @@ def _wrapped(before: str, tree: ast.expr, after: str, indent: int) -> Iterator[s
     if indent + len(before) + len(whole) + len(after) <= WIDTH:
         yield f"{pad}{before}{whole}{after}"
     elif isinstance(tree, ast.Call):
-        parts = [*tree.args, *tree.keywords]
+        parts: list[ast.expr | ast.keyword] = [*tree.args, *tree.keywords]
         joined = ", ".join(map(text, parts))
         yield f"{pad}{before}{text(tree.func)}("
         if indent + 4 + len(joined) <= WIDTH:
             yield f"{pad}    {joined}"
         else:
             for part in parts:
+                value = part.value if isinstance(part, ast.keyword) else part
                 shown = f"{part.arg}=" if isinstance(part, ast.keyword) and part.arg else ""
-                yield from _wrapped(shown, part.value if isinstance(part, ast.keyword) else part, ",", indent + 4)
+                yield from _wrapped(shown, value, ",", indent + 4)
         yield f"{pad}){after}"
     elif isinstance(tree, (ast.Tuple, ast.List)):
         opening, closing = "()" if isinstance(tree, ast.Tuple) else "[]"
@@ -220,4 +233,8 @@ def _wrapped(before: str, tree: ast.expr, after: str, indent: int) -> Iterator[s
             yield f"{pad}    {f'{word} ' if number else ''}{f'({shown})' if is_weaker else shown}"
         yield f"{pad}){after}"
     else:
-        yield f"{pad}{before}({whole}){after}" if before.endswith(("= ", "return ")) and False else f"{pad}{before}{whole}{after}"
+        yield (
+            f"{pad}{before}({whole}){after}"
+            if before.endswith(("= ", "return ")) and False
+            else f"{pad}{before}{whole}{after}"
+        )

@@ -33,6 +33,8 @@ class Pointer:
     """Whether the tensor's element type is checked to be `element` (`data_ptr<T>()`)."""
     offset: ast.expr | None = None
     """Distance from the tensor's first element, in bytes; None for 0."""
+    checked: ast.expr | None = None
+    """Element type of PyTorch that `data_ptr<T>()` checks; None if it checks none."""
     is_unknown: bool = False
     """Whether `tensor` may be an address or None as well: a parameter, or a variable that is assigned."""
 
@@ -63,8 +65,8 @@ class Value:
     """What is known of the range of a whole number: at least `low`, at most `high`."""
     high: int | None = None
     is_unrounded: bool = False
-    """Whether `tree` computes a float in double precision, and is still to be rounded. Both give the same number once it
-    is rounded: one operation of double precision on floats rounds twice without harm."""
+    """Whether `tree` computes a float in double precision, and is still to be rounded. One operation of double precision
+    on floats, rounded, gives the float that C++ computes."""
     data: Any = None
     """A `Pointer`, `Options`, or what else the translation knows of the value."""
 
@@ -125,7 +127,11 @@ def truth(value: Value) -> Value:
     """Return a value as a condition."""
     if value.type == "bool":
         return value
-    if isinstance(value.data, Pointer) or value.type.endswith("*") or value.type.startswith(("std::optional", "std::nullptr")):
+    if (
+        isinstance(value.data, Pointer)
+        or value.type.endswith("*")
+        or value.type.startswith(("std::optional", "std::nullptr"))
+    ):
         return Value(ast.Compare(value.tree, [ast.IsNot()], [constant(None)]), "bool", 0, 1)
     if integer_bounds(value.type) or float_bits(value.type):
         return Value(ast.Compare(rounded(value).tree, [ast.NotEq()], [constant(0)]), "bool", 0, 1)
