@@ -141,7 +141,7 @@ class Module:
     def kernels_of(self, declared: Declaration) -> str:
         return "kernels"
 
-    def function_name(self, declared: Declaration, source: SourceTree) -> str:
+    def function_name(self, declared: Declaration, source: SourceTree, is_on_cpu: bool) -> str:
         made = f"make_{declared.name}" if declared.kind == "CONSTRUCTOR" else declared.name
         self.waiting.append(declared)
         return made

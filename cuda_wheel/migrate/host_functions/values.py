@@ -65,8 +65,10 @@ class Value:
     """What is known of the range of a whole number: at least `low`, at most `high`."""
     high: int | None = None
     is_unrounded: bool = False
-    """Whether `tree` computes a float in double precision, and is still to be rounded. One operation of double precision
-    on floats, rounded, gives the float that C++ computes."""
+    """Whether `tree` computes a float in double precision, and is still to be rounded.
+
+    One operation of double precision on floats, rounded, gives the float that C++ computes.
+    """
     data: Any = None
     """A `Pointer`, `Options`, or what else the translation knows of the value."""
 
