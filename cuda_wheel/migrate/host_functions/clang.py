@@ -362,7 +362,9 @@ class _Conversion:
                 found.append(TemplateArgument(name, cursor.get_template_argument_type(number).get_canonical().spelling))
             elif kind == self._cindex.TemplateArgumentKind.INTEGRAL:
                 type_ = parameters[number].type.get_canonical().spelling if number < len(parameters) else "int"
-                found.append(TemplateArgument(name, "", cursor.get_template_argument_value(number), type_))
+                value = cursor.get_template_argument_value(number)
+                # libclang reads a bool as a signed number of one bit.
+                found.append(TemplateArgument(name, "", abs(value) if type_ == "bool" else value, type_))
             else:
                 found.append(TemplateArgument(name))
         return tuple(found)

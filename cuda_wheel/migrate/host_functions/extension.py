@@ -247,6 +247,7 @@ class _Translation:
             key, declared, source = self._waiting.pop(0)
             self._source, self._current = source, key
             translator = AutogradTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
+            translator.has_parameters = len(key) != 4
             try:
                 made = translator.translate()
             except Untranslated as error:

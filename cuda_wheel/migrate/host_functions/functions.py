@@ -154,6 +154,8 @@ class FunctionTranslator(Calls):
         """Whether `return` at the end of a piece of code that is written in place ends only this piece."""
         self._inlined: list[str | None] = []
         """For each lambda whose body is written in place: the variable that gets its result, or None."""
+        self.has_parameters = True
+        """Whether the Python function has the parameters of the template. False where each instance is a function."""
         self._measured: set[int] = set()
         """Keys of the variables whose members x, y or z are read."""
         self.is_on_cpu = False
@@ -176,7 +178,7 @@ class FunctionTranslator(Calls):
             if each.kind == "MEMBER_REF_EXPR" and each.name in ("x", "y", "z") and operands(each)
         }
         template = []
-        for argument in self.declared.template:
+        for argument in self.declared.template if self.has_parameters else ():
             if argument.type:
                 self.symbols.append((argument.name, plain(argument.type), None))
                 template.append(argument.name)

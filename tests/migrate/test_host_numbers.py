@@ -1,0 +1,180 @@
+"""Numbers, branches and loops of translated host functions: g++ is the judge of what the Python computes."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cuda_wheel.builder.errors import ToolchainError
+
+HEADER = """
+#pragma once
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+#include <vector>
+struct Module { template <typename F> void def(const char *, F *); };
+"""
+
+CODE = """
+#include "stubs.h"
+constexpr int THREADS = 256;
+enum Kind { NEAREST, LINEAR = 3 };
+
+int blocks(int n, int size) { return (n + size - 1) / size; }
+int rest(int n, int by) { return n % by - -n / by; }
+int64_t product(int a, int64_t b) { return a * b + (b >> 3) - (a & 255); }
+unsigned int wraps(unsigned int a, unsigned int b) { return a - b + (a << 3) + ~b; }
+uint64_t hash(uint64_t h, int k) { h ^= k; h *= 0x100000001b3ull; return h % 1000003u + (h >> 40); }
+int mixed(int a, unsigned int b) { return a < b ? 1 : a == b ? 2 : 3; }
+int narrow(int64_t a) { signed char c = a % 100; unsigned char d = a; short e = c * d; return e; }
+float half(float x, int n) { float y = x / n; return y * 0.1f + 1e-3f; }
+double sums(float x, double y) { return x * x + 0.1f * y - (float)y; }
+int truncated(double x) { return (int)x + int(x / 3); }
+double functions(double x) { return std::sqrt(x) + std::floor(x) + ceil(x / 3) + std::pow(x, 2.0) + std::fmod(x, 0.7); }
+double divided(double a, double b) { return a / b; }
+int threads(int n) { const int pow2 = std::log(static_cast<double>(n)) / std::log(2.0); return std::max(std::min(1 << pow2, THREADS), 1); }
+int sum(int n) { int total = 0; for (int i = 0; i < n; ++i) { if (i % 3 == 1) continue; total += i; } return total; }
+int down(int n, int by) { int total = 0; for (int i = n; i >= 0; i -= 2) total = total * 3 % 1009 + i; return total + by; }
+int moves(int n) { int total = 0; for (int i = 0; i < n; i++) { if (i == 5) i += 3; total += i; } return total; }
+int grows(int n) { std::vector<int> v; v.push_back(n); for (size_t i = 0; i < v.size() && i < 20; ++i) if (v[i] > 1) v.push_back(v[i] / 2); return v.size() * 100 + v.back(); }
+int loop(int n) { int count = 0; while (n != 1 && count < 100) { n = n % 2 ? 3 * n + 1 : n / 2; ++count; } return count; }
+int once(int n) { int k = 0; do { k += n; if (k > 50) break; n++; } while (k < 30); return k * 10 + n; }
+int chosen(int n) { switch (n % 5) { case 0: return 7; case 1: case 2: n += 10; break; case 3: { n *= 2; break; } default: n = -n; } return n; }
+int flags(int n, bool on) { bool big = n > 10 && !on || n < -3; if (big) return 1; else if (on) { return n ? 2 : 3; } return int(on) + big; }
+int shadow(int n) { int x = n; { int x = 3; n += x; } for (int x = 0; x < 2; ++x) n += x; return x * 1000 + n; }
+int kinds(int n) { Kind kind = n > 4 ? LINEAR : NEAREST; return kind == LINEAR ? kind : n; }
+template <typename T, int N> int sized(int n) { return n * sizeof(T) + N * (int)sizeof(T) - N; }
+int templates(int n) { return n > 3 ? sized<double, 4>(n) : sized<float, 4>(n); }
+template <bool B> int flagged(int n) { return B ? n + 1 : n - 1; }
+int by_flag(int n, bool on) { if (on) return flagged<true>(n); else return flagged<false>(n); }
+int tuples(int n) { auto t = std::make_tuple(n, 2 * n); int a, b; std::tie(a, b) = t; std::swap(a, b); return a - 3 * b + std::get<0>(t); }
+int limits(int n) { return n > std::numeric_limits<int>::max() / 2 ? std::clamp(n, 5, 9) : std::clamp(n, -2, 3); }
+int applied(int n) { auto twice = [&](int x) { return x * 2 + n; }; int k = [&] { if (n > 3) return 1; return 2; }() ; return twice(n) + k; }
+int defaulted(int n, int m = 4) { return n + 2 * m; }
+int uses(int n) { return defaulted(n) + defaulted(n, 1); }
+float rounds(float a, float b) { float c = a + b; c -= a; c *= 3; return c; }
+int comma(int n) { int a = 1, b = 2; for (int i = 0; i < n; i++, b += i) a = (a + b) % 1009; return a; }
+"""
+
+FUNCTIONS = re.findall(r"^((?:unsigned )?\w+) (\w+)\(([^)]*)\) \{", CODE, re.MULTILINE)
+"""(type of the result, name, parameters) of each function of CODE that is not a template."""
+
+TYPES = {
+    "int": ctypes.c_int32, "int64_t": ctypes.c_int64, "unsigned int": ctypes.c_uint32, "uint64_t": ctypes.c_uint64,
+    "float": ctypes.c_float, "double": ctypes.c_double, "bool": ctypes.c_bool,
+}  # fmt: skip
+
+REFUSED = {"applied": "a return inside a lambda"}
+"""Function of CODE -> why it is not translated."""
+
+
+def parameters(text: str) -> list[tuple[str, str]]:
+    """Return type and name of each parameter."""
+    return [tuple(each.partition("=")[0].strip().rsplit(" ", 1)) for each in text.split(",")]  # type: ignore[misc]
+
+
+@pytest.fixture(scope="module")
+def translated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The Python functions, by name."""
+    cindex = pytest.importorskip("clang.cindex", reason="needs libclang")
+    from cuda_wheel.migrate.host_functions import clang
+    from cuda_wheel.migrate.host_functions.extension import Extension, translate
+
+    folder = tmp_path_factory.mktemp("numbers")
+    bindings = "".join(f' m.def("{name}", &{name});' for _, name, _ in FUNCTIONS)
+    text = f"{CODE}\nvoid pybind11_init_demo(Module &m) {{{bindings} }}\n"
+    for path, content in ((folder / "include/stubs.h", HEADER), (folder / "project/a.cpp", text)):
+        path.parent.mkdir()
+        path.write_text(content, encoding="utf-8")
+    try:
+        folders = [str(folder / "include"), *clang._system_folders()]
+    except ToolchainError as error:
+        pytest.skip(str(error))
+    options = ["-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++20", "-w"]
+    options += [part for each in folders for part in ("-isystem", each)]
+    path = folder / "project/a.cpp"
+    unit = cindex.Index.create().parse(str(path), args=[*options, "-fpch-instantiate-templates"])
+    tree = clang._Conversion(cindex, folder / "project", "a.cpp", unit).tree
+    assert tree.errors == []
+    module = translate(Extension("demo._C", [tree], {}, {"a.cpp": text.splitlines()}), None)
+    unfinished = {each.name: each.failures[0].reason for each in module.functions if each.failures}
+    assert {name: reason.startswith(REFUSED.get(name, "-")) for name, reason in unfinished.items()} == dict.fromkeys(REFUSED, True)
+    sizes = {"float32": SimpleNamespace(itemsize=4), "float64": SimpleNamespace(itemsize=8)}
+    names: dict[str, Any] = {"torch": SimpleNamespace(**sizes)}
+    exec(module.text.replace("import torch\n", "\n"), names)  # PyTorch is not needed for numbers
+    return names
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The same functions, compiled by g++."""
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "stubs.h").write_text(HEADER, encoding="utf-8")
+    wrapped = "".join(
+        f'extern "C" {result} c_{name}({text.replace(" = 4", "")}) {{ return {name}({", ".join(each for _, each in parameters(text))}); }}\n'
+        for result, name, text in FUNCTIONS
+    )
+    (folder / "a.cpp").write_text(CODE + wrapped, encoding="utf-8")
+    command = [compiler, "-std=c++20", "-O1", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC", "-w", "a.cpp", "-o", "a.so"]
+    subprocess.run(command, cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "a.so"))
+
+
+def numbers(type_: str, source: random.Random) -> Any:
+    if type_ == "bool":
+        return source.random() < 0.5
+    if type_ in ("float", "double"):
+        value = source.choice([0.0, 1.0, -1.5, 0.1, 3e7, source.uniform(-100, 100), source.uniform(0, 1e6)])
+        return ctypes.c_float(value).value if type_ == "float" else value
+    if type_.startswith("u"):
+        return source.choice([0, 1, 2, 100, source.randrange(2**32), source.randrange(2**31, 2**32), source.randrange(50)])
+    # C++ does not define the overflow of signed numbers.
+    return source.choice([0, 1, 2, 7, 100, 1000, source.randrange(-50, 50), source.randrange(-20000, 20000)])
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and math.isnan(one):
+        return math.isnan(other)
+    return bool(one == other) and (not isinstance(one, float) or math.copysign(1, one) == math.copysign(1, other))
+
+
+@pytest.mark.parametrize(("result", "name", "text"), FUNCTIONS, ids=[name for _, name, _ in FUNCTIONS])
+def test_python_computes_what_cpp_does(
+    result: str, name: str, text: str, translated: dict[str, Any], compiled: ctypes.CDLL
+) -> None:
+    if name in REFUSED:
+        with pytest.raises(NotImplementedError, match=REFUSED[name]):
+            translated[name](4)
+        return
+    function, types = getattr(compiled, f"c_{name}"), [type_ for type_, _ in parameters(text)]
+    function.argtypes, function.restype = [TYPES[each] for each in types], TYPES[result]
+    source, compared = random.Random(name), 0
+    for _ in range(400):
+        given = [numbers(each, source) for each in types]
+        if types[-1] == "int" and name in ("blocks", "rest", "half") and given[-1] == 0:
+            continue  # a division by zero ends the process in C++
+        try:
+            found = translated[name](*given)
+        except (OverflowError, ZeroDivisionError):
+            continue  # C++ does not define it, or goes on with another number
+        expected = function(*given)
+        assert same(found, expected), (given, found, expected)
+        compared += 1
+    assert compared > 100
