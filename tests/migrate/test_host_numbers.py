@@ -9,7 +9,6 @@ import random
 import re
 import shutil
 import subprocess
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -112,7 +111,9 @@ def translated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     assert tree.errors == []
     module = translate(Extension("demo._C", [tree], {}, {"a.cpp": text.splitlines()}), None)
     unfinished = {each.name: each.failures[0].reason for each in module.functions if each.failures}
-    assert {name: reason.startswith(REFUSED.get(name, "-")) for name, reason in unfinished.items()} == dict.fromkeys(REFUSED, True)
+    assert {name: reason.startswith(REFUSED.get(name, "-")) for name, reason in unfinished.items()} == dict.fromkeys(
+        REFUSED, True
+    )
     sizes = {"float32": SimpleNamespace(itemsize=4), "float64": SimpleNamespace(itemsize=8)}
     names: dict[str, Any] = {"torch": SimpleNamespace(**sizes)}
     exec(module.text.replace("import torch\n", "\n"), names)  # PyTorch is not needed for numbers
@@ -132,7 +133,19 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         for result, name, text in FUNCTIONS
     )
     (folder / "a.cpp").write_text(CODE + wrapped, encoding="utf-8")
-    command = [compiler, "-std=c++20", "-O1", "-fwrapv", "-ffp-contract=off", "-shared", "-fPIC", "-w", "a.cpp", "-o", "a.so"]
+    command = [
+        compiler,
+        "-std=c++20",
+        "-O1",
+        "-fwrapv",
+        "-ffp-contract=off",
+        "-shared",
+        "-fPIC",
+        "-w",
+        "a.cpp",
+        "-o",
+        "a.so",
+    ]
     subprocess.run(command, cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "a.so"))
 
@@ -144,7 +157,9 @@ def numbers(type_: str, source: random.Random) -> Any:
         value = source.choice([0.0, 1.0, -1.5, 0.1, 3e7, source.uniform(-100, 100), source.uniform(0, 1e6)])
         return ctypes.c_float(value).value if type_ == "float" else value
     if type_.startswith("u"):
-        return source.choice([0, 1, 2, 100, source.randrange(2**32), source.randrange(2**31, 2**32), source.randrange(50)])
+        return source.choice(
+            [0, 1, 2, 100, source.randrange(2**32), source.randrange(2**31, 2**32), source.randrange(50)]
+        )
     # C++ does not define the overflow of signed numbers.
     return source.choice([0, 1, 2, 7, 100, 1000, source.randrange(-50, 50), source.randrange(-20000, 20000)])
 
