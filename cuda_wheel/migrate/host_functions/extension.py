@@ -17,6 +17,7 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
     template_name,
 )
 from cuda_wheel.migrate.host_functions.functions import (
+    HELPERS,
     Failure,
     Translated,
     launches_in,
@@ -28,18 +29,6 @@ from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable
 from cuda_wheel.migrate.host_functions.values import Untranslated
 
 __all__ = ["Extension", "PythonModule", "TranslatedFunction", "translate"]
-
-HELPERS = frozenset(
-    {
-        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "quotient", "remainder",
-        "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow",
-        "sin",
-        "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
-        "check_same_gpu",
-        "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr", "check_unsigned",
-    }
-)  # fmt: skip
-"""Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
 
 
 @dataclass(frozen=True)
@@ -237,12 +226,14 @@ class _Translation:
                 reason = f"several functions have the name {binding.name}, of which pybind11 chooses by the arguments"
                 binding.failure = Failure(binding.source.path, binding.line, reason)
                 continue
-            for declared in (binding.declared,):
-                if declared is not None:
-                    try:
-                        binding.python = self.function_name(declared, binding.source)
-                    except Untranslated as error:
-                        binding.failure = Failure(binding.source.path, binding.line, error.reason)
+            if binding.kind == "pybind" and binding.name in HELPERS:
+                reason = f"{binding.name} is the name of a function of cuda_wheel.torch.arithmetic too"
+                binding.failure = Failure(binding.source.path, binding.line, reason)
+            elif binding.declared is not None:
+                try:
+                    binding.python = self.function_name(binding.declared, binding.source)
+                except Untranslated as error:
+                    binding.failure = Failure(binding.source.path, binding.line, error.reason)
         while self._waiting:
             key, declared, source = self._waiting.pop(0)
             self._source, self._current = source, key

@@ -51,9 +51,20 @@ from cuda_wheel.migrate.host_functions.values import (
     truth,
 )
 
-__all__ = ["Failure", "FunctionTranslator", "Module", "Translated", "launches_in", "python_name"]
+__all__ = ["HELPERS", "Failure", "FunctionTranslator", "Module", "Translated", "launches_in", "python_name"]
 
 _STREAMS = ("cudaStream_t", "CUstream_st *", "struct CUstream_st *", "c10::cuda::CUDAStream")
+HELPERS = frozenset(
+    {
+        "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "quotient", "remainder",
+        "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow",
+        "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
+        "check_same_gpu", "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr",
+        "check_unsigned",
+    }
+)  # fmt: skip
+"""Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
+
 _RESERVED = {
     "torch", "cuda_wheel", "len", "range", "min", "max", "int", "float", "bool", "list", "tuple", "dict", "str", "abs",
     "print", "all", "any", "sum", "set", "zip",
@@ -64,7 +75,12 @@ _RESERVED = {
 def python_name(given: str, taken: Sequence[str] = ()) -> str:
     """Return a C++ name as Python's: without keywords, and names that the code needs."""
     made = given or "value"
-    if keyword.iskeyword(made) or made in _RESERVED or (made in ("type", "id", "input") and made in taken):
+    if (
+        keyword.iskeyword(made)
+        or made in _RESERVED
+        or made in HELPERS
+        or (made in ("type", "id", "input") and made in taken)
+    ):
         made += "_"
     if made not in taken:
         return made
@@ -448,7 +464,8 @@ class FunctionTranslator(Calls):
             return [ast.Assign([tree.target], tree.value)]
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "__setitem__":
             return [ast.Assign([ast.Subscript(tree.func.value, tree.args[0], ast.Store())], tree.args[1])]
-        return [ast.Expr(tree)] if isinstance(tree, ast.Call) and value.data != "nothing" else []
+        does_something = any(isinstance(each, ast.Call) for each in ast.walk(tree))
+        return [ast.Expr(tree)] if does_something and value.data != "nothing" else []
 
     def _conditional_statement(self, node: Node) -> list[ast.stmt]:
         condition, one, other = operands(node)
@@ -1161,6 +1178,10 @@ class FunctionTranslator(Calls):
         if any("auto" in each.written for each in parameters):
             raise Untranslated("a lambda whose parameters have any type")
         outer = set(self.variables)
+        introducer = "\n".join(self.lines).encode()[node.offset : node.offset + 3].decode(errors="replace")
+        captured = {each.target for each in body.walk_all() if each.kind == "DECL_REF_EXPR" and each.target in outer}
+        if introducer != "[&]" and captured & self.assigned:  # Python's function sees later values
+            raise Untranslated("a lambda that keeps the value of a variable which is assigned")
         names = [self._parameter(each, number).name for number, each in enumerate(parameters)]
         inlined, self._inlined = self._inlined, []
         result, self.result = self.result, ""
@@ -1329,6 +1350,8 @@ class FunctionTranslator(Calls):
             type_ = plain(called.parameters[number][1]) if number < len(called.parameters) else ""
             value = self.value(argument)
             if value.data == "error":  # reports errors, which Python's calls raise
+                if any(is_tensor(each) or (each.endswith("*") and "char" not in each) for _, each in called.parameters):
+                    raise Untranslated(f"{called.name} gets an error code and more")
                 return replace(value, data="error")
             if type_ in _STREAMS:
                 if value.data != "current stream":
