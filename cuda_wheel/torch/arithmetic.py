@@ -54,6 +54,7 @@ __all__ = [
     "log",
     "log2",
     "log10",
+    "overloaded",
     "pow",
     "quotient",
     "remainder",
@@ -463,6 +464,35 @@ def check_unsigned(x: int, bits: int) -> None:
     """Raise TypeError for a number that an unsigned integer parameter does not hold, as pybind11 does."""
     if not 0 <= x < 1 << bits:
         raise TypeError(f"{x} does not fit an unsigned integer of {bits} bits")
+
+
+def overloaded(name: str, arguments: tuple[Any, ...], *candidates: tuple[Any, ...]) -> Any:
+    """Call the first candidate that takes the arguments, as pybind11 chooses among functions of one name.
+
+    A candidate is a function and the kinds of its parameters: "Tensor", "int", "float", "bool" or "str". At first the
+    types must be the parameters' own; then a number may be converted. Raises TypeError if no candidate takes them.
+    """
+    for converts in (False, True):
+        for function, *kinds in candidates:
+            if len(kinds) == len(arguments) and all(
+                _takes(kind, each, converts) for kind, each in zip(kinds, arguments, strict=True)
+            ):
+                return function(*arguments)
+    given = ", ".join(type(each).__name__ for each in arguments)
+    raise TypeError(f"{name}(): incompatible function arguments: {given}")
+
+
+def _takes(kind: str, value: Any, converts: bool) -> bool:
+    if kind == "Tensor":
+        return hasattr(value, "data_ptr")
+    if kind == "str":
+        return isinstance(value, str)
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "int":
+        return hasattr(value, "__index__") and not hasattr(value, "data_ptr")
+    is_number = not hasattr(value, "data_ptr") and (hasattr(value, "__float__") or hasattr(value, "__index__"))
+    return isinstance(value, float) or (converts and is_number)
 
 
 def data_ptr(x: Any, dtype: Any) -> int:

@@ -66,6 +66,9 @@ int applied(int n) { auto twice = [&](int x) { return x * 2 + n; }; int k = [&] 
 int defaulted(int n, int m = 4) { return n + 2 * m; }
 int uses(int n) { return defaulted(n) + defaulted(n, 1); }
 float rounds(float a, float b) { float c = a + b; c -= a; c *= 3; return c; }
+int of_int(int n) { return n + 1; }
+double of_float(double x) { return x * 2; }
+int of_two(int n, double x) { return n - (int)x; }
 int comma(int n) { int a = 1, b = 2; for (int i = 0; i < n; i++, b += i) a = (a + b) % 1009; return a; }
 """
 
@@ -76,6 +79,8 @@ TYPES = {
     "int": ctypes.c_int32, "int64_t": ctypes.c_int64, "unsigned int": ctypes.c_uint32, "uint64_t": ctypes.c_uint64,
     "float": ctypes.c_float, "double": ctypes.c_double, "bool": ctypes.c_bool,
 }  # fmt: skip
+
+OVERLOADS = ' m.def("over", &of_int); m.def("over", &of_float); m.def("over", &of_two);'
 
 REFUSED = {"applied": "a return inside a lambda"}
 """Function of CODE -> why it is not translated."""
@@ -95,7 +100,7 @@ def translated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
     folder = tmp_path_factory.mktemp("numbers")
     bindings = "".join(f' m.def("{name}", &{name});' for _, name, _ in FUNCTIONS)
-    text = f"{CODE}\nvoid pybind11_init_demo(Module &m) {{{bindings} }}\n"
+    text = f"{CODE}\nvoid pybind11_init_demo(Module &m) {{{bindings}{OVERLOADS} }}\n"
     for path, content in ((folder / "include/stubs.h", HEADER), (folder / "project/a.cpp", text)):
         path.parent.mkdir()
         path.write_text(content, encoding="utf-8")
@@ -193,3 +198,10 @@ def test_python_computes_what_cpp_does(
         assert same(found, expected), (given, found, expected)
         compared += 1
     assert compared > 100
+
+
+def test_of_functions_with_one_name_the_arguments_choose(translated: dict[str, Any]) -> None:
+    over = translated["over"]
+    assert (over(3), over(3.0), over(3, 1.5), over(3, 1)) == (4, 6.0, 2, 2)
+    with pytest.raises(TypeError, match=r"over\(\): incompatible function arguments: str"):
+        over("3")

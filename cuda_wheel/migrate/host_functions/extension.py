@@ -71,6 +71,9 @@ class Extension:
     """Path of a source file -> its lines."""
 
 
+OVERLOADS = frozenset({"Tensor", "int", "float", "bool", "str"})
+"""Annotations of parameters by which `cuda_wheel.torch.arithmetic.overloaded` chooses."""
+
 _Template = tuple[str, int, str]
 """(file, line, qualified name) of a function, or of the template whose instances are functions."""
 
@@ -126,6 +129,8 @@ class _Translation:
         self._edges: dict[Any, set[tuple[Any, bool]]] = {}
         """Key of a function -> the functions that it calls, each with whether only tensors in host memory get there."""
         self._for_cpu: list[str] = []
+        self._overloaded: set[str] = set()
+        """Names that several definitions of pybind11 have."""
         self._records = RecordTable()
         self._autograd = AutogradTable()
 
@@ -204,7 +209,7 @@ class _Translation:
         own = {each.name for each in self._bindings if each.usr and each.usr == declared.usr and each.kind == "pybind"}
         operators = {each.name for each in self._bindings if each.usr and each.usr == declared.usr}
         taken = {each.name for each in self._bindings if each.kind == "pybind"}
-        names = own or operators - taken
+        names = (own or operators - taken) - self._overloaded
         return names.pop() if len(names) == 1 else None
 
     def constant_name(self, declared: Declaration, value: Any) -> str:
@@ -223,9 +228,13 @@ class _Translation:
         names = [each.name for each in self._bindings if each.kind == "pybind"]
         for binding in self._bindings:
             if binding.kind == "pybind" and names.count(binding.name) > 1:
-                reason = f"several functions have the name {binding.name}, of which pybind11 chooses by the arguments"
-                binding.failure = Failure(binding.source.path, binding.line, reason)
-                continue
+                self._overloaded.add(binding.name)
+                if not self._is_told_apart(binding):
+                    reason = (
+                        f"several functions have the name {binding.name}, of which pybind11 chooses by the arguments"
+                    )
+                    binding.failure = Failure(binding.source.path, binding.line, reason)
+                    continue
             if binding.kind == "pybind" and binding.name in HELPERS:
                 reason = f"{binding.name} is the name of a function of cuda_wheel.torch.arithmetic too"
                 binding.failure = Failure(binding.source.path, binding.line, reason)
@@ -271,6 +280,13 @@ class _Translation:
                 self._nodes.setdefault(key, []).append((declared.body, source))
         for key, instances in self._instances.items():
             self._functions[key] = self._merge(key, instances)
+
+    def _is_told_apart(self, binding: Binding) -> bool:
+        """Return whether `arithmetic.overloaded` knows the types of a function's parameters."""
+        declared = binding.declared
+        if declared is None or binding.parameters or binding.defaults:
+            return False
+        return all(annotation_of(type_) in OVERLOADS for _, type_ in declared.parameters)
 
     def _merge(self, key: Any, instances: list[Translated]) -> Translated:
         first = instances[0]
@@ -420,11 +436,13 @@ class _Translation:
         aliases = [
             f"{binding.name} = {binding.python}"
             for binding in self._bindings
-            if binding.kind == "pybind" and binding.python and binding.name != binding.python
+            if binding.kind == "pybind" and binding.python and binding.name not in (binding.python, *self._overloaded)
         ]
         if aliases:
             body += ["", "", *dict.fromkeys(aliases)]
         unknown = [each for each in self._bindings if each.kind == "pybind" and not each.python]
+        for name_ in sorted(self._overloaded - {each.name for each in unknown}):
+            body += ["", "", *self._overloads(name_)]
         for binding in {each.name: each for each in unknown}.values():
             reason = binding.failure.reason if binding.failure else "its definition is not known"
             message = f"{binding.source.path}:{binding.line}: {reason}"
@@ -499,6 +517,18 @@ class _Translation:
             yield from lines(function.body, 4)
         elif not function.body and not (binding and binding.doc) and not renamed:
             yield "    pass"
+
+    def _overloads(self, called: str) -> Iterator[str]:
+        """Yield the function that calls one of those with the same name, as pybind11 does."""
+        yield f"def {called}(*arguments):"
+        yield "    return overloaded("
+        yield f'        "{called}",'
+        yield "        arguments,"
+        for binding in self._bindings:
+            if binding.name == called and binding.kind == "pybind" and binding.declared is not None:
+                kinds = [f'"{annotation_of(type_)}"' for _, type_ in binding.declared.parameters]
+                yield f"        ({', '.join([binding.python, *kinds])}),"
+        yield "    )"
 
     def _registrations(self) -> list[str]:
         found: list[str] = []

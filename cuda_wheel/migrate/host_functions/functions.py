@@ -60,7 +60,7 @@ HELPERS = frozenset(
         "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow",
         "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
         "check_same_gpu", "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr",
-        "check_unsigned",
+        "check_unsigned", "overloaded",
     }
 )  # fmt: skip
 """Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
