@@ -35,10 +35,11 @@ CHECKS = {
     "cuda_wheel/runtime/driver.py": {"register_at_fork"},
     "cuda_wheel/runtime/parts/cuda_libraries.py": {"sys.platform"},
     "cuda_wheel/runtime/parts/user_cache.py": {"fcntl", "getuid", "sys.platform"},
+    "cuda_wheel/torch/arithmetic.py": {"sys.platform"},
 }
 """The modules that ask for the system, or use what some systems lack: CPU affinity, unnamed files, locks on files, memory limits, the C
 library's allocator, the places of the driver and the cache, the cache's owner, copies of a process and hooks for them; what
-a file's times tell, which build a library is, and where its package has it; and on a cluster, whether machines are equal. What `script_reader` names are
+a file's times tell, which build a library is, where its package has it, and how the C library is called; and on a cluster, whether machines are equal. What `script_reader` names are
 the words of other programs, which it reads.
 Review any other module before you add it to this table."""
 
