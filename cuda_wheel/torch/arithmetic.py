@@ -398,8 +398,13 @@ def dispatch(name: str, dtype: Any, *dtypes: Any) -> Any:
     does, if it is not."""
     if dtype in dtypes:
         return dtype
-    name_of_type = str(dtype).removeprefix("torch.")
-    raise NotImplementedError(f"\"{name}\" not implemented for '{_C10_NAMES.get(name_of_type) or _c10(name_of_type)}'")
+    raise NotImplementedError(f"\"{name}\" not implemented for '{_scalar_type(dtype)}'")
+
+
+def _scalar_type(dtype: Any) -> str:
+    """Return the C++ name of an element type of PyTorch, such as "Half"."""
+    name = str(dtype).removeprefix("torch.")
+    return _C10_NAMES.get(name) or _c10(name)
 
 
 _C10_NAMES = {
@@ -501,9 +506,8 @@ def data_ptr(x: Any, dtype: Any) -> int:
     Raises RuntimeError if its element type is not `dtype`.
     """
     if x.dtype != dtype:
-        expected, found = (_c10(str(each).removeprefix("torch.")) for each in (dtype, x.dtype))
-        raise RuntimeError(f"expected scalar type {expected} but found {found}")
-    return int(x.data_ptr())
+        raise RuntimeError(f"expected scalar type {_scalar_type(dtype)} but found {_scalar_type(x.dtype)}")
+    return int(address(x))
 
 
 def can_use_32_bit_index_math(x: Any) -> bool:

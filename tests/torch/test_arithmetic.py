@@ -456,3 +456,36 @@ def test_tensors_without_data_have_no_address(name: str, on_cpu: None) -> None:
     with torch._subclasses.FakeTensorMode():
         double(torch.ones(3))
     assert found[0] > 0 and type(found[-1]) is int
+
+
+def test_addresses_of_another_element_type_are_refused() -> None:
+    x = torch.zeros(3)
+    assert arithmetic.data_ptr(x, torch.float32) == x.data_ptr()
+    with pytest.raises(RuntimeError, match="expected scalar type Half but found Float"):
+        arithmetic.data_ptr(x, torch.float16)
+
+
+def test_checks_of_tensors_are_those_of_aten() -> None:
+    x = torch.zeros(2, 3)
+    arithmetic.check_same_type("f", x, None, x)
+    arithmetic.check_contiguous("f", x, None)
+    with pytest.raises(RuntimeError, match=r"found torch.float32 and torch.float64 \(while checking f\)"):
+        arithmetic.check_same_type("f", x, x.double())
+    with pytest.raises(RuntimeError, match="Expected a contiguous tensor"):
+        arithmetic.check_contiguous("f", x, x.t())
+    with pytest.raises(RuntimeError, match="on a GPU, but it is on cpu"):
+        arithmetic.check_same_gpu("f", x)
+
+
+def test_unsigned_parameters_refuse_what_does_not_fit() -> None:
+    arithmetic.check_unsigned(2**32 - 1, 32)
+    for number in (-1, 2**32):
+        with pytest.raises(TypeError, match=f"{number} does not fit an unsigned integer of 32 bits"):
+            arithmetic.check_unsigned(number, 32)
+
+
+def test_indices_of_32_bits_reach_the_last_element() -> None:
+    one = torch.empty(1)
+    assert arithmetic.can_use_32_bit_index_math(one.expand(2**31 - 2))
+    assert not arithmetic.can_use_32_bit_index_math(one.expand(2**31 - 1))
+    assert arithmetic.can_use_32_bit_index_math(torch.empty(0, 2**40))
