@@ -19,7 +19,8 @@ from cuda_wheel.runtime.errors import DriverError
 from cuda_wheel.runtime.parts.cuda_libraries import nvjitlink_version
 from cuda_wheel.runtime.parts.linking.cuda_compiler import nvrtc_version
 from tests.gpu.support import value
-from tests.support.processes import run
+from tests.support.processes import pip_wheel, run
+from tests.support.projects import ROOT
 from tests.support.toolchains import installed_extra
 
 
@@ -46,7 +47,7 @@ def prebuilt_sets() -> list[str]:
     return sorted(path.name for path in Path(folder).iterdir() if path.is_dir()) if folder else []
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def prebuilt() -> Callable[[str, str], Path]:
     """Return a function that finds the prebuilt wheel of a fixture in a set."""
 
@@ -55,6 +56,26 @@ def prebuilt() -> Callable[[str, str], Path]:
         if folder is None or not (Path(folder) / set_name).is_dir():
             pytest.skip(f"no prebuilt wheels (CUDA_WHEEL_TEST_WHEELS must name a folder that contains {set_name})")
         return next((Path(folder) / set_name / fixture).glob("*.whl"))
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def example_wheel(
+    prebuilt: Callable[[str, str], Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
+    """Return a function that returns the wheel of an example, prebuilt or built here."""
+
+    def find(example: str) -> Path:
+        folder = os.environ.get("CUDA_WHEEL_TEST_WHEELS")
+        if folder is not None and (Path(folder) / "cu12" / example).is_dir():
+            return prebuilt("cu12", example)
+        if installed_extra() is None:
+            pytest.skip("no toolchain is installed here to build with, and there is no prebuilt wheel")
+        output = tmp_path_factory.mktemp("dist")
+        result = pip_wheel(ROOT / "examples" / example, output)
+        assert result.returncode == 0, result.stdout
+        return next(output.glob("*.whl"))
 
     return find
 

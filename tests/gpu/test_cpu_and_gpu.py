@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.processes import build_wheel, pip_wheel, run
+from tests.support.processes import build_wheel, run
 from tests.support.projects import ROOT
-from tests.support.toolchains import installed_extra
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -35,16 +35,10 @@ print("the same")
 
 
 @pytest.fixture(scope="module")
-def cuda_half(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cuda_half(example_wheel: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder in which the wheel `demo` is installed."""
     folder = tmp_path_factory.mktemp("cuda_half")
-    if installed_extra():
-        result = pip_wheel(EXAMPLE, folder / "dist")
-        assert result.returncode == 0, result.stdout
-        wheel = next((folder / "dist").glob("*.whl"))
-    else:
-        wheel = request.getfixturevalue("prebuilt")("cu12", "cpu_and_gpu")
-    zipfile.ZipFile(wheel).extractall(folder)
+    zipfile.ZipFile(example_wheel(EXAMPLE.name)).extractall(folder)
     return folder
 
 

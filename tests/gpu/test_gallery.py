@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import run
 from tests.support.projects import GALLERY, ROOT
-from tests.support.toolchains import installed_extra
 
 PICTURES = ROOT / "docs/gallery"
 
@@ -23,24 +21,6 @@ if not hasattr(numpy, "row_stack"):  # Numba 0.68 uses it, and NumPy 2.4 removed
     numpy.row_stack = numpy.vstack
 warnings.simplefilter("ignore")  # Numba warns that NumPy is too new
 """
-
-
-@pytest.fixture
-def example_wheel(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], Path]:
-    """Return a function that returns the wheel of an example, prebuilt or built here."""
-
-    def find(example: str) -> Path:
-        folder = os.environ.get("CUDA_WHEEL_TEST_WHEELS")
-        if folder is not None and (Path(folder) / "cu12" / example).is_dir():
-            found: Path = request.getfixturevalue("prebuilt")("cu12", example)
-            return found
-        if installed_extra() is None:
-            pytest.skip("no toolchain is installed here to build with, and there is no prebuilt wheel")
-        result = pip_wheel(ROOT / "examples" / example, tmp_path / "dist")
-        assert result.returncode == 0, result.stdout
-        return next((tmp_path / "dist").glob("*.whl"))
-
-    return find
 
 
 @pytest.mark.parametrize("example", GALLERY)

@@ -18,9 +18,8 @@ import cuda_wheel
 import cuda_wheel.torch
 from tests.gpu.support import in_threads
 from tests.gpu.test_torch_operators import BACKENDS, PYTORCHS_OWN_WARNINGS
-from tests.support.processes import pip_wheel, run
+from tests.support.processes import run
 from tests.support.projects import ROOT
-from tests.support.toolchains import installed_extra
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -30,16 +29,10 @@ pytestmark = pytest.mark.filterwarnings(*PYTORCHS_OWN_WARNINGS)
 
 
 @pytest.fixture(scope="module")
-def package(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package(example_wheel: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the example's package, from its wheel."""
-    folder = tmp_path_factory.mktemp("torch_functions")
-    if installed_extra():
-        result = pip_wheel(EXAMPLE, folder / "dist")
-        assert result.returncode == 0, result.stdout
-        wheel = next((folder / "dist").glob("*.whl"))
-    else:
-        wheel = request.getfixturevalue("prebuilt")("cu12", "torch_functions")
-    zipfile.ZipFile(wheel).extractall(folder)
+    folder = tmp_path_factory.mktemp("package")
+    zipfile.ZipFile(example_wheel(EXAMPLE.name)).extractall(folder)
     return folder
 
 
