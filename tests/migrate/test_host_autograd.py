@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.migrate.host_functions.autograd import attribute_name
+from cuda_wheel.migrate.host_functions.extension import Extension, translate
+from cuda_wheel.migrate.host_functions.nodes import SourceTree
 
 HEADER = """
 #include <initializer_list>
@@ -92,26 +95,9 @@ void TORCH_LIBRARY_IMPL_init_demo_Autocast_2(Library &m) { m.impl("one", &one); 
 
 
 @pytest.fixture(scope="module")
-def module(tmp_path_factory: pytest.TempPathFactory) -> str:
+def module(read_source: Callable[[str, str, str], SourceTree]) -> str:
     """The Python module that CODE becomes."""
-    cindex = pytest.importorskip("clang.cindex", reason="needs libclang")
-    from cuda_wheel.migrate.host_functions import clang
-    from cuda_wheel.migrate.host_functions.extension import Extension, translate
-
-    folder = tmp_path_factory.mktemp("autograd")
-    root = folder / "project"
-    for path, text in ((folder / "include/stubs.h", HEADER), (root / "a.cu", CODE)):
-        path.parent.mkdir()
-        path.write_text(text, encoding="utf-8")
-    try:
-        folders = [str(folder / "include"), *clang._system_folders()]
-    except ToolchainError as error:
-        pytest.skip(str(error))
-    options = ["-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++20", "-w"]
-    options += [part for each in folders for part in ("-isystem", each)]
-    unit = cindex.Index.create().parse(str(root / "a.cu"), args=[*options, "-fpch-instantiate-templates"])
-    tree = clang._Conversion(cindex, root, "a.cu", unit).tree
-    assert tree.errors == []
+    tree = read_source("a.cu", CODE, HEADER)
     return translate(Extension("demo._C", [tree], {}, {"a.cu": CODE.splitlines()}), None).text
 
 

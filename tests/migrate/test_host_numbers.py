@@ -9,12 +9,14 @@ import random
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cuda_wheel.builder.errors import ToolchainError
+from cuda_wheel.migrate.host_functions.extension import Extension, PythonModule, translate
+from cuda_wheel.migrate.host_functions.nodes import SourceTree
 
 HEADER = """
 #pragma once
@@ -69,6 +71,7 @@ float rounds(float a, float b) { float c = a + b; c -= a; c *= 3; return c; }
 int of_int(int n) { return n + 1; }
 double of_float(double x) { return x * 2; }
 int of_two(int n, double x) { return n - (int)x; }
+int equal(int n) { constexpr int rows = 16, columns = 16; int total = n / columns; return total * rows; }
 int comma(int n) { int a = 1, b = 2; for (int i = 0; i < n; i++, b += i) a = (a + b) % 1009; return a; }
 """
 
@@ -92,33 +95,22 @@ def parameters(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def translated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The Python functions, by name."""
-    cindex = pytest.importorskip("clang.cindex", reason="needs libclang")
-    from cuda_wheel.migrate.host_functions import clang
-    from cuda_wheel.migrate.host_functions.extension import Extension, translate
-
-    folder = tmp_path_factory.mktemp("numbers")
+def module(read_source: Callable[[str, str, str], SourceTree]) -> PythonModule:
+    """The functions in Python; those of REFUSED are the unfinished ones."""
     bindings = "".join(f' m.def("{name}", &{name});' for _, name, _ in FUNCTIONS)
     text = f"{CODE}\nvoid pybind11_init_demo(Module &m) {{{bindings}{OVERLOADS} }}\n"
-    for path, content in ((folder / "include/stubs.h", HEADER), (folder / "project/a.cpp", text)):
-        path.parent.mkdir()
-        path.write_text(content, encoding="utf-8")
-    try:
-        folders = [str(folder / "include"), *clang._system_folders()]
-    except ToolchainError as error:
-        pytest.skip(str(error))
-    options = ["-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++20", "-w"]
-    options += [part for each in folders for part in ("-isystem", each)]
-    path = folder / "project/a.cpp"
-    unit = cindex.Index.create().parse(str(path), args=[*options, "-fpch-instantiate-templates"])
-    tree = clang._Conversion(cindex, folder / "project", "a.cpp", unit).tree
-    assert tree.errors == []
+    tree = read_source("a.cpp", text, HEADER)
     module = translate(Extension("demo._C", [tree], {}, {"a.cpp": text.splitlines()}), None)
     unfinished = {each.name: each.failures[0].reason for each in module.functions if each.failures}
     assert {name: reason.startswith(REFUSED.get(name, "-")) for name, reason in unfinished.items()} == dict.fromkeys(
         REFUSED, True
     )
+    return module
+
+
+@pytest.fixture(scope="module")
+def translated(module: PythonModule) -> dict[str, Any]:
+    """The Python functions, by name."""
     sizes = {"float32": SimpleNamespace(itemsize=4), "float64": SimpleNamespace(itemsize=8)}
     names: dict[str, Any] = {"torch": SimpleNamespace(**sizes)}
     exec(module.text.replace("import torch\n", "\n"), names)  # PyTorch is not needed for numbers
@@ -198,6 +190,10 @@ def test_python_computes_what_cpp_does(
         assert same(found, expected), (given, found, expected)
         compared += 1
     assert compared > 100
+
+
+def test_constants_with_one_value_keep_their_names(module: PythonModule) -> None:
+    assert "total = quotient(n, columns)" in module.text and "return total * rows" in module.text
 
 
 def test_of_functions_with_one_name_the_arguments_choose(translated: dict[str, Any]) -> None:

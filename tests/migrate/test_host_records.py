@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -146,7 +146,7 @@ class Module:
         self.waiting.append(declared)
         return made
 
-    def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None:
+    def definition(self, declared: Declaration) -> Declaration | None:
         return declared if declared.body is not None else None
 
     def record(self, record: Record, source: SourceTree) -> PythonClass:
@@ -190,15 +190,8 @@ def translated(source: SourceTree) -> dict[str, Any]:
     return namespace
 
 
-def test_objects_are_changed_and_copied_as_in_cpp(tmp_path: Path) -> None:
-    cindex = pytest.importorskip("clang.cindex", reason="needs libclang")
-    from cuda_wheel.migrate.host_functions.clang import _Conversion
-
-    (tmp_path / "a.cu").write_text(CODE, encoding="utf-8")
-    options = ["-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++20", "-w"]
-    unit = cindex.Index.create().parse(str(tmp_path / "a.cu"), args=[*options, "-fpch-instantiate-templates"])
-    source = _Conversion(cindex, tmp_path, "a.cu", unit).tree
-    assert source.errors == []
+def test_objects_are_changed_and_copied_as_in_cpp(read_source: Callable[[str, str, str], SourceTree]) -> None:
+    source = read_source("a.cu", CODE, "")
     namespace = translated(source)
     namespace["run"]()
     params, base = namespace["Params"], namespace["Base"]

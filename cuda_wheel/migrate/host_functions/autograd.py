@@ -165,7 +165,7 @@ class AutogradTranslator(RecordTranslator):
     def _method(self, short: str) -> Declaration | None:
         """Return the definition of `forward` or `backward` of the class of this function."""
         key = self._of.methods.get(short) if self._of is not None else None
-        return self.module.definition(self.source.declarations[key], self.source) if key is not None else None
+        return self.module.definition(self.source.declarations[key]) if key is not None else None
 
     def _wanted(self, number: int) -> ast.expr:
         assert self.declared.body is not None
@@ -180,9 +180,9 @@ class AutogradTranslator(RecordTranslator):
             return self._saved(owner, index)
         return super().element(replace(owner, tree=getattr(owner.tree, "unlisted", owner.tree)), index, node)
 
-    def _bind(self, node: Node, value: Value, made: Variable) -> list[ast.stmt]:
+    def _bind(self, node: Node, value: Value) -> list[ast.stmt]:
         unlisted = getattr(value.tree, "unlisted", None)
-        found = super()._bind(node, value, made)
+        found = super()._bind(node, value)
         if unlisted is not None and found and isinstance(found[-1], ast.Assign) and self._is_only_indexed(node.target):
             found[-1].value = unlisted
         return found
@@ -202,7 +202,9 @@ class AutogradTranslator(RecordTranslator):
     def _init_list_expr(self, node: Node) -> Value:
         if "at::Tensor[" in node.type:  # `{}` in it, which has no type, is an undefined tensor
             trees = [
-                constant(None) if each.kind == "INIT_LIST_EXPR" and not operands(each) else self.rounded_tree(each)
+                constant(None)
+                if each.kind == "INIT_LIST_EXPR" and not operands(each)
+                else rounded(self.value(each)).tree
                 for each in operands(node)
             ]
             return Value(ast.List(trees, ast.Load()), plain(node.type))
@@ -313,7 +315,7 @@ class AutogradTranslator(RecordTranslator):
         for short in ("forward", "backward"):
             method = self.source.declarations[record.methods[short]]
             self.module.function_name(method, self.source, self.is_on_cpu)
-            methods.append(self.module.definition(method, self.source) or method)
+            methods.append(self.module.definition(method) or method)
         forward = methods[0]
         parameters = forward.parameters[1:]
         trees = []

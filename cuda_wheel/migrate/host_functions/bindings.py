@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cuda_wheel.migrate.host_functions.expressions import _unquoted, operands, peeled
+from cuda_wheel.migrate.host_functions.expressions import operands, peeled, unquoted
 from cuda_wheel.migrate.host_functions.functions import Failure
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
 
@@ -126,7 +126,6 @@ def _calls(tree: SourceTree, body: Node, kind: str, namespace: str, dispatch_key
             binding.schema = label if "(" in label and node.name == "def" else ""
             if "::" in binding.schema.partition("(")[0]:
                 binding.schema = binding.schema.partition("::")[2]
-            binding.name = binding.name.partition(".")[0] if False else binding.name
         else:
             _describe(binding, given[1:])
         yield binding
@@ -149,7 +148,7 @@ def _registered(tree: SourceTree, variable: Node) -> Iterator[Binding]:
 
 def _string(node: Node) -> str | None:
     literals = [each for each in node.walk_all() if each.kind == "STRING_LITERAL"]
-    return _unquoted(literals[0].name) if literals else None
+    return unquoted(literals[0].name) if literals else None
 
 
 def _function(tree: SourceTree, node: Node) -> Declaration | None:
@@ -211,7 +210,7 @@ def _default(node: Node) -> str | None:
     if inner.kind in ("INTEGER_LITERAL", "FLOATING_LITERAL", "CXX_BOOL_LITERAL_EXPR") and inner.value is not None:
         return sign + repr(inner.value)
     if inner.kind == "STRING_LITERAL":
-        return repr(_unquoted(inner.name))
+        return repr(unquoted(inner.name))
     if "none" in inner.type or "nullopt" in inner.type or inner.kind in ("CXX_NULL_PTR_LITERAL_EXPR",):
         return "None"
     if inner.kind == "CALL_EXPR" and inner.arguments:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from cuda_wheel.migrate.host_functions.aten import device_type, layout, memory_format, scalar_type
 from cuda_wheel.migrate.host_functions.cxx_types import (
     element_type,
     float_bits,
@@ -19,8 +20,8 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
     template_name,
 )
 from cuda_wheel.migrate.host_functions.expressions import (
-    _COMPARISONS,
-    _TENSOR_OPERATORS,
+    COMPARISONS,
+    TENSOR_OPERATORS,
     Expressions,
     callee_of,
     is_tensor,
@@ -45,18 +46,12 @@ from cuda_wheel.migrate.host_functions.values import (
 
 __all__ = ["RAISED", "Calls", "is_default"]
 
-DTYPES = (
-    "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64", "complex128",
-    "bool", "qint8", "quint8", "qint32", "bfloat16", "quint4x2", "quint2x4", "bits1x8", "bits2x4", "bits4x2", "bits8",
-    "bits16", "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "uint16", "uint32", "uint64",
-)  # fmt: skip
-"""Element types of PyTorch, in the order of `c10::ScalarType`. Source: c10/core/ScalarType.h."""
-
-MEMORY_FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
-"""In the order of `c10::MemoryFormat`. Source: c10/core/MemoryFormat.h."""
-
-LAYOUTS = ("strided", "sparse_coo", "sparse_csr")
-DEVICES = {0: "cpu", 1: "cuda"}
+_ENUMERATIONS: dict[str, Callable[[str], str | None]] = {
+    "c10::ScalarType": scalar_type,
+    "c10::MemoryFormat": memory_format,
+    "c10::Layout": layout,
+}
+"""Enumeration of PyTorch -> what returns the Python expression for the name of an enumerator or constant."""
 
 RAISED = {
     "c10::Error": "RuntimeError", "c10::NotImplementedError": "NotImplementedError", "c10::ValueError": "ValueError",
@@ -73,8 +68,8 @@ _FAILS = {
 
 _PROPERTIES = {
     "is_cuda": "is_cuda", "is_cpu": "is_cpu", "scalar_type": "dtype", "dtype": "dtype", "device": "device",
-    "requires_grad": "requires_grad", "is_sparse": "is_sparse", "layout": "layout", "itemsize": "itemsize",
-    "nbytes": "nbytes", "is_quantized": "is_quantized", "is_mps": "is_mps", "is_xpu": "is_xpu", "type": "dtype",
+    "requires_grad": "requires_grad", "is_sparse": "is_sparse", "layout": "layout",
+    "is_quantized": "is_quantized", "is_mps": "is_mps", "is_xpu": "is_xpu",
     "is_leaf": "is_leaf", "grad": "grad",
 }  # fmt: skip
 """Method of at::Tensor without arguments -> attribute of Python's tensor."""
@@ -89,12 +84,11 @@ _SIZES = {
 
 _POINTERS = {"data_ptr", "mutable_data_ptr", "const_data_ptr", "data"}
 
-_ACCESSORS = {"packed_accessor32", "packed_accessor64", "packed_accessor", "generic_packed_accessor"}
+_ACCESSORS = {"packed_accessor32", "packed_accessor64", "packed_accessor", "generic_packed_accessor", "accessor"}
 
 _FLOAT_FUNCTIONS = {
     "sqrt", "exp", "log", "log2", "log10", "pow", "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh",
-    "fabs",
-    "fmod", "cbrt", "exp2", "atan2", "rint",
+    "fabs", "fmod", "cbrt", "exp2", "atan2", "rint",
 }  # fmt: skip
 """Functions of <cmath> that `cuda_wheel.torch.arithmetic` has with the results of C++: NaN and infinity, no errors."""
 
@@ -106,7 +100,7 @@ _NO_EFFECT = {
 }  # fmt: skip
 """Functions whose effect Python's launches have, or that only report errors, which Python's launches raise."""
 
-_DEVICE_PROPERTIES = {
+DEVICE_PROPERTIES = {
     "multiProcessorCount": "multi_processor_count", "maxThreadsPerMultiProcessor": "max_threads_per_multi_processor",
     "warpSize": "warp_size", "major": "major", "minor": "minor", "totalGlobalMem": "total_memory",
     "sharedMemPerBlock": "shared_memory_per_block", "regsPerMultiprocessor": "regs_per_multiprocessor",
@@ -118,12 +112,6 @@ _DEVICE_PROPERTIES = {
 def is_default(node: Node) -> bool:
     """Return whether an argument is not in the source."""
     return node.kind == "UNEXPOSED_EXPR" and not node.children and not node.line
-
-
-def dtype_tree(number: int) -> ast.expr:
-    if not 0 <= number < len(DTYPES):
-        raise Untranslated("an element type that PyTorch has in C++ only")
-    return attribute(name("torch"), DTYPES[number])
 
 
 class Calls(Expressions):
@@ -140,21 +128,17 @@ class Calls(Expressions):
 
     def enumerator(self, node: Node, declared: Declaration) -> Value | None:
         """Return the value of a constant of PyTorch or CUDA that is known by its type."""
-        type_, number = plain(node.type), declared.value
-        if not isinstance(number, int):
-            number = node.value
-        if type_.startswith("c10::ScalarType") or type_.endswith("ScalarType"):
-            return Value(dtype_tree(int(number)), "c10::ScalarType") if isinstance(number, int) else None
-        if type_.endswith("DeviceType") and isinstance(number, int) and number in DEVICES:
-            return Value(constant(DEVICES[number]), "c10::DeviceType")
-        if type_.endswith("MemoryFormat") and isinstance(number, int) and number < len(MEMORY_FORMATS):
-            return Value(attribute(name("torch"), MEMORY_FORMATS[number]), "c10::MemoryFormat")
-        if type_.endswith("c10::Layout") and isinstance(number, int) and number < len(LAYOUTS):
-            return Value(attribute(name("torch"), LAYOUTS[number]), "c10::Layout")
+        type_ = plain(node.type)
+        if type_ in _ENUMERATIONS and (python := _ENUMERATIONS[type_](declared.name)):
+            return Value(parse(python), type_)
+        if type_ == "c10::DeviceType" and (device := device_type(declared.name)):
+            return Value(constant(device), type_)
+        if type_ in (*_ENUMERATIONS, "c10::DeviceType") and declared.body is not None:  # a constant of the project
+            return self.value(operands(declared.body)[-1])
         if type_ == "cudaError" or type_ == "cudaError_t":
             return Value(constant(None), "cudaError", data="error")
-        if type_ in ("std::nullopt_t",):
-            return none("std::nullopt_t")
+        if type_ == "std::nullopt_t":
+            return none(type_)
         return None
 
     # --- calls ------------------------------------------------------------------------------------------
@@ -316,7 +300,7 @@ class Calls(Expressions):
             return Value(constant(None), type_, data="nothing")  # of PyTorch's generator, which locks itself
         if type_ == "pybind11::gil_scoped_release":
             return Value(constant(None), type_, data="nothing")
-        if type_ == "at::NoGradGuard" or type_ == "c10::NoGradGuard":
+        if type_ in ("at::NoGradGuard", "c10::NoGradGuard"):
             return Value(call("torch.no_grad"), type_, data="context")
         return None
 
@@ -592,8 +576,6 @@ class Calls(Expressions):
             return self.pointer(Pointer(tree, element, element != "void", checked=checked), type_)
         if method in _ACCESSORS:
             return Value(tree, type_, data="accessor")
-        if method == "accessor":
-            return Value(tree, type_, data="accessor")
         if method in ("itemsize", "nbytes"):
             return bounded(attribute(tree, method), type_, 0, 1 << 48)
         if method == "type" and not given:  # DeprecatedTypeProperties
@@ -610,12 +592,12 @@ class Calls(Expressions):
             if integer_bounds(to) is None and float_bits(to) is None:
                 raise Untranslated(f"item() as {to}")
             return self._item(tree, to)
-        if method == "is_same_as" or method == "is_same":
+        if method in ("is_same_as", "is_same"):
             return Value(ast.Compare(tree, [ast.Is()], [self.value(given[0]).tree]), "bool", 0, 1)
         if method == "is_contiguous":
             more = {} if not given else {"memory_format": self.value(given[0]).tree}
             return Value(call(attribute(tree, "is_contiguous"), **more), "bool", 0, 1)
-        if method == "set_requires_grad" or (method == "requires_grad_"):
+        if method in ("set_requires_grad", "requires_grad_"):
             return Value(
                 call(attribute(tree, "requires_grad_"), *(self.value(each).tree for each in given)), "at::Tensor"
             )
@@ -728,8 +710,6 @@ class Calls(Expressions):
             if is_tensor(one.type):
                 return Value(ast.Subscript(one.tree, values[1].tree, ast.Load()), "at::Tensor")
             return self.element(one, values[1], node)
-        if operator == "()":
-            return self.other_call(node, declared)
         if any(is_tensor(each.type) for each in values):
             trees = [rounded(each).tree for each in values]
             if len(trees) == 1:
@@ -737,17 +717,17 @@ class Calls(Expressions):
                     return Value(ast.UnaryOp(ast.USub(), trees[0]), "at::Tensor")
                 if operator == "~":
                     return Value(ast.UnaryOp(ast.Invert(), trees[0]), "at::Tensor")
-            elif operator in _TENSOR_OPERATORS:
-                return Value(ast.BinOp(trees[0], _TENSOR_OPERATORS[operator], trees[1]), "at::Tensor")
-            elif operator in _COMPARISONS:
-                return Value(ast.Compare(trees[0], [_COMPARISONS[operator]], [trees[1]]), "at::Tensor")
+            elif operator in TENSOR_OPERATORS:
+                return Value(ast.BinOp(trees[0], TENSOR_OPERATORS[operator], trees[1]), "at::Tensor")
+            elif operator in COMPARISONS:
+                return Value(ast.Compare(trees[0], [COMPARISONS[operator]], [trees[1]]), "at::Tensor")
             raise Untranslated(f"the operator {operator} of tensors is not translated")
         if operator == "!" and len(values) == 1:
             return Value(negated(truth(one).tree), "bool", 0, 1)
         if operator in ("==", "!=") and len(values) == 2:
             return self._equality(operator, one, values[1])
-        if operator in _COMPARISONS and len(values) == 2 and one.type == values[1].type == "std::string":
-            return Value(ast.Compare(one.tree, [_COMPARISONS[operator]], [values[1].tree]), "bool", 0, 1)
+        if operator in COMPARISONS and len(values) == 2 and one.type == values[1].type == "std::string":
+            return Value(ast.Compare(one.tree, [COMPARISONS[operator]], [values[1].tree]), "bool", 0, 1)
         if operator == "+" and "string" in plain(node.type):
             trees = [each.tree for each in values]
             return Value(ast.BinOp(trees[0], ast.Add(), trees[1]), "std::string")
@@ -768,7 +748,7 @@ class Calls(Expressions):
         return Value(call("print", self.message(ended), **more), "void")
 
     def _equality(self, operator: str, one: Value, other: Value) -> Value:
-        kind: ast.cmpop = _COMPARISONS[operator]
+        kind: ast.cmpop = COMPARISONS[operator]
         if any("ArrayRef" in each.type or "vector" in each.type for each in (one, other)):
             one, other = self.as_tuple(one), self.as_tuple(other)
         elif "nullopt" in one.type + other.type:
@@ -784,9 +764,6 @@ class Calls(Expressions):
         ):
             raise Untranslated(f"the operator {operator} of {one.type} and {other.type} is not translated")
         return Value(ast.Compare(one.tree, [kind], [other.tree]), "bool", 0, 1)
-
-    def other_call(self, node: Node, declared: Declaration) -> Value:
-        raise Untranslated(f"{declared.qualified} is not translated")
 
     # --- functions --------------------------------------------------------------------------------------
 
@@ -862,7 +839,7 @@ class Calls(Expressions):
             return Value(call("str", self.value(given[0]).tree), "std::string")
         if short == "elementSize" and given:
             return bounded(attribute(self.value(given[0]).tree, "itemsize"), "unsigned long", 1, 16)
-        if short in ("isFloatingType", "isIntegralType") and short == "isFloatingType":
+        if short == "isFloatingType":
             return Value(attribute(self.value(given[0]).tree, "is_floating_point"), "bool", 0, 1)
         if short == "warp_size" and "cuda" in qualified:
             return bounded(constant(32), node.type, 32, 32)
@@ -899,12 +876,7 @@ class Calls(Expressions):
             "at::_ops"
         ):
             return self.aten_call(node, declared, None)
-        if qualified.startswith("at::cuda::") or qualified.startswith("c10::cuda::"):
-            raise Untranslated(f"{qualified} is not translated")
-        return self.other_function(node, declared, given)
-
-    def other_function(self, node: Node, declared: Declaration, given: Sequence[Node]) -> Value:
-        raise Untranslated(f"{declared.qualified} is not translated")
+        raise Untranslated(f"{qualified} is not translated")
 
     def _tensor_of(self, given: Sequence[Node]) -> Value:
         value = self.value(given[0])
@@ -936,7 +908,7 @@ class Calls(Expressions):
             return bounded(tree, type_, low.low, high.high) if integer_bounds(type_) else Value(tree, type_)
         if declared.qualified.startswith("std::numeric_limits::") and not given:
             return self._limit(short, type_)
-        if short in ("printf", "fprintf", "puts", "fflush"):
+        if short in ("printf", "fprintf", "fflush"):
             return self._printed(short, given)
         if short in ("abs", "labs", "llabs") and len(given) == 1 and integer_bounds(type_):
             value = converted(self.value(given[0]), type_)
@@ -976,8 +948,6 @@ class Calls(Expressions):
             return Value(call("str", rounded(self.value(given[0])).tree), "std::string")
         if short == "make_optional":
             return self.value(given[0])
-        if short in ("accumulate",):
-            raise Untranslated("std::accumulate is not translated")
         return self._cuda_call(node, declared, short, given)
 
     def _limit(self, short: str, type_: str) -> Value:
@@ -1197,15 +1167,15 @@ class Calls(Expressions):
             is_null = isinstance(value.tree, ast.Constant) and not value.tree.value
             if value.data != "current stream" and not is_null:
                 raise Untranslated("a launch on another stream than the current one")
-        declared = self.launched(node)
+        parameters = self._launched(node).parameters
         arguments = [
-            self.kernel_argument(argument, declared.parameters[number][1] if number < len(declared.parameters) else "")
+            self.kernel_argument(argument, parameters[number][1] if number < len(parameters) else "")
             for number, argument in enumerate(node.arguments)
         ]
         tree = call(attribute(kernel, "launch"), self.dimensions(grid), self.dimensions(block), *arguments, **keywords)
         return Value(tree, "void", data="launch")
 
-    def launched(self, node: Node) -> Declaration:
+    def _launched(self, node: Node) -> Declaration:
         """Return the declaration of the kernel that is launched, or of a variable that points to it."""
         declared = self.declaration(node)
         callee = callee_of(node)
@@ -1237,9 +1207,7 @@ class Calls(Expressions):
         value = self.value(inner)
         if isinstance(value.data, Pointer):
             return self._pointer_argument(value, to)
-        if value.data in ("accessor", "number", "philox"):
-            return value.tree
-        if value.data in ("bytes",):
+        if value.data in ("accessor", "number", "philox", "bytes"):
             return value.tree
         if to.endswith("*") or value.type in ("std::nullptr_t",):
             if isinstance(value.tree, ast.Constant) and value.tree.value in (None, 0):

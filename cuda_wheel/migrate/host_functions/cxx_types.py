@@ -36,7 +36,10 @@ _ELEMENTS = {
     "c10::complex<float>": "torch.complex64", "c10::complex<double>": "torch.complex128",
     "c10::Float8_e4m3fn": "torch.float8_e4m3fn", "c10::Float8_e5m2": "torch.float8_e5m2",
 }  # fmt: skip
-"""C++ type of a tensor's element -> element type of PyTorch."""
+"""C++ type of a tensor's element -> element type of PyTorch.
+
+With namespaces, unlike `aten.ELEMENT_TYPES`: a project may have a `Half` of its own.
+"""
 
 _SIZES = {
     "64": 8,
@@ -74,8 +77,6 @@ def plain(type_: str) -> str:
 def pointee(type_: str) -> str | None:
     """Return what a pointer points to, without `const`; None for a type that is no pointer."""
     type_ = plain(type_)
-    if type_.endswith("__restrict"):
-        type_ = type_.removesuffix("__restrict").strip()
     return plain(type_[:-1].strip()).removeprefix("const ") if type_.endswith("*") else None
 
 
@@ -113,7 +114,7 @@ def item_size(type_: str) -> int | None:
         if vector is None:
             return None
         size = {"char": 1, "short": 2, "int": 4, "float": 4}.get(vector[1].removeprefix("u"), 8)
-        return size * int(vector[2]) if vector[2] != "3" or True else None
+        return size * int(vector[2])
     name = found.removeprefix("torch.")
     for part in ("complex128", "complex64", "8_e4m3fn", "8_e5m2", "64", "32", "16", "uint8", "int8", "bool"):
         if name.endswith(part):

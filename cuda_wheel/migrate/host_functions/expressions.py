@@ -31,7 +31,20 @@ from cuda_wheel.migrate.host_functions.values import (
     truth,
 )
 
-__all__ = ["Expressions", "callee_of", "is_tensor", "peeled"]
+__all__ = [
+    "COMPARISONS",
+    "TENSOR_OPERATORS",
+    "Expressions",
+    "callee_of",
+    "element_is_exact",
+    "is_assignment",
+    "is_tensor",
+    "negated",
+    "operands",
+    "options_tree",
+    "peeled",
+    "unquoted",
+]
 
 TENSORS = ("at::Tensor", "at::TensorBase")
 _NULLS = ("CXX_NULL_PTR_LITERAL_EXPR", "GNU_NULL_EXPR")
@@ -48,10 +61,10 @@ _ARITHMETIC: dict[str, ast.operator] = {
     "+": ast.Add(), "-": ast.Sub(), "*": ast.Mult(), "&": ast.BitAnd(), "|": ast.BitOr(), "^": ast.BitXor(),
     "<<": ast.LShift(), ">>": ast.RShift(),
 }  # fmt: skip
-_COMPARISONS: dict[str, ast.cmpop] = {
+COMPARISONS: dict[str, ast.cmpop] = {
     "==": ast.Eq(), "!=": ast.NotEq(), "<": ast.Lt(), "<=": ast.LtE(), ">": ast.Gt(), ">=": ast.GtE(),
 }  # fmt: skip
-_TENSOR_OPERATORS: dict[str, ast.operator] = {**_ARITHMETIC, "/": ast.Div()}
+TENSOR_OPERATORS: dict[str, ast.operator] = {**_ARITHMETIC, "/": ast.Div()}
 
 
 def is_tensor(type_: str) -> bool:
@@ -83,6 +96,15 @@ def operands(node: Node) -> list[Node]:
     return [each for each in node.children if each.kind not in _REFERENCES]
 
 
+def is_assignment(node: Node) -> bool:
+    """Return whether an expression is an assignment of numbers or pointers, also one such as `n += 2`."""
+    return (
+        node.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR")
+        and node.operator.endswith("=")
+        and node.operator not in COMPARISONS
+    )
+
+
 class Expressions:
     """Translates the expressions of one function."""
 
@@ -102,14 +124,7 @@ class Expressions:
         type_ = plain(type_)
         options = [each for each, other, number in reversed(self.symbols) if number is None and other == type_]
         element = element_type(type_)
-        is_plain_dtype = element is not None and type_ not in (
-            "__half",
-            "__nv_bfloat16",
-            "char",
-            "long long",
-            "unsigned long long",
-        )
-        options.append(element if is_plain_dtype and element else repr(type_))
+        options.append(element if element is not None and element_is_exact(type_) else repr(type_))
         return Choice(list(dict.fromkeys(options))) if len(set(options)) > 1 else parse(options[0])
 
     def dtype_choice(self, type_: str) -> ast.expr:
@@ -150,9 +165,6 @@ class Expressions:
         except Untranslated as error:
             error.line = error.line or node.line
             raise
-
-    def rounded_tree(self, node: Node) -> ast.expr:
-        return rounded(self.value(node)).tree
 
     def _paren_expr(self, node: Node) -> Value:
         return self.value(operands(node)[-1])
@@ -203,16 +215,16 @@ class Expressions:
         return Value(constant(bool(node.value)), "bool", int(bool(node.value)), int(bool(node.value)))
 
     def _floating_literal(self, node: Node) -> Value:
-        value = float(node.value if node.value is not None else "nan")
         if node.value is None:
             raise Untranslated("a number whose value is not known")
+        value = float(node.value)
         if plain(node.type) == "float":
             shortest = _shortest_float(value)
             return Value(constant(shortest), "float", is_unrounded=shortest != value)
         return Value(constant(value), plain(node.type))
 
     def _string_literal(self, node: Node) -> Value:
-        return Value(constant(_unquoted(node.name)), "std::string")
+        return Value(constant(unquoted(node.name)), "std::string")
 
     def _cxx_unary_expr(self, node: Node) -> Value:  # sizeof
         if not isinstance(node.value, int):
@@ -292,8 +304,8 @@ class Expressions:
             if operator in ("==", "!="):
                 return Value(constant(operator == "=="), "bool", data=operator == "==")
             raise Untranslated("an error code is computed with")
-        if operator in _COMPARISONS:
-            return Value(ast.Compare(rounded(one).tree, [_COMPARISONS[operator]], [rounded(other).tree]), "bool", 0, 1)
+        if operator in COMPARISONS:
+            return Value(ast.Compare(rounded(one).tree, [COMPARISONS[operator]], [rounded(other).tree]), "bool", 0, 1)
         if not (is_number(one.type) and is_number(other.type)):
             raise Untranslated(f"the operator {operator} of {one.type} and {other.type} is not translated")
         if float_bits(type_):
@@ -401,7 +413,7 @@ class Expressions:
         if data.offset is None:
             tree = data.tensor
         else:
-            start = self.address_tree(replace_offset(data))
+            start = self.address_tree(replace(data, offset=None))
             tree = ast.BinOp(start, ast.Add(), data.offset)
         return Value(tree, plain(type_) or f"{data.element} *", data=data)
 
@@ -463,7 +475,7 @@ class Expressions:
 
     def _init_list_expr(self, node: Node) -> Value:
         values = [self.value(each) for each in operands(node)]
-        return Value(ast.List([rounded(each).tree for each in values], ast.Load()), plain(node.type), data=None)
+        return Value(ast.List([rounded(each).tree for each in values], ast.Load()), plain(node.type))
 
     def _cast(self, node: Node) -> Value:
         inner = operands(node)[-1]
@@ -520,10 +532,6 @@ def options_tree(options: Options) -> ast.expr:
     return ast.Call(name("dict"), [] if whole is None else [whole], given)
 
 
-def replace_offset(pointer: Pointer) -> Pointer:
-    return replace(pointer, offset=None)
-
-
 def element_is_exact(type_: str) -> bool:
     """Return whether a template argument of this C++ type is what the element type of PyTorch stands for."""
     return element_type(type_) is not None and plain(type_) not in (
@@ -572,16 +580,11 @@ def _as_float(value: float) -> float:
         return float("inf")
 
 
-def _unquoted(spelling: str) -> str:
+def unquoted(spelling: str) -> str:
     """Return the text of a C++ string literal."""
     body = spelling[spelling.find('"') + 1 : spelling.rfind('"')]
+    quotes = "'" if body.endswith('"') else '"""'
     try:
-        return str(
-            ast.literal_eval(f'"""{body}"""')
-            if body and not body.endswith('"')
-            else ast.literal_eval(f"'{body}'")
-            if body
-            else ""
-        )
+        return str(ast.literal_eval(f"{quotes}{body}{quotes}"))
     except (SyntaxError, ValueError):
         raise Untranslated(f"the string {spelling[:40]} is not translated") from None

@@ -24,7 +24,7 @@ from cuda_wheel.migrate.host_functions.functions import (
     python_name,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
-from cuda_wheel.migrate.host_functions.python_code import CommentLine, constant, lines, merged
+from cuda_wheel.migrate.host_functions.python_code import CommentLine, lines, merged, not_implemented
 from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable
 from cuda_wheel.migrate.host_functions.values import Untranslated
 
@@ -106,19 +106,20 @@ class _Translation:
                     and other.declared
                     for other in self._bindings
                 )
-        self._by_usr: dict[str, tuple[Declaration, SourceTree]] = {}
-        self._by_signature: dict[Any, tuple[Declaration, SourceTree]] = {}
+        self._by_usr: dict[str, Declaration] = {}
+        self._by_signature: dict[Any, Declaration] = {}
         self._tree_of: dict[int, SourceTree] = {}
         for tree in extension.trees:
             for declared in tree.declarations.values():
                 self._tree_of[id(declared)] = tree
                 if declared.body is not None and declared.usr:
-                    self._by_usr.setdefault(declared.usr, (declared, tree))
-                    self._by_signature.setdefault(_signature(declared), (declared, tree))
+                    self._by_usr.setdefault(declared.usr, declared)
+                    self._by_signature.setdefault(_signature(declared), declared)
         self._names: dict[Any, str] = {}
         self._waiting: list[tuple[Any, Declaration, SourceTree]] = []
         self._instances: dict[Any, list[Translated]] = {}
-        self._nodes: dict[Any, list[tuple[Node, SourceTree]]] = {}
+        self._nodes: dict[Any, list[tuple[str, Node]]] = {}
+        """Key of a function -> (path, definition) of each of its instances."""
         self._functions: dict[Any, Translated] = {}
         self._constants: dict[str, Any] = {}
         self._constant_names: dict[str, str] = {}
@@ -128,7 +129,6 @@ class _Translation:
         self._current: Any = None
         self._edges: dict[Any, set[tuple[Any, bool]]] = {}
         """Key of a function -> the functions that it calls, each with whether only tensors in host memory get there."""
-        self._for_cpu: list[str] = []
         self._overloaded: set[str] = set()
         """Names that several definitions of pybind11 have."""
         self._records = RecordTable()
@@ -145,41 +145,38 @@ class _Translation:
         """Return the name of the autograd function whose `forward` this is."""
         return self._autograd.name_of(forward, self._taken)
 
-    def uses(self, helper: str) -> None:
-        """Only for the protocol: helpers are found in the finished text."""
-
     # --- what functions ask for ---------------------------------------------------------------------------
 
     def kernels_of(self, declared: Declaration) -> str:
-        module = self.extension.modules.get(declared.file)
-        if module is None:  # in a header: the source file that includes it
-            module = next(
-                (self.extension.modules[each.path] for each in [self._source] if each.path in self.extension.modules),
-                None,
-            )
+        modules = self.extension.modules
+        # A kernel in a header is in the module of the source file that includes it.
+        module = modules.get(declared.file) or modules.get(self._source.path)
         if module is None:
             raise Untranslated(f"the kernel {declared.name} is in no .cu file of the extension")
         if module not in self._kernels:
             stem = module.rpartition(".")[2]
-            single = len(set(self.extension.modules.values())) == 1
+            single = len(set(modules.values())) == 1
             self._kernels[module] = (
                 "kernels" if single else python_name(f"{stem}_kernels", tuple(self._kernels.values()))
             )
         return self._kernels[module]
 
-    def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None:
+    def definition(self, declared: Declaration) -> Declaration | None:
+        """Return a function's definition in any source file; None without one."""
         if declared.body is not None:
             return declared
-        found = self._by_usr.get(declared.usr) or self._by_signature.get(_signature(declared))
-        return found[0] if found else None
+        return self._by_usr.get(declared.usr) or self._by_signature.get(_signature(declared))
 
     def function_name(self, declared: Declaration, source: SourceTree, is_on_cpu: bool = False) -> str:
-        if declared.body is None:
-            found = self._by_usr.get(declared.usr) or self._by_signature.get(_signature(declared))
-            if found is None:
-                raise Untranslated(f"{declared.qualified} is not defined in the extension's sources")
-            declared, source = found
-        source = self._tree_of.get(id(declared), source)
+        """Return the name of a function in Python, which is translated too.
+
+        `source`: where a lambda of a definition is, which is no declaration of the file. `is_on_cpu`: whether only
+        tensors in host memory get to the call.
+        """
+        found = self.definition(declared)
+        if found is None:
+            raise Untranslated(f"{declared.qualified} is not defined in the extension's sources")
+        declared, source = found, self._tree_of.get(id(found), source)
         key: Any = (declared.file, declared.line, declared.qualified)
         if declared.template and key in self._split:
             key = (*key, tuple((each.type, each.value) for each in declared.template))
@@ -252,15 +249,7 @@ class _Translation:
                 made = translator.translate()
             except Untranslated as error:
                 failure = Failure(declared.file, error.line or declared.line, error.reason)
-                body: list[ast.stmt] = [
-                    ast.Raise(
-                        ast.Call(
-                            ast.Name("NotImplementedError", ast.Load()),
-                            [constant(f"{failure.path}:{failure.line}: {failure.reason}")],
-                            [],
-                        )
-                    )
-                ]
+                body: list[ast.stmt] = [not_implemented(f"{failure.path}:{failure.line}: {failure.reason}")]
                 made = Translated(
                     declared.name,
                     [(each or f"argument{number}", type_) for number, (each, type_) in enumerate(declared.parameters)],
@@ -277,7 +266,7 @@ class _Translation:
                 self._order.append(key)
             self._instances.setdefault(key, []).append(made)
             if declared.body is not None:
-                self._nodes.setdefault(key, []).append((declared.body, source))
+                self._nodes.setdefault(key, []).append((declared.file, declared.body))
         for key, instances in self._instances.items():
             self._functions[key] = self._merge(key, instances)
 
@@ -334,19 +323,16 @@ class _Translation:
                     used[each.name] = mine
                     changed = True
         for each in self._functions.values():
-            for node in (inner for statement in each.body for inner in _walk(statement)):
+            for node in (inner for statement in each.body for inner in ast.walk(statement)):
                 if isinstance(node, ast.Call) and getattr(node, "template_count", False):
                     callee = by_name[node.func.id]  # type: ignore[attr-defined]
                     count = node.template_count  # type: ignore[attr-defined]
-                    if not callee.template:
-                        node.args = node.args[count:]
-                    else:
-                        kept = [
-                            tree
-                            for parameter, tree in zip(callee.template, node.args[:count], strict=False)
-                            if parameter in used[callee.name]
-                        ]
-                        node.args = kept + node.args[count:]
+                    kept = [
+                        tree
+                        for parameter, tree in zip(callee.template, node.args[:count], strict=False)
+                        if parameter in used[callee.name]
+                    ]
+                    node.args = kept + node.args[count:]
                     node.template_count = 0  # type: ignore[attr-defined]
         for each in self._functions.values():
             each.template = [parameter for parameter in each.template if parameter in used[each.name]]
@@ -378,24 +364,20 @@ class _Translation:
             declared = function.declared
             where = f"{declared.file}:{declared.line}" if declared else ""
             message = f"{where}: {function.name} is for tensors on the CPU, and stays C++"
-            function.body = [ast.Raise(ast.Call(ast.Name("NotImplementedError", ast.Load()), [constant(message)], []))]
+            function.body = [not_implemented(message)]
             function.failures = []
-            self._for_cpu.append(function.name)
 
     def _launches(self, key: Any) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
         """Return the places of a function's launches, and of those that are translated."""
-        places = set()
-        for body, source in self._nodes.get(key, ()):
-            path = self._functions[key].declared.file if self._functions[key].declared else source.path  # type: ignore[union-attr]
-            places |= {(path, each.offset) for each in launches_in(body)}
+        places = {(path, each.offset) for path, body in self._nodes.get(key, ()) for each in launches_in(body)}
         function = self._functions[key]
+        if not function.failures:
+            return places, places
         count = sum(
             isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "launch"
             for statement in function.body
-            for node in _walk(statement)
+            for node in ast.walk(statement)
         )
-        if not function.failures:
-            return places, set(places)
         return places, set(sorted(places)[: min(count, len(places))])
 
     def _described(self, binding: Binding, reached: Mapping[Any, list[Any]]) -> TranslatedFunction:
@@ -545,7 +527,7 @@ class _Translation:
             if each.schema:
                 found.append(f"{library}.define({each.schema!r})")
             elif each.is_definition and each.declared is not None:
-                schema = schema_of(each.name, self.definition(each.declared, each.source) or each.declared)
+                schema = schema_of(each.name, self.definition(each.declared) or each.declared)
                 found.append(f"{library}.define({schema!r})")
             if each.python:
                 key = each.dispatch_key or "CompositeImplicitAutograd"
@@ -570,12 +552,6 @@ def _called(source: str) -> set[str]:
 def _import(module: str, names: Sequence[str]) -> list[str]:
     whole = f"from {module} import {', '.join(names)}"
     return [whole] if len(whole) <= 120 else [f"from {module} import (", *(f"    {each}," for each in names), ")"]
-
-
-def _walk(tree: ast.AST) -> Iterator[ast.AST]:
-    yield tree
-    for each in ast.iter_child_nodes(tree):
-        yield from _walk(each)
 
 
 def _used_names(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from cuda_wheel.migrate.host_functions.calls import Calls, is_default, is_simple
+from cuda_wheel.migrate.host_functions.calls import DEVICE_PROPERTIES, RAISED, Calls, is_default, is_simple
 from cuda_wheel.migrate.host_functions.cxx_types import (
     element_type,
     float_bits,
@@ -19,9 +19,10 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
     template_name,
 )
 from cuda_wheel.migrate.host_functions.expressions import (
-    _COMPARISONS,
-    _TENSOR_OPERATORS,
+    COMPARISONS,
+    TENSOR_OPERATORS,
     callee_of,
+    is_assignment,
     is_tensor,
     negated,
     operands,
@@ -34,9 +35,11 @@ from cuda_wheel.migrate.host_functions.python_code import (
     CommentLine,
     attribute,
     call,
+    choices,
     constant,
     merged,
     name,
+    not_implemented,
     parse,
     text,
 )
@@ -75,12 +78,7 @@ _RESERVED = {
 def python_name(given: str, taken: Sequence[str] = ()) -> str:
     """Return a C++ name as Python's: without keywords, and names that the code needs."""
     made = given or "value"
-    if (
-        keyword.iskeyword(made)
-        or made in _RESERVED
-        or made in HELPERS
-        or (made in ("type", "id", "input") and made in taken)
-    ):
+    if keyword.iskeyword(made) or made in _RESERVED or made in HELPERS:
         made += "_"
     if made not in taken:
         return made
@@ -141,13 +139,11 @@ class Module(Protocol):
 
     def constant_name(self, declared: Declaration, value: Any) -> str: ...
 
-    def definition(self, declared: Declaration, source: SourceTree) -> Declaration | None: ...
+    def definition(self, declared: Declaration) -> Declaration | None: ...
 
     def record(self, record: Record, source: SourceTree) -> Any: ...
 
     def autograd_class(self, forward: Declaration) -> str: ...
-
-    def uses(self, helper: str) -> None: ...
 
 
 class FunctionTranslator(Calls):
@@ -166,8 +162,6 @@ class FunctionTranslator(Calls):
         self.assigned: set[int] = set()
         self.result = declared.result
         self._comments = list(source.comments.get(declared.file, ()))
-        self._is_tail = [True]
-        """Whether `return` at the end of a piece of code that is written in place ends only this piece."""
         self._inlined: list[str | None] = []
         """For each lambda whose body is written in place: the variable that gets its result, or None."""
         self.has_parameters = True
@@ -213,7 +207,7 @@ class FunctionTranslator(Calls):
             is_copied = template_name(variable.type) == "std::vector" and not each.type.endswith("&")
             if is_copied and each.target in mutated_in(body, self.source):
                 first.append(ast.Assign([name(variable.name)], call("list", name(variable.name))))
-        self._skip_comments(body.line)
+        self._comments = [each for each in self._comments if each.line >= body.line]
         for line, reason in self._errors(definition.line, body.end_line):
             # The compiler leaves out what it cannot read, so that the tree is not all of the function.
             self._fail(line, reason)
@@ -235,8 +229,15 @@ class FunctionTranslator(Calls):
                 yield first, f"the header <{header}> is not installed"
 
     def _parameter(self, node: Node, number: int) -> Variable:
+        made = self._of_unknown_value(node, node.name or f"argument{number}")
+        # A caller passes any number of Python; a variable has what was rounded before.
+        made.is_unrounded = made.type == "float" and node.target not in self.assigned
+        return made
+
+    def _of_unknown_value(self, node: Node, given: str) -> Variable:
+        """Declare a variable or parameter of which only the type is known. `given`: its name in C++."""
         type_ = plain(node.type)
-        made = Variable(self.new_name(node.name or f"argument{number}"), type_)
+        made = self.variables[node.target] = Variable(self.new_name(given), type_)
         bounds = integer_bounds(type_)
         if bounds:
             made.low, made.high = bounds
@@ -244,11 +245,8 @@ class FunctionTranslator(Calls):
             made.data = "current stream"
         elif type_.endswith("*"):
             made.data = Pointer(name(made.name), pointee(type_) or "void", True, is_unknown=True)
-        elif type_ == "float":
-            made.is_unrounded = node.target not in self.assigned
         elif type_ == "c10::TensorOptions":
             made.data = Options(((None, name(made.name)),))
-        self.variables[node.target] = made
         return made
 
     def new_name(self, given: str) -> str:
@@ -257,9 +255,6 @@ class FunctionTranslator(Calls):
         return made
 
     # --- comments and failures --------------------------------------------------------------------------
-
-    def _skip_comments(self, line: int) -> None:
-        self._comments = [each for each in self._comments if each.line >= line]
 
     def _comments_before(self, line: int) -> list[ast.stmt]:
         found = []
@@ -275,7 +270,7 @@ class FunctionTranslator(Calls):
             self.failures.append(failure)
 
     def _not_implemented(self, line: int, reason: str) -> ast.stmt:
-        return ast.Raise(call("NotImplementedError", constant(f"{self.path}:{line}: {reason}")))
+        return not_implemented(f"{self.path}:{line}: {reason}")
 
     # --- statements -------------------------------------------------------------------------------------
 
@@ -326,29 +321,12 @@ class FunctionTranslator(Calls):
         self._fail(line, error.reason)
         for each in node.walk():  # so that later uses say what they are
             if each.kind == "VAR_DECL" and each.target not in self.variables:
-                self._declare_unknown(each)
+                self._of_unknown_value(each, each.name)
         first = node.line or line
         source = self.lines[first - 1 : max(node.end_line, first)] if first else []
         shown = "\n".join(each.rstrip() for each in _dedented(source))
-        return (
-            [CommentLine(shown), self._not_implemented(line, error.reason)]
-            if shown
-            else [self._not_implemented(line, error.reason)]
-        )
-
-    def _declare_unknown(self, node: Node) -> None:
-        type_ = plain(node.type)
-        made = Variable(self.new_name(node.name), type_)
-        bounds = integer_bounds(type_)
-        if bounds:
-            made.low, made.high = bounds
-        elif type_.endswith("*"):
-            made.data = Pointer(name(made.name), pointee(type_) or "void", True, is_unknown=True)
-        elif type_ == "c10::TensorOptions":
-            made.data = Options(((None, name(made.name)),))
-        elif type_ in _STREAMS:
-            made.data = "current stream"
-        self.variables[node.target] = made
+        comment: list[ast.stmt] = [CommentLine(shown)] if shown else []
+        return [*comment, self._not_implemented(line, error.reason)]
 
     def statement(self, node: Node, is_tail: bool) -> list[ast.stmt]:
         handler = getattr(self, f"_statement_{node.kind.lower()}", None)
@@ -402,22 +380,19 @@ class FunctionTranslator(Calls):
         if target == "return":
             return [ast.Return(self.returned(self.value(node), self.result))]
         value = self.value(node)
-        if target is None:
-            return [ast.Expr(value.tree)] if isinstance(value.tree, ast.Call) else []
-        return [ast.Assign([name(target)], rounded(value).tree)]
+        return self._effect(value) if target is None else [ast.Assign([name(target)], rounded(value).tree)]
 
     # --- expressions as statements ----------------------------------------------------------------------
 
     def expression_statement(self, node: Node, is_tail: bool) -> list[ast.stmt]:
         inner = peeled(node)
         if inner.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR"):
+            left, right = operands(inner)[-2:]
             if inner.operator == "=":
-                left, right = operands(inner)[-2:]
                 return self.assign(left, right)
-            if inner.operator.endswith("=") and inner.operator not in _COMPARISONS:
+            if is_assignment(inner):
                 return self._compound(inner)
             if inner.operator == ",":
-                left, right = operands(inner)[-2:]
                 return self.expression_statement(left, False) + self.expression_statement(right, is_tail)
         if inner.kind == "UNARY_OPERATOR" and inner.operator in ("++", "--", "p++", "p--"):
             return self._step(operands(inner)[-1], inner.operator.strip("p"))
@@ -434,7 +409,7 @@ class FunctionTranslator(Calls):
         ):
             target, other = (self.value(each) for each in inner.arguments)
             if is_tensor(target.type) or "string" in target.type:
-                return [ast.AugAssign(stored(target.tree), _TENSOR_OPERATORS[inner.name[8]], rounded(other).tree)]
+                return [ast.AugAssign(stored(target.tree), TENSOR_OPERATORS[inner.name[8]], rounded(other).tree)]
         if inner.kind == "CALL_EXPR" and inner.name in ("operator++", "operator--"):
             return self._step(inner.arguments[0], inner.name[8:])
         if inner.kind == "CXX_THROW_EXPR":
@@ -453,7 +428,6 @@ class FunctionTranslator(Calls):
         if value.data == "raise":
             return [ast.Raise(value.tree)]
         if value.data == "guard":
-            self._context = None
             return []
         return self._effect(value)
 
@@ -505,8 +479,6 @@ class FunctionTranslator(Calls):
             inner = peeled(inner.arguments[0])
         if inner.kind.startswith("CXX_FUNCTIONAL"):
             inner = peeled(operands(inner)[-1])
-        from cuda_wheel.migrate.host_functions.calls import RAISED
-
         kind = RAISED.get(plain(inner.type))
         if kind is None:
             raise Untranslated(f"an exception of type {plain(inner.type)}")
@@ -550,11 +522,9 @@ class FunctionTranslator(Calls):
             variable.data = value.data
             return self._effect(replace(value, data=None))
         if isinstance(value.data, Pointer):
-            tree = self.address_tree(value) if value.data.offset is not None else value.data.tensor
             if isinstance(variable.data, Pointer) or variable.type.endswith("*"):
                 variable.data = Pointer(name(variable.name), value.data.element, value.data.is_typed, is_unknown=True)
-                return [ast.Assign([name(variable.name)], tree)]
-            return [ast.Assign([name(variable.name)], tree)]
+            return [ast.Assign([name(variable.name)], value.tree)]
         if isinstance(value.data, Options):
             tree = options_tree(value.data)
             variable.data = Options(((None, name(variable.name)),))
@@ -659,12 +629,9 @@ class FunctionTranslator(Calls):
             and self._is_default_made(peeled(first), type_)
         ):
             return self._uninitialized(node, type_)
-        made = Variable("", type_)
-        in_place = self._declared_in_place(node, first, made)
-        if in_place is not None:
-            return in_place
-        value = self.value(first)
-        return self._bind(node, value, made)
+        if self._is_in_place(first):
+            return self._in_place(first, self._of_unknown_value(node, node.name).name) or []
+        return self._bind(node, self.value(first))
 
     def _is_default_made(self, node: Node, type_: str) -> bool:
         declared = self.declaration(node)
@@ -675,20 +642,8 @@ class FunctionTranslator(Calls):
             and type_ != "c10::TensorOptions"
         )
 
-    def _declared_in_place(self, node: Node, first: Node, made: Variable) -> list[ast.stmt] | None:
-        inner = peeled(first)
-        if not self._is_in_place(inner):
-            return None
-        made.name = self.new_name(node.name)
-        bounds = integer_bounds(made.type)
-        if bounds:
-            made.low, made.high = bounds
-        self.variables[node.target] = made
-        return self._in_place(inner, made.name)
-
     def _uninitialized(self, node: Node, type_: str) -> list[ast.stmt]:
-        self._declare_unknown(node)
-        variable = self.variables[node.target]
+        variable = self._of_unknown_value(node, node.name)
         target: list[ast.expr] = [name(variable.name)]
         if template_name(type_) in ("std::vector",):
             return [ast.Assign(target, ast.List([], ast.Load()))]
@@ -720,11 +675,11 @@ class FunctionTranslator(Calls):
     def own_variable(self, node: Node, variable: Variable) -> list[ast.stmt]:
         raise Untranslated(f"a variable of type {variable.type}", node.line)
 
-    def _bind(self, node: Node, value: Value, made: Variable) -> list[ast.stmt]:
-        """Return the statements that give a new variable its first value."""
+    def _bind(self, node: Node, value: Value) -> list[ast.stmt]:
+        """Return the statements that declare a variable with its first value."""
         is_assigned = node.target in self.assigned
         data = value.data
-        self.variables[node.target] = made
+        made = self.variables[node.target] = Variable("", plain(node.type))
         if data == "guard":
             self._context = call("torch.cuda.device", value.tree)
             return []
@@ -807,9 +762,10 @@ class FunctionTranslator(Calls):
                 and variable.low == variable.high
                 and any(each == variable.name for each, _, _ in self.symbols)
             ):
-                return bounded(
-                    self.number_choice(variable.low, variable.type), variable.type, variable.low, variable.high
-                )
+                # Its own name comes first: another constant may have the same value.
+                others = choices(self.number_choice(variable.low, variable.type))
+                tree = Choice(list(dict.fromkeys((variable.name, *others))))
+                return bounded(tree, variable.type, variable.low, variable.high)
             return Value(tree, variable.type, variable.low, variable.high, variable.is_unrounded, variable.data)
         declared = self.declaration(node)
         if declared is None:
@@ -827,9 +783,6 @@ class FunctionTranslator(Calls):
         if isinstance(value, (int, float)) and is_number(node.type):
             return self._constant(node, declared, value)
         return self.outer_variable(node, declared)
-
-    def _is_symbol(self, given: str) -> bool:
-        return any(each == given for each, _, _ in self.symbols)
 
     def _constant(self, node: Node, declared: Declaration, value: int | float) -> Value:
         type_ = plain(node.type)
@@ -853,9 +806,7 @@ class FunctionTranslator(Calls):
             raise Untranslated(f"the member {node.name}")
         owner = self.value(inner[-1])
         if owner.data == "device properties":
-            from cuda_wheel.migrate.host_functions.calls import _DEVICE_PROPERTIES
-
-            known = _DEVICE_PROPERTIES.get(node.name)
+            known = DEVICE_PROPERTIES.get(node.name)
             if known is None:
                 raise Untranslated(f"PyTorch does not tell cudaDeviceProp::{node.name}")
             return bounded(attribute(owner.tree, known), node.type, 0)
@@ -884,15 +835,12 @@ class FunctionTranslator(Calls):
         if len(parts) == 1:
             parts.append(Node("COMPOUND_STMT", "", "", 0, 0, 0))
         test = truth(self.value(parts[0]))
-        if isinstance(test.data, bool):
-            chosen = parts[1] if test.data else parts[2] if len(parts) > 2 else None
+        outcome = test.tree.value if isinstance(test.tree, ast.Constant) else test.data
+        if isinstance(outcome, bool):
+            chosen = parts[1] if outcome else parts[2] if len(parts) > 2 else None
             return before + (self.block(chosen, is_tail) if chosen else [])
         device, was_on_cpu = _of_device(test.tree), self.is_on_cpu
         self.is_on_cpu |= device == "cpu"
-        if isinstance(test.tree, ast.Constant) and isinstance(test.tree.value, bool):
-            self.is_on_cpu = was_on_cpu
-            chosen = parts[1] if test.tree.value else parts[2] if len(parts) > 2 else None
-            return before + (self.block(chosen, is_tail) if chosen else [])
         one = self._branch(parts[1], is_tail, _known(test.tree, True))
         self.is_on_cpu = was_on_cpu or device == "cuda"
         other = self._branch(parts[2], is_tail, _known(test.tree, False)) if len(parts) > 2 else []
@@ -967,9 +915,11 @@ class FunctionTranslator(Calls):
             branches.append((trees, made_body))
         return before + self._chain(tree, branches)
 
-    def _chain(self, tree: ast.expr, branches: list[tuple[list[ast.expr] | None, list[ast.stmt]]]) -> list[ast.stmt]:
-        default = next((body for values, body in branches if values is None), [])
-        result: list[ast.stmt] = default
+    def _chain(
+        self, tree: ast.expr, branches: Sequence[tuple[list[ast.expr] | None, list[ast.stmt]]]
+    ) -> list[ast.stmt]:
+        """Return branches by the value of an expression; None stands for all other values."""
+        result = next((body for values, body in branches if values is None), [])
         for values, body in reversed([each for each in branches if each[0] is not None]):
             assert values is not None
             if len(values) == 1:
@@ -1161,8 +1111,8 @@ class FunctionTranslator(Calls):
         if variable.target in assigned_in(body, self.source):
             raise Untranslated(f"the elements of a range are assigned ({variable.name})")
         over = self.value(ranged)
-        self._declare_unknown(variable)
-        return [ast.For(name(self.variables[variable.target].name), over.tree, self._loop_body(body), [])]
+        made = self._of_unknown_value(variable, variable.name)
+        return [ast.For(name(made.name), over.tree, self._loop_body(body), [])]
 
     # --- lambdas ----------------------------------------------------------------------------------------
 
@@ -1229,18 +1179,12 @@ class FunctionTranslator(Calls):
             return None
         made = _only_value(node.arguments[0])
         body = next(each for each in reversed(made.children) if each.kind == "COMPOUND_STMT")
-        if any(each.kind == "PARM_DECL" for each in made.children):
-            parameters = [each for each in made.children if each.kind == "PARM_DECL"]
-            before: list[ast.stmt] = []
-            for parameter, argument in zip(parameters, node.arguments[1:], strict=False):
-                before += self._bind(parameter, self.value(argument), Variable("", plain(parameter.type)))
-        else:
-            before = []
-        if target == "return" and not self._inlined:
-            inlined, self._inlined = self._inlined, ["return"]
-        else:
-            inlined = self._inlined
-            self._inlined = [*inlined, inlined[-1] if target == "return" and inlined else target]
+        parameters = [each for each in made.children if each.kind == "PARM_DECL"]
+        before: list[ast.stmt] = []
+        for parameter, argument in zip(parameters, node.arguments[1:], strict=False):
+            before += self._bind(parameter, self.value(argument))
+        inlined = self._inlined
+        self._inlined = [*inlined, inlined[-1] if target == "return" and inlined else target]
         kept = list(self.symbols)
         context, self._context = self._context, None
         try:
@@ -1268,8 +1212,6 @@ class FunctionTranslator(Calls):
             return None
         chosen = self.value(first)
         tree = attribute(chosen.tree, "dtype") if chosen.data == "type properties" else chosen.tree
-        if chosen.data == "type properties":
-            tree = attribute(chosen.tree, "dtype")
         title = self.value(label).tree
         cases: list[tuple[ast.expr, str, list[ast.stmt]]] = []
         for values, statements in self._groups(switch.children[-1]):
@@ -1285,7 +1227,9 @@ class FunctionTranslator(Calls):
                     and each.children
                     and each.children[0].kind in ("TYPE_ALIAS_DECL", "TYPEDEF_DECL")
                 ):
-                    alias = self._dispatched_alias(each.children[0])
+                    alias = each.children[0].name
+                    self.names.add(alias)
+                    self.symbols.append((alias, plain(each.children[0].type), None))
                 elif each.kind not in ("DO_STMT", "NULL_STMT"):
                     inner.append(each)
             before_names = set(self.names)
@@ -1294,12 +1238,6 @@ class FunctionTranslator(Calls):
             self.symbols = kept
             cases.append((plain_tree(self.value(value).tree), alias, made))
         return self._dispatched(tree, title, cases)
-
-    def _dispatched_alias(self, node: Node) -> str:
-        made = node.name
-        self.names.add(made)
-        self.symbols.append((made, plain(node.type), None))
-        return made
 
     def _dispatched(
         self, tree: ast.expr, title: ast.expr, cases: list[tuple[ast.expr, str, list[ast.stmt]]]
@@ -1317,27 +1255,15 @@ class FunctionTranslator(Calls):
             else:
                 groups.append(([value], made))
         types = [value for values, _ in groups for value in values]
-        self.module.uses("dispatch")
         chosen = ast.Assign([name(alias)], call("dispatch", title, tree, *types))
-        if len(groups) == 1:
-            return [chosen, *groups[0][1]]
-        result: list[ast.stmt] = []
-        for values, made in reversed(groups):
-            if not result:
-                result = made
-                continue
-            if len(values) == 1:
-                test: ast.expr = ast.Compare(name(alias), [ast.Eq()], values)
-            else:
-                test = ast.Compare(name(alias), [ast.In()], [ast.Tuple(values, ast.Load())])
-            result = [ast.If(test, made or [ast.Pass()], result)]
-        return [chosen, *result]
+        # `dispatch` has raised an error for other types, so that the last group needs no condition.
+        return [chosen, *self._chain(name(alias), [*groups[:-1], (None, groups[-1][1])])]
 
     # --- the project's functions and kernels ------------------------------------------------------------
 
     def own_call(self, node: Node, declared: Declaration) -> Value:
         """Return a call of another function of the project."""
-        definition = self.module.definition(declared, self.source)
+        definition = self.module.definition(declared)
         called = definition or declared
         trees: list[ast.expr] = []
         for each in called.template:
@@ -1432,9 +1358,6 @@ class FunctionTranslator(Calls):
         key = keys[0] if len(keys) == 1 else ast.Tuple(keys, ast.Load())
         return ast.Subscript(name(self.module.kernels_of(declared)), key, ast.Load())
 
-    def function_object(self, node: Node) -> Value:
-        return self.value(node)
-
     def address(self, node: Node) -> Value:
         inner = peeled(node)
         if inner.kind == "DECL_REF_EXPR":
@@ -1448,9 +1371,6 @@ class FunctionTranslator(Calls):
                 return self.moved(value, self.value(index))
         raise Untranslated("the address of a variable", node.line)
 
-    def default_argument(self, node: Node) -> Value:
-        raise Untranslated(f"a default argument of type {node.type} is not translated", node.line)
-
 
 # --- what a piece of code changes -----------------------------------------------------------------------
 
@@ -1459,11 +1379,7 @@ def assigned_in(node: Node, source: SourceTree) -> set[int]:
     """Return the keys of the variables that code assigns, or may assign through a reference."""
     found: set[int] = set()
     for each in node.walk_all():
-        if (
-            each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR")
-            and each.operator.endswith("=")
-            and each.operator not in _COMPARISONS
-        ):
+        if is_assignment(each):
             found |= _target(operands(each)[0])
         elif each.kind == "UNARY_OPERATOR" and each.operator in ("++", "--", "p++", "p--", "&"):
             if plain(operands(each)[-1].type) not in source.records:
@@ -1509,11 +1425,7 @@ def mutated_in(node: Node, source: SourceTree) -> set[int]:
             inner = peeled(each.arguments[0])
             if inner.kind == "CALL_EXPR" and inner.name == "operator[]":
                 found |= _target(inner.arguments[0])
-        elif (
-            each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR")
-            and each.operator.endswith("=")
-            and each.operator not in _COMPARISONS
-        ):
+        elif is_assignment(each):
             inner = peeled(operands(each)[0])
             if inner.kind == "CALL_EXPR" and inner.name == "operator[]" and inner.arguments:
                 found |= _target(inner.arguments[0])
@@ -1534,7 +1446,7 @@ def launches_in(node: Node) -> Iterator[Node]:
 
 def plain_tree(tree: ast.expr) -> ast.expr:
     """Return an expression as it is written whatever the instance."""
-    return parse(tree.options[-1]) if isinstance(tree, Choice) else tree
+    return parse(choices(tree)[-1]) if isinstance(tree, Choice) else tree
 
 
 def stored(tree: ast.expr) -> Any:
@@ -1622,8 +1534,7 @@ def _ends(statements: Sequence[Node]) -> bool:
         last.kind in ("BREAK_STMT", "RETURN_STMT", "CONTINUE_STMT")
         or inner.kind == "CXX_THROW_EXPR"
         or (inner.kind == "CALL_EXPR" and inner.name in ("torchCheckFail", "exit", "abort", "torchInternalAssertFail"))
-        or (last.kind == "DO_STMT" and last.children and _ends([last.children[0]]))
-        or (last.kind == "IF_STMT" and False)
+        or (last.kind == "DO_STMT" and bool(last.children) and _ends([last.children[0]]))
     )
 
 
@@ -1649,7 +1560,7 @@ def _for_parts(node: Node) -> tuple[Node | None, Node | None, Node | None, Node]
     first = condition = step = None
     for each in parts:
         inner = peeled(each)
-        is_test = plain(each.type) == "bool" or (inner.kind == "BINARY_OPERATOR" and inner.operator in _COMPARISONS)
+        is_test = plain(each.type) == "bool" or (inner.kind == "BINARY_OPERATOR" and inner.operator in COMPARISONS)
         if each.kind == "DECL_STMT" and first is None:
             first = each
         elif is_test and condition is None:

@@ -11,11 +11,12 @@ __all__ = [
     "CommentLine",
     "attribute",
     "call",
+    "choices",
     "constant",
-    "is_same",
     "lines",
     "merged",
     "name",
+    "not_implemented",
     "parse",
     "text",
 ]
@@ -67,6 +68,11 @@ def call(function: ast.expr | str, *arguments: ast.expr, **keywords: ast.expr) -
     return ast.Call(callee, list(arguments), [ast.keyword(key, value) for key, value in keywords.items()])
 
 
+def not_implemented(message: str) -> ast.Raise:
+    """Return the statement that raises NotImplementedError."""
+    return ast.Raise(call(name("NotImplementedError"), constant(message)))
+
+
 def parse(expression: str) -> ast.expr:
     """Return the tree of a Python expression."""
     return ast.parse(expression, mode="eval").body
@@ -101,7 +107,7 @@ def merged(one: Any, other: Any) -> Any:
     What both can write in the same way is written so.
     """
     if isinstance(one, Choice) or isinstance(other, Choice):
-        shared = [each for each in _options(one) if each in _options(other)]
+        shared = [each for each in choices(one) if each in choices(other)]
         if not shared:
             raise ValueError("differ")
         return Choice(shared)
@@ -122,19 +128,11 @@ def merged(one: Any, other: Any) -> Any:
     return one
 
 
-def _options(tree: Any) -> tuple[str, ...]:
+def choices(tree: Any) -> tuple[str, ...]:
+    """Return the ways in which an expression can be written; () for code that is no expression."""
     if isinstance(tree, Choice):
         return tree.options
     return (text(tree),) if isinstance(tree, ast.expr) else ()
-
-
-def is_same(one: Any, other: Any) -> bool:
-    """Return whether two pieces of code are equal as they are."""
-    try:
-        merged(one, other)
-    except ValueError:
-        return False
-    return True
 
 
 # --- text ---------------------------------------------------------------------------------------------
@@ -233,8 +231,4 @@ def _wrapped(before: str, tree: ast.expr, after: str, indent: int) -> Iterator[s
             yield f"{pad}    {f'{word} ' if number else ''}{f'({shown})' if is_weaker else shown}"
         yield f"{pad}){after}"
     else:
-        yield (
-            f"{pad}{before}({whole}){after}"
-            if before.endswith(("= ", "return ")) and False
-            else f"{pad}{before}{whole}{after}"
-        )
+        yield f"{pad}{before}{whole}{after}"

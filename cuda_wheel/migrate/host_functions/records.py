@@ -20,7 +20,7 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
     template_arguments,
     template_name,
 )
-from cuda_wheel.migrate.host_functions.expressions import _COMPARISONS, callee_of, is_tensor, operands, peeled
+from cuda_wheel.migrate.host_functions.expressions import COMPARISONS, callee_of, is_tensor, operands, peeled
 from cuda_wheel.migrate.host_functions.functions import (
     _STREAMS,
     FunctionTranslator,
@@ -408,7 +408,7 @@ class RecordTranslator(FunctionTranslator):
 
     def _record_made(self, known: PythonClass, node: Node, declared: Declaration) -> ast.expr:
         """Return the object that a constructor makes."""
-        definition = self.module.definition(declared, self.source)
+        definition = self.module.definition(declared)
         if definition is None or definition.body is None:
             # libclang places what the compiler adds at the name of the class.
             if declared.parameters or declared.line != known.record.line:
@@ -665,7 +665,7 @@ class RecordTranslator(FunctionTranslator):
         known = self.class_of(value.type)
         if known is None or known.is_empty or "<" in value.type:
             return super().own_method(node, declared, owner)
-        definition = self.module.definition(declared, self.source)
+        definition = self.module.definition(declared)
         called = self.own_call(self.with_defaults(node, definition) if definition is not None else node, declared)
         assert isinstance(called.tree, ast.Call)
         called.tree.args.insert(called.tree.template_count, value.tree)  # type: ignore[attr-defined]
@@ -736,7 +736,7 @@ def changed_in(node: Node, source: SourceTree) -> set[int]:
     found: set[int] = set()
     for each in node.walk_all():
         if each.kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR"):
-            if each.operator.endswith("=") and each.operator not in _COMPARISONS:
+            if each.operator.endswith("=") and each.operator not in COMPARISONS:
                 found |= _root(operands(each)[0])
         elif each.kind == "UNARY_OPERATOR" and each.operator in ("++", "--", "p++", "p--", "&"):
             found |= _root(operands(each)[-1])
@@ -747,7 +747,7 @@ def changed_in(node: Node, source: SourceTree) -> set[int]:
             if callee is not None and callee.kind == "MEMBER_REF_EXPR" and operands(callee) and not is_const:
                 found |= _root(operands(callee)[0])
             operator = each.name.removeprefix("operator")
-            if operator != each.name and operator.endswith("=") and operator not in _COMPARISONS and each.arguments:
+            if operator != each.name and operator.endswith("=") and operator not in COMPARISONS and each.arguments:
                 found |= _root(each.arguments[0])
             for (_, type_), argument in zip(declared.parameters if declared else (), each.arguments, strict=False):
                 if type_.endswith("&") and not type_.startswith("const "):
