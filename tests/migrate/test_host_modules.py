@@ -169,6 +169,14 @@ def small_project(folder: Path, name: str, **files: str) -> Path:
     return write_files(folder, **{"setup.py": SMALL_SETUP.format(name=name), **sources, **files})
 
 
+def project_of_two(folder: Path) -> Path:
+    """A project with the extensions "demo._C" and "demo._D"."""
+    project = small_project(folder, "demo._C", **{"demo/__init__.py": ""})
+    two = SMALL_SETUP.replace("])])", ']), CUDAExtension("demo._D", ["scale.cu"])])').format(name="demo._C")
+    (project / "setup.py").write_text(two)
+    return project
+
+
 # --- the translation itself ---------------------------------------------------------------------------
 
 
@@ -480,9 +488,7 @@ def test_a_translation_that_fails_does_not_end_the_command(
 ) -> None:
     monkeypatch.setattr(host_modules, "_prepare", succeed)
     monkeypatch.setattr(host_modules, "_translate", function)
-    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
-    two = SMALL_SETUP.replace("])])", ']), CUDAExtension("demo._D", ["scale.cu"])])').format(name="demo._C")
-    (project / "setup.py").write_text(two)
+    project = project_of_two(tmp_path)
     assert imported(project, "--write") == 0
     out = capsys.readouterr().out
     assert f"demo._C: its host functions are not translated: {shown}" in out
@@ -501,9 +507,7 @@ def test_after_a_crash_the_next_extension_is_translated(
 ) -> None:
     monkeypatch.setattr(host_modules, "_prepare", succeed)
     monkeypatch.setattr(host_modules, "_translate", end_process_for_one)
-    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
-    two = SMALL_SETUP.replace("])])", ']), CUDAExtension("demo._D", ["scale.cu"])])').format(name="demo._C")
-    (project / "setup.py").write_text(two)
+    project = project_of_two(tmp_path)
     assert imported(project, "--write") == 0
     out = capsys.readouterr().out
     assert "demo._C: its host functions are not translated" in out and "demo._D  ->  demo/_D.py: 1 of 1" in out
