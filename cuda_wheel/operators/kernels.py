@@ -44,12 +44,12 @@ DIGEST = 32
 
 ParameterKind = tuple[str, bool]
 """Kind of a kernel's parameter: (type, True if the kernel may write to the array). The type is that of stubs (.pyi
-files), such as "Pointer" or "Integer", or "Accessor" for a packed accessor of PyTorch."""
+files), such as "Pointer" or "Integer", or "Accessor" for a packed accessor or a `TensorInfo` of PyTorch."""
 
 
 ARRAYS = ("Pointer", "Accessor")
-"""Types of parameters that take an array: by its address ("Pointer"), or as a packed accessor of PyTorch
-("Accessor")."""
+"""Types of parameters that take an array: by its address ("Pointer"), or as a packed accessor or a `TensorInfo` of
+PyTorch ("Accessor")."""
 
 
 class Bound(NamedTuple):
@@ -552,8 +552,8 @@ def _kind(parameter: Parameter) -> ParameterKind:
 
 
 def accessor_of(parameter: Parameter) -> Any:
-    """Return the element type and dimensions of a parameter that is a packed accessor of PyTorch; None for any other
-    parameter. See `by_value.accessor_of`."""
+    """Return the element type and dimensions of a parameter that is a packed accessor or a `TensorInfo` of PyTorch;
+    None for any other parameter. See `by_value.accessor_of`."""
     if not is_by_value(parameter):
         return None
     from cuda_wheel.runtime.parts import by_value  # few kernels have such parameters

@@ -371,7 +371,9 @@ def is_untyped(parameter: Parameter) -> bool:
 
 def is_by_value(parameter: Parameter) -> bool:
     """Return whether the part `by-value` converts a parameter's arguments."""
-    is_array = re.search(r"Accessor(32|64)?<|[aA]rray<", parameter.cpp) and argument_type(parameter) == "Struct"
+    is_array = (
+        re.search(r"Accessor(32|64)?<|TensorInfo<|[aA]rray<", parameter.cpp) and argument_type(parameter) == "Struct"
+    )
     return bool(is_array) or number_type(parameter.cpp) == "__nv_bfloat16"
 
 

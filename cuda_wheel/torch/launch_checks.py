@@ -45,9 +45,9 @@ class KernelCheck:
                 raise TypeError(f"is a tensor on {array.device}, but the operator's first one is on {device}")
             if isinstance(converter, PointerConverter):
                 converter.check_dtype(str(array.dtype).removeprefix("torch."))
-                accessor = accessor_of(self.info.parameters[place])
-                if accessor and array.dim() != accessor.dimensions:
-                    raise TypeError(f"takes an array of {accessor.dimensions} dimensions, not of {array.dim()}")
+                if accessor_of(self.info.parameters[place]):
+                    accessor: Any = converter
+                    accessor.check_dimensions(array.dim())
             elif argument_type(self.info.parameters[place]) != "Struct":
                 raise TypeError("takes a number, not a tensor: tensor.item() is one")
         except TypeError as error:

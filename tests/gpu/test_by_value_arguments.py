@@ -24,6 +24,7 @@ pytestmark = pytest.mark.filterwarnings(*PYTORCHS_OWN_WARNINGS)
 SOURCE = """
 #include <ATen/core/Array.h>
 #include <ATen/core/TensorAccessor.h>
+#include <ATen/cuda/detail/TensorInfo.cuh>
 #include <array>
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
@@ -59,6 +60,14 @@ INSTANCES(double)
 INSTANCES(c10::Half)
 INSTANCES(c10::BFloat16)
 INSTANCES(int64_t)
+
+template <class T, class I>
+__global__ void copy_all(T* out, at::cuda::detail::TensorInfo<const T, I> in, I n) {
+  for (I i = threadIdx.x; i < n; i += blockDim.x)
+    out[i] = in.data[at::cuda::detail::IndexToOffset<const T, I, -1>::get(i, in)];
+}
+template __global__ void copy_all<float, unsigned>(float*, at::cuda::detail::TensorInfo<const float, unsigned>, unsigned);
+template __global__ void copy_all<float, int64_t>(float*, at::cuda::detail::TensorInfo<const float, int64_t>, int64_t);
 
 __global__ void arrays(double* out, std::array<float, 3> a, cuda::std::array<int, 4> b, at::detail::Array<double, 2> c,
                        std::array<c10::Half, 3> d, std::array<bool, 2> e) {
@@ -155,6 +164,27 @@ def test_tensors_as_accessors(scalar: str, width: int, kernels: Any) -> None:
         out = torch.empty_like(x, memory_format=torch.contiguous_format)
         bound(out, x, 3)
         assert torch.equal(out, x * 3)
+
+
+@pytest.mark.parametrize("index", ["unsigned int", "long"])
+def test_tensors_as_tensor_infos(index: str, kernels: Any) -> None:
+    kernel = kernels[f"copy_all<float, {index}>"]
+    tensors = [
+        random("float32", 7),
+        random("float32", 5, 7).t(),
+        random("float32", 20, 9)[3::2, ::3],
+        random("float32", 1, 5).expand(6, 5),
+        random("float32", 4, 3, 8, 2).permute(2, 0, 3, 1)[:, 1:],
+        random("float32", *[2] * 10).transpose(0, 7),
+    ]
+    bound = kernel.bind(1, 32, torch.empty(7, device="cuda"), tensors[0], 7)
+    for x in tensors:
+        for launch in (lambda *given: kernel.launch(1, 32, *given), bound):
+            out = torch.empty(x.numel(), device="cuda")
+            launch(out, x, x.numel())
+            assert torch.equal(out, x.reshape(-1))
+    with pytest.raises(cuda_wheel.ArgumentError, match="takes an array of float32, not of float64"):
+        kernel.launch(1, 32, tensors[0], tensors[0].double(), 7)
 
 
 def test_a_bound_tensor_may_be_resized(kernels: Any) -> None:

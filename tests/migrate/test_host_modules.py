@@ -66,6 +66,12 @@ HEADER = """\
 #define CHECK_INPUT(x) TORCH_CHECK(x.is_cuda(), #x " must be on a GPU")
 
 at::Tensor scale(const at::Tensor& x, double factor);
+
+inline int blocks(int64_t n)
+{
+    TORCH_INTERNAL_ASSERT(n > 0);
+    return (n + 255) / 256;
+}
 """
 
 BINDING = """\
@@ -116,19 +122,24 @@ at::Tensor scale(const at::Tensor& x, double factor)
 
 SHIFT = """\
 #include <ATen/ATen.h>
+#include <ATen/cuda/detail/IndexUtils.cuh>
+#include <demo/ops.h>
 #include <torch/library.h>
 
-__global__ void shift_kernel(const int* x, int* y, int n, int by)
+using Info = at::cuda::detail::TensorInfo<const int, int>;
+
+__global__ void shift_kernel(Info x, int* y, int n, int by)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n)
-        y[i] = x[i] + by;
+        y[i] = x.data[at::cuda::detail::IndexToOffset<const int, int, -1>::get(i, x)] + by;
 }
 
 at::Tensor shift(const at::Tensor& x, int64_t by)
 {
     auto y = at::empty_like(x);
-    shift_kernel<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<int>(), y.data_ptr<int>(), x.numel(), by);
+    auto info = at::cuda::detail::getTensorInfo<const int, int>(x);
+    shift_kernel<<<blocks(x.numel()), 256>>>(info, y.data_ptr<int>(), x.numel(), by);
     return y;
 }
 
@@ -203,6 +214,8 @@ def test_an_extension_is_translated_by_the_command(
         'def scale(x: Tensor, factor: float = 2.0) -> Tensor:\n    """Return x times a factor."""\n    if not x.is_cuda:\n',
         "    # One thread for each number.\n",
         ".launch((n + 128 - 1) // 128, 128, x, y, n, factor)\n    return y\n",
+        "    shift_kernels['shift_kernel'].launch(blocks(x.numel()), 256, x, y, x.numel(), by)\n",
+        'n > 0 INTERNAL ASSERT FAILED at "include/demo/ops.h":10, ',
         "raise NotImplementedError('csrc/binding.cpp:6: ",
         'library = torch.library.Library("demo", "FRAGMENT")\n',
     ):

@@ -126,7 +126,7 @@ MESSAGES = [
     (0, "a", "takes an integer, not str"),
     (1, 1e300, "1e+300 is out of range"),
     (2, torch.zeros(2, dtype=torch.int32), "takes an array of float32, not of int32"),
-    (3, torch.zeros(2, 3), "takes an array of 1 dimensions, not of 2"),
+    (3, torch.zeros(2, 3), "takes an array of 1 dimension, not of 2"),
     (2, torch.zeros(2, device="meta"), "is a tensor on meta, but the operator's first one is on cpu"),
 ]
 CHECKED = "int, float, const float*, at::PackedTensorAccessor32<float,1>"

@@ -847,6 +847,8 @@ class Calls(Expressions):
             return Value(call(qualified.replace("::", "."), *(self.value(each).tree for each in given)), "at::Tensor")
         if short == "canUse32BitIndexMath" and len(given) == 1:
             return Value(call("can_use_32_bit_index_math", self.value(given[0]).tree), "bool", 0, 1)
+        if qualified == "at::cuda::detail::getTensorInfo":
+            return Value(self.value(given[0]).tree, plain(node.type), data="accessor")
         if qualified in ("torch::tensor",):
             return self._tensor_of(given)
         if qualified in ("torch::from_blob", "at::from_blob"):
@@ -1069,6 +1071,7 @@ class Calls(Expressions):
     def message(self, nodes: Sequence[Node]) -> ast.expr:
         """Return the text that C++ makes of values: a string, or an f-string."""
         parts: list[ast.expr] = []
+        own = "|".join(map(re.escape, {self.source.path, *self.source.comments}))  # __FILE__ is an absolute path
         for each in self._message_parts(nodes):
             inner = peeled(each)
             try:
@@ -1081,7 +1084,7 @@ class Calls(Expressions):
             if isinstance(tree, ast.JoinedStr):
                 parts += tree.values
             elif isinstance(tree, ast.Constant) and isinstance(tree.value, str):
-                parts.append(ast.Constant(re.sub(rf'(?<=")/[^"]*?(?={re.escape(self.source.path)}")', "", tree.value)))
+                parts.append(ast.Constant(re.sub(rf'(?<=")/[^"]*?/(?=({own})")', "", tree.value)))
             else:
                 parts.append(ast.FormattedValue(tree, -1))
         if not parts:

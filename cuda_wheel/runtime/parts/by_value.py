@@ -1,7 +1,7 @@
 """Convert arguments for parameters by value that few kernels have: accessors of tensors, C++ arrays, bfloat16.
 
-An array on the GPU becomes a packed accessor: its address, sizes and strides. A sequence of numbers or arrays becomes a
-`std::array`. Bytes are accepted for both, as for any other struct.
+An array on the GPU becomes a packed accessor or a `TensorInfo`: its address, sizes and strides. A sequence of numbers
+or arrays becomes a `std::array`. Bytes are accepted for both, as for any other struct.
 """
 
 import re
@@ -43,7 +43,8 @@ def by_value_converter(
         return BFloat16Converter()
     accessor = accessor_of(parameter)
     if accessor is not None:
-        return AccessorConverter(parameter, accessor, check, long_size)
+        kind = AccessorConverter if accessor.dimensions else TensorInfoConverter
+        return kind(parameter, accessor, check, long_size)
     name, arguments = template_of(cpp)
     length = _length(arguments)
     if name in _ARRAYS and length and size % length == 0:
@@ -93,11 +94,12 @@ class BFloat16Converter(FloatConverter):
 
 
 class Accessor(NamedTuple):
-    """Element type, number of dimensions and index type of a packed accessor."""
+    """Element type, number of dimensions and index type of a packed accessor or a `TensorInfo`."""
 
     element: str
     """C++ type of the elements, with `const` if the kernel only reads them."""
     dimensions: int
+    """0 for a `TensorInfo`, which has as many as the array."""
     index_format: str
     """`struct` format of one size or stride in the accessor: "i" for 4 bytes, "q" for 8."""
 
@@ -108,12 +110,18 @@ class Accessor(NamedTuple):
 
 
 def accessor_of(parameter: Parameter) -> Accessor | None:
-    """Return the description of a parameter's type if that is a packed accessor of PyTorch; else None.
+    """Return the description of a parameter's type if that is a packed accessor or a `TensorInfo` of PyTorch; else
+    None.
 
-    Its layout is the address, the sizes and the strides. The size of the parameter, not the name of the type, decides
-    whether these have 4 or 8 bytes. Source: PyTorch, torch/headeronly/core/TensorAccessor.h.
+    The layout of an accessor is the address, the sizes and the strides; a `TensorInfo` has room for 25 of both, and
+    then the number of dimensions. The size of the parameter, not the name of the type, decides whether sizes and
+    strides have 4 or 8 bytes. Sources: PyTorch, torch/headeronly/core/TensorAccessor.h and
+    ATen/cuda/detail/TensorInfo.cuh.
     """
     name, arguments = template_of(parameter.cpp)
+    if name == "at::cuda::detail::TensorInfo":
+        found = next((index for index, size in _INFO_SIZES.items() if size == parameter.size), None)
+        return Accessor(arguments[0], 0, found) if found else None
     if not re.fullmatch(r"(at|torch|torch::headeronly(::detail)?)::\w*PackedTensorAccessor(32|64)?", name):
         return None
     if name == "torch::headeronly::detail::GenericPackedTensorAccessor":  # after the accessor of a row, and a check
@@ -123,6 +131,12 @@ def accessor_of(parameter: Parameter) -> Accessor | None:
         if dimensions and parameter.size == 8 + 2 * dimensions * size:
             return Accessor(arguments[0], dimensions, index)
     return None
+
+
+_ROOM = 25
+"""Sizes, and strides, that a `TensorInfo` has room for; it has one dimension less. Source: as in `accessor_of`."""
+_INFO_SIZES = {index: struct.calcsize(f"<Q{2 * _ROOM}{index}i4x") for index in "iq"}
+"""`struct` format of one size or stride -> size of a `TensorInfo` in bytes, with padding at the end."""
 
 
 def template_of(cpp: str) -> tuple[str, list[str]]:
@@ -230,6 +244,9 @@ class AccessorConverter(PointerConverter):
             read = self.reader_by_protocol(kind)
         return read  # type: ignore[no-any-return]
 
+    def _of_dimensions(self) -> str:
+        return f" of {_dimensions_text(self._accessor.dimensions)}"
+
     def _read_other(self, value: Any, device: int | None, stream: int, kept: Kept) -> bytes:
         """Return the bytes of an accessor. The class of `value` does not show what `value` is. It may have an array
         interface, or be the finished bytes of an accessor. Raise TypeError for any other value."""
@@ -240,8 +257,8 @@ class AccessorConverter(PointerConverter):
             content: bytes = self._as_struct(value, kept)
         except TypeError as error:
             raise TypeError(
-                f"takes an array of {_dimensions_text(self._accessor.dimensions)} on the GPU, or the bytes of an "
-                f"accessor, not {type_name(type(value))} ({error})"
+                f"takes an array{self._of_dimensions()} on the GPU, or the bytes of an accessor, not "
+                f"{type_name(type(value))} ({error})"
             ) from None
         return content
 
@@ -256,14 +273,20 @@ class AccessorConverter(PointerConverter):
             )
         super().check_dtype(dtype)
 
+    def check_dimensions(self, number: int) -> None:
+        """Raise TypeError if the kernel does not take an array of this number of dimensions."""
+        if number != self._accessor.dimensions:
+            raise TypeError(f"takes an array of {_dimensions_text(self._accessor.dimensions)}, not of {number}")
+
+    def _all_bytes(self, address: int, sizes: Sequence[int], strides: Sequence[int]) -> bytes:
+        return self._pack(address, *sizes, *strides)
+
     def _packed(self, address: int, sizes: Sequence[int], strides: Sequence[int] | None) -> bytes:
         """Return the bytes of an accessor of an array with this address and these sizes. `strides` are in elements;
         None means C order. Raise TypeError if the kernel cannot use such an array."""
-        dimensions = self._accessor.dimensions
-        if len(sizes) != dimensions:
-            raise TypeError(f"takes an array of {_dimensions_text(dimensions)}, not of {len(sizes)}")
+        self.check_dimensions(len(sizes))
         if strides is None:
-            strides = [prod(sizes[place + 1 :]) for place in self._dimensions]
+            strides = [prod(sizes[place + 1 :]) for place in range(len(sizes))]
         if not address and 0 not in sizes:
             raise TypeError("is an array without memory")
         if address & (self.alignment - 1):
@@ -271,13 +294,40 @@ class AccessorConverter(PointerConverter):
         try:
             # Device code multiplies an index by a stride in integers of the accessor's size.
             last = [(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)]
-            struct.pack(f"<{dimensions}{self._accessor.index_format}", *last)
-            return self._pack(address, *sizes, *strides)
+            struct.pack(f"<{len(last)}{self._accessor.index_format}", *last)
+            return self._all_bytes(address, sizes, strides)
         except struct.error:
             raise TypeError(
                 f"has the sizes {tuple(sizes)} and strides {tuple(strides)}, which are too large for an accessor of "
                 f"{8 * struct.calcsize(self._accessor.index_format)} bits"
             ) from None
+
+
+class TensorInfoConverter(AccessorConverter):
+    """Converts an array to a `TensorInfo` of it: as an accessor, for any number of dimensions."""
+
+    def __init__(self, parameter: Parameter, accessor: Accessor, check: bool, long_size: int | None) -> None:
+        super().__init__(parameter, accessor, check, long_size)
+        self._pack = struct.Struct(f"<Q{2 * _ROOM}{accessor.index_format}i4x").pack
+
+    def tensor_expression(self, value: str, kind: str, dtype: str, here: str) -> str:
+        known = f"type({value}) is {kind} and {value}.dtype is {dtype} and {here} and {value}.is_cuda"
+        known += f" and not {value}.is_neg() and (at_{value} := {value}.data_ptr())"
+        return f"{{pack}}(at_{value}, {value}.shape, {value}.stride()) if {known} else {{}}"
+
+    def namespace(self, name: str) -> dict[str, Any]:
+        return super().namespace(name) | {f"pack_{name}": self._packed}
+
+    def _of_dimensions(self) -> str:
+        return ""
+
+    def check_dimensions(self, number: int) -> None:
+        if number >= _ROOM:
+            raise TypeError(f"takes an array of at most {_dimensions_text(_ROOM - 1)}, not of {number}")
+
+    def _all_bytes(self, address: int, sizes: Sequence[int], strides: Sequence[int]) -> bytes:
+        rest = (0,) * (_ROOM - len(sizes))
+        return self._pack(address, *sizes, *rest, *strides, *rest, len(sizes))
 
 
 def _in_elements(strides: Sequence[int], size: int) -> list[int]:

@@ -60,6 +60,14 @@ INSTANCE(c10::BFloat16)
 INSTANCE(float2)
 extern "C" __global__ void accessors_of_c(at::PackedTensorAccessor32<int64_t, 2> a, at::TensorAccessor<float, 2> b) {}
 
+namespace at::cuda::detail {  // as in ATen/cuda/detail/TensorInfo.cuh, which is read from PyTorch
+template <class T, class I> struct TensorInfo { T* data; I sizes[25]; I strides[25]; int dims; };
+}
+template <class T>
+__global__ void infos(at::cuda::detail::TensorInfo<T, int> a, at::cuda::detail::TensorInfo<const T, int64_t> b) {}
+template __global__ void infos<float>(at::cuda::detail::TensorInfo<float, int>,
+                                      at::cuda::detail::TensorInfo<const float, int64_t>);
+
 __global__ void arrays(std::array<float, 3> a, cuda::std::array<int, 4> b, at::detail::Array<double, 2> c,
                        std::array<c10::Half, 3> d, std::array<c10::BFloat16, 1> e, std::array<bool, 2> f,
                        std::array<char, 2> g, std::array<unsigned long long, 1> h, std::array<float2, 2> i,
@@ -173,13 +181,15 @@ def test_what_the_type_of_an_accessor_says(manifest: Manifest) -> None:
         (kernel.name, each.name): accessor_of(each)
         for kernel in manifest.kernels
         for each in kernel.parameters
-        if kernel.name.startswith(("accessors", "arrays"))
+        if kernel.name.startswith(("accessors", "arrays", "infos"))
     }
     assert found["accessors<float>", "a"] == Accessor("float", 2, "i")
     assert found["accessors<float>", "b"] == Accessor("float", 3, "q")
     assert found["accessors<float>", "c"] == Accessor("const float", 1, "i")
     assert found["accessors<float>", "d"] == Accessor("float", 2, "q")
     assert found["accessors<c10::BFloat16>", "c"] == Accessor("const c10::BFloat16", 1, "i")
+    assert found["infos<float>", "a"] == Accessor("float", 0, "i")
+    assert found["infos<float>", "b"] == Accessor("const float", 0, "q")
     assert found["accessors_of_c", "a"] == Accessor("long", 2, "i")
     assert found["accessors_of_c", "b"] is None
     assert found["arrays", "a"] is None
@@ -192,6 +202,9 @@ def test_what_the_type_of_an_accessor_says(manifest: Manifest) -> None:
         ("at::PackedTensorAccessor64<c10::complex<float>, 1>", 24, Accessor("c10::complex<float>", 1, "q")),
         ("torch::PackedTensorAccessor32<float, 2>", 24, Accessor("float", 2, "i")),
         ("torch::PackedTensorAccessor32<float, 2>", 32, None),
+        ("at::cuda::detail::TensorInfo<float, unsigned int>", 216, Accessor("float", 0, "i")),
+        ("at::cuda::detail::TensorInfo<float, int>", 24, None),
+        ("mine::TensorInfo<float, int>", 216, None),
         ("at::PackedTensorAccessor32<float, N>", 24, None),
         ("at::PackedTensorAccessor32<float, 0>", 8, None),
         ("mine::PackedTensorAccessor32<float, 2>", 24, None),
@@ -202,6 +215,57 @@ def test_accessors_by_other_names(cpp: str, size: int, expected: Accessor | None
     parameter = Parameter("b8", 0, size, cpp)
     assert accessor_of(parameter) == expected
     assert sent(driver, kernel_of(parameter), bytes(range(size))) == bytes(range(size))  # also of unknown ones
+
+
+def info_bytes(index: str, address: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> bytes:
+    """Return the bytes of a `TensorInfo`, as PyTorch's header has its members."""
+    rest = [0] * (25 - len(sizes))
+    return struct.pack(f"<Q25{index}25{index}i4x", address, *sizes, *rest, *strides, *rest, len(sizes))
+
+
+@pytest.mark.parametrize(("name", "index"), [("a", "i"), ("b", "q")])
+@pytest.mark.parametrize("check", [True, False])
+def test_a_tensor_of_any_dimensions_becomes_a_tensor_info(
+    name: str, index: str, check: bool, alone: Alone, driver: Driver
+) -> None:
+    kernel = alone("infos<float>", name)
+    one = tensor(0x1000, (3, 5), (1, 40))
+    bound = kernel.bind(1, 1, one)
+    for sizes, strides in [((3, 5), (1, 40)), ((), ()), ((7,), (0,)), ((2, 3, 4), (100, 1, 7)), ((1,) * 24, (1,) * 24)]:
+        change(one, sizes, strides)
+        expected = info_bytes(index, 0x1000, sizes, strides)
+        assert [sent(driver, kernel, one, check=check) for _ in range(2)] == [expected] * 2
+        bound()
+        assert driver.launches[-1].arguments == expected
+    assert sent(driver, kernel, expected, check=check) == expected
+    array = cupy_array(0x1000)
+    array.shape, array.strides = (3, 5), (-4, 12)
+    assert sent(driver, kernel, array) == info_bytes(index, 0x1000, (3, 5), (-1, 3))
+
+
+def test_what_a_tensor_info_refuses(alone: Alone, driver: Driver) -> None:
+    kernel = alone("infos<float>", "a")
+    for value, reason in (
+        (tensor(8, (1,) * 25, (1,) * 25), "takes an array of at most 24 dimensions, not of 25"),
+        (tensor(8, (3, 5), (5, 1), "float64"), "takes an array of float32, not of float64"),
+        (tensor(0, (3, 5), (5, 1)), "is an array without memory"),
+        (
+            tensor(8, (3, 1 << 30), (1 << 30, 1)),
+            f"has the sizes (3, {1 << 30}) and strides ({1 << 30}, 1), which are too large for an accessor of 32 bits",
+        ),
+        (
+            None,
+            "takes an array on the GPU, or the bytes of an accessor, not NoneType (takes a struct of 216 bytes, not "
+            "NoneType)",
+        ),
+    ):
+        assert refusal(kernel, value) == reason
+        kernel.launch(1, 1, tensor(0x1000, (2,), (1,)))  # the next one meets the quick expression
+        if hasattr(value, "shape"):
+            assert refusal(kernel, value) == reason
+    assert sent(driver, alone("infos<float>", "b"), tensor(8, (3, 1 << 30), (1 << 30, 1))) == info_bytes(
+        "q", 8, (3, 1 << 30), (1 << 30, 1)
+    )
 
 
 FORMATS = {"a": "<Q4i", "b": "<Q6q", "c": "<Q2i", "d": "<Q4q"}
