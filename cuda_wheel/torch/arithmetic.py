@@ -16,6 +16,7 @@ without a check; most functions of <cmath> ask PyTorch for its value.
 
 import builtins
 import ctypes
+import functools
 import math
 import operator
 import sys
@@ -27,10 +28,13 @@ from cuda_wheel.runtime.errors import ArgumentError
 from cuda_wheel.torch.launch_checks import checks_running, current_call, is_symbol
 
 __all__ = [
+    "accessor",
     "address",
     "atan2",
+    "atan2f",
     "can_use_32_bit_index_math",
     "cbrt",
+    "cbrtf",
     "ceil",
     "check_contiguous",
     "check_same_gpu",
@@ -38,11 +42,16 @@ __all__ = [
     "check_unsigned",
     "copy_bytes",
     "cos",
+    "cosf",
     "data_ptr",
+    "dim3",
     "dispatch",
     "divide",
+    "elements",
     "exp",
     "exp2",
+    "exp2f",
+    "expf",
     "fill_bytes",
     "float32",
     "floor",
@@ -53,17 +62,24 @@ __all__ = [
     "int64",
     "log",
     "log2",
+    "log2f",
     "log10",
+    "log10f",
+    "logf",
     "overloaded",
     "pow",
+    "powf",
     "quotient",
     "remainder",
     "rint",
     "round",
     "sin",
+    "sinf",
     "sqrt",
     "tan",
+    "tanf",
     "tanh",
+    "tanhf",
     "trunc",
     "uint8",
     "uint16",
@@ -377,10 +393,10 @@ def _half_away_from_zero(x: float) -> int:
     return whole + 1 if x > 0 else whole - 1
 
 
-def _c_function(name: str) -> Callable[[float], float]:
-    """Return a function of the C library from double to double."""
+def _c_function(name: str, number: Any = ctypes.c_double, count: int = 1) -> Callable[..., float]:
+    """Return a function of the C library from `count` numbers of a type to one."""
     function = getattr(ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None), name)
-    function.argtypes, function.restype = [ctypes.c_double], ctypes.c_double
+    function.argtypes, function.restype = [number] * count, number
     return function  # type: ignore[no-any-return]
 
 
@@ -388,6 +404,25 @@ if sys.version_info >= (3, 11):
     _cbrt, _exp2 = math.cbrt, math.exp2
 else:
     _cbrt, _exp2 = _c_function("cbrt"), _c_function("exp2")
+
+
+def _float_function(name: str, count: int = 1) -> Callable[..., float]:
+    """Return a function of the C library for floats. Computed in double precision and rounded, the result could be
+    another float than the library's."""
+
+    @functools.cache
+    def function() -> Callable[..., float]:
+        return _c_function(name, ctypes.c_float, count)
+
+    def called(*numbers: Any) -> float:
+        return function()(*numbers)
+
+    return called
+
+
+expf, exp2f, logf, log2f, log10f = map(_float_function, ("expf", "exp2f", "logf", "log2f", "log10f"))
+sinf, cosf, tanf, tanhf, cbrtf = map(_float_function, ("sinf", "cosf", "tanf", "tanhf", "cbrtf"))
+powf, atan2f = _float_function("powf", 2), _float_function("atan2f", 2)
 
 
 # --- element types and memory ------------------------------------------------------------------------------
@@ -465,6 +500,12 @@ def check_contiguous(function: str, *tensors: Any) -> None:
             raise RuntimeError(f"Expected a contiguous tensor, but it is not (while checking {function})")
 
 
+def dim3(sizes: Any) -> tuple[int, int, int]:
+    """Return the three sizes of a grid or a block, from one to three: those that are not given are 1."""
+    x, y, z = (*(sizes if isinstance(sizes, (tuple, list)) else (sizes,)), 1, 1)[:3]
+    return uint32(x), uint32(y), uint32(z)
+
+
 def check_unsigned(x: int, bits: int) -> None:
     """Raise TypeError for a number that an unsigned integer parameter does not hold, as pybind11 does."""
     if not 0 <= x < 1 << bits:
@@ -530,6 +571,57 @@ def address(x: Any) -> Any:
         return x
     call = current_call() if checks_running else None
     return 0 if call is not None and not call.launches else x.data_ptr()
+
+
+def accessor(x: Any, dtype: Any, dimensions: int) -> Any:
+    """Return a tensor whose elements are read and written on the host, as `x.accessor<T, dimensions>()` in C++.
+
+    Raises RuntimeError for a tensor on a GPU, of another element type, or of other dimensions.
+    """
+    if x.device.type != "cpu":
+        raise RuntimeError(f"the memory of a tensor on {x.device} cannot be read on the host")
+    data_ptr(x, dtype)
+    if x.dim() != dimensions:
+        raise RuntimeError(f"TensorAccessor expected {dimensions} dims but tensor has {x.dim()}")
+    return x
+
+
+def elements(x: Any, dtype: Any, offset: int = 0, of: Any = None) -> Any:
+    """Return an array that reads and writes the numbers in host memory, as a C++ pointer to it does: `array[3] = 5`.
+
+    `x` is a tensor, or an array that this function returned. The numbers are of the type `dtype`, whatever those of the
+    tensor are; the first one is `offset` bytes behind the first element of `x`, and the array ends with the memory. If
+    `of` is given, the tensor must have this element type, as `data_ptr<T>()` checks. A number that does not fit is
+    written modulo the element's size.
+
+    Raises RuntimeError for a tensor on a GPU or of another element type, and ArgumentError for an offset that is not in
+    the memory.
+    """
+    number = _numbers()[dtype]
+    if isinstance(x, ctypes.Array):
+        start, before, size = ctypes.addressof(x), 0, ctypes.sizeof(x)
+    else:
+        if x.device.type != "cpu":
+            raise RuntimeError(f"the memory of a tensor on {x.device} cannot be read on the host")
+        if of is not None:
+            data_ptr(x, of)
+        start, before = x.data_ptr(), x.storage_offset() * x.element_size()
+        size = x.untyped_storage().nbytes() - before
+    if not -before <= offset <= size:
+        raise ArgumentError(f"elements: byte {offset} is not in the memory, which has {size} bytes from the first on")
+    array: Any = (number * ((size - offset) // ctypes.sizeof(number))).from_address(start + offset)
+    array.memory = x  # is not freed before the array
+    return array
+
+
+@functools.cache
+def _numbers() -> dict[Any, Any]:
+    """Return element type of PyTorch -> ctypes type."""
+    import torch
+
+    integers = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    found = {getattr(torch, each): getattr(ctypes, f"c_{each}") for each in integers}
+    return found | {torch.float32: ctypes.c_float, torch.float64: ctypes.c_double, torch.bool: ctypes.c_bool}
 
 
 def fill_bytes(tensor: Any, offset: int, byte: int, size: int) -> None:

@@ -22,7 +22,7 @@ from cuda_wheel.cli.main import main
 from cuda_wheel.migrate import host_modules
 from cuda_wheel.migrate.host_functions.aten import AtenTable
 from cuda_wheel.migrate.host_functions.clang import Reader
-from cuda_wheel.migrate.host_functions.extension import PythonModule, TranslatedFunction
+from cuda_wheel.migrate.host_functions.extension import Extension, PythonModule, TranslatedFunction, translate
 from cuda_wheel.migrate.host_functions.functions import Failure
 from cuda_wheel.migrate.host_modules import (
     ExtensionSources,
@@ -139,7 +139,7 @@ at::Tensor shift(const at::Tensor& x, int64_t by)
 {
     auto y = at::empty_like(x);
     auto info = at::cuda::detail::getTensorInfo<const int, int>(x);
-    shift_kernel<<<blocks(x.numel()), 256>>>(info, y.data_ptr<int>(), x.numel(), by);
+    shift_kernel << <blocks(x.numel()), 256 >> > (info, y.data_ptr<int>(), x.numel(), by);
     return y;
 }
 
@@ -220,6 +220,87 @@ def test_an_extension_is_translated_by_the_command(
         'library = torch.library.Library("demo", "FRAGMENT")\n',
     ):
         assert part in written
+
+
+ON_THE_HOST = """\
+#include <sstream>
+#include <torch/extension.h>
+
+// The boxes that suppress no other one, as in the usual kernels: bits of 64 columns in each word.
+at::Tensor kept(at::Tensor mask, int64_t n)
+{
+    const int columns = (n + 63) / 64;
+    at::Tensor on_host = mask.to(at::kCPU);
+    unsigned long long* words = (unsigned long long*)on_host.data_ptr<int64_t>();
+    std::vector<unsigned long long> removed(columns);
+    memset(&removed[0], 0, sizeof(unsigned long long) * columns);
+    at::Tensor keep = at::empty({n}, mask.options().dtype(at::kLong).device(at::kCPU));
+    int64_t* out = keep.data_ptr<int64_t>();
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        if (!(removed[i / 64] & (1ULL << i % 64))) {
+            out[count++] = i;
+            unsigned long long* row = words + i * columns;
+            for (int j = i / 64; j < columns; j++)
+                removed[j] |= row[j];
+        }
+    return keep.narrow(0, 0, count);
+}
+
+float corners(at::Tensor x, at::Tensor* more)
+{
+    auto a = x.accessor<float, 2>();
+    a[0][1] = a[1][0];
+    a[0][1] *= 0.1f;
+    float sum = a[0][1] + x.data_ptr<float>()[3];
+    if (more != nullptr)
+        sum += more->size(0) + *more->data_ptr<float>();
+    return sum;
+}
+
+float both(at::Tensor x, at::Tensor y) { return corners(x, &y) + corners(y, NULL); }
+
+std::string compiler()
+{
+    std::ostringstream text;
+    text << "GCC " << __GNUC__;
+    return text.str();
+}
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
+{
+    m.def("kept", &kept);
+    m.def("both", &both);
+    m.def("compiler", &compiler);
+}
+"""
+
+
+@pytest.mark.slow
+def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTable], tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    (tmp_path / "a.cpp").write_text(ON_THE_HOST)
+    tree = translator[0].read(tmp_path, "a.cpp", (), ["-DTORCH_EXTENSION_NAME=_C"])
+    module = translate(Extension("demo._C", [tree], {}, {"a.cpp": ON_THE_HOST.splitlines()}), translator[1])
+    assert {each.name: [one.reason for one in each.failures] for each in module.functions} == {
+        "kept": [],
+        "both": [],
+        "compiler": ["__GNUC__ tells about the compiler of the C++"],
+    }
+    names: dict[str, Any] = {}
+    exec(module.text, names)
+    mask = torch.zeros(130, 3, dtype=torch.int64)
+    mask[0, 0], mask[3, 2], mask[5, 1] = 2 + 16, 2, -(2**63)
+    removed = {1, 4, 127, 129}
+    assert names["kept"](mask, 130).tolist() == [each for each in range(130) if each not in removed]
+    with pytest.raises(RuntimeError, match="expected scalar type Long but found Int"):
+        names["kept"](mask.int(), 130)
+    x, y = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[0.5, 0.25], [7.0, 8.0]])
+    expected = [torch.tensor(3.0) * 0.1 + 4 + 2.5, torch.tensor(7.0) * 0.1 + 8]
+    assert names["both"](x, y) == (expected[0] + expected[1]).item()
+    with pytest.raises(RuntimeError, match="expected 2 dims but tensor has 1"):
+        names["both"](x[0], y)
+    assert (x[0, 1], y[0, 1]) == (torch.tensor(3.0) * 0.1, torch.tensor(7.0) * 0.1)
 
 
 @pytest.mark.slow

@@ -24,7 +24,10 @@ HEADER = """
 #include <cassert>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <sstream>
+#include <string>
 #include <tuple>
 #include <vector>
 struct Module { template <typename F> void def(const char *, F *); };
@@ -72,15 +75,21 @@ int of_int(int n) { return n + 1; }
 double of_float(double x) { return x * 2; }
 int of_two(int n, double x) { return n - (int)x; }
 int equal(int n) { constexpr int rows = 16, columns = 16; int total = n / columns; return total * rows; }
+float floats(float x, float y) { return std::exp(x / 100) + logf(y) * std::sin(x) - std::cos(y) + powf(std::abs(x), 0.3f); }
+float more_floats(float x, float y) { return std::atan2(x, y) + std::log2(y) + cbrtf(x) + std::tanh(x) + std::round(y) + exp2f(y); }
+int steps(int n) { int a[4] = {0, 0, 0, 0}, k = n & 1; a[k++] = n; a[++k] = 3; int m = k-- + 1; a[0] += --k; return a[0] + 7 * a[1] + 49 * a[2] + 343 * a[3] + m * 5 + k; }
+int cleared(int n) { std::vector<int> v(8, n); std::memset(&v[0], 0, sizeof(int) * (n & 3)); memset(v.data(), 0, 4); return v[0] + 2 * v[1] + 4 * v[2] + 8 * v[7]; }
+std::string written(int n, double x, float y, bool on) { std::ostringstream s; s << "n=" << n << ' ' << x << std::endl; if (on) s << y << ", " << on; return s.str(); }
+std::string between(int n) { std::stringstream s; auto add = [&](int m) { s << m / 10 << "."; if (m % 2) s << m; }; add(n); add(3); return "v" + s.str(); }
 int comma(int n) { int a = 1, b = 2; for (int i = 0; i < n; i++, b += i) a = (a + b) % 1009; return a; }
 """
 
-FUNCTIONS = re.findall(r"^((?:unsigned )?\w+) (\w+)\(([^)]*)\) \{", CODE, re.MULTILINE)
+FUNCTIONS = re.findall(r"^((?:unsigned |std::)?\w+) (\w+)\(([^)]*)\) \{", CODE, re.MULTILINE)
 """(type of the result, name, parameters) of each function of CODE that is not a template."""
 
 TYPES = {
     "int": ctypes.c_int32, "int64_t": ctypes.c_int64, "unsigned int": ctypes.c_uint32, "uint64_t": ctypes.c_uint64,
-    "float": ctypes.c_float, "double": ctypes.c_double, "bool": ctypes.c_bool,
+    "float": ctypes.c_float, "double": ctypes.c_double, "bool": ctypes.c_bool, "std::string": ctypes.c_char_p,
 }  # fmt: skip
 
 OVERLOADS = ' m.def("over", &of_int); m.def("over", &of_float); m.def("over", &of_two);'
@@ -125,10 +134,13 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         pytest.skip("needs a C++ compiler")
     folder = tmp_path_factory.mktemp("compiled")
     (folder / "stubs.h").write_text(HEADER, encoding="utf-8")
-    wrapped = "".join(
-        f'extern "C" {result} c_{name}({text.replace(" = 4", "")}) {{ return {name}({", ".join(each for _, each in parameters(text))}); }}\n'
-        for result, name, text in FUNCTIONS
-    )
+    wrapped = ""
+    for result, name, text in FUNCTIONS:
+        called = f"{name}({', '.join(each for _, each in parameters(text))})"
+        if result == "std::string":
+            result, called = "const char *", f"(kept = {called}).c_str()"
+        wrapped += f'extern "C" {result} c_{name}({text.replace(" = 4", "")}) {{ return {called}; }}\n'
+    wrapped = f"static std::string kept;\n{wrapped}"
     (folder / "a.cpp").write_text(CODE + wrapped, encoding="utf-8")
     command = [
         compiler,
@@ -162,6 +174,8 @@ def numbers(type_: str, source: random.Random) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
+    if isinstance(other, bytes):
+        other = other.decode()
     if isinstance(one, float) and math.isnan(one):
         return math.isnan(other)
     return bool(one == other) and (not isinstance(one, float) or math.copysign(1, one) == math.copysign(1, other))

@@ -92,11 +92,15 @@ def test_only_used_classes_are_written_nested_ones_first() -> None:
 
 # --- functions ------------------------------------------------------------------------------------------
 
+STUBS = """
+struct dim3 { unsigned x, y, z; dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1); };
+"""
+
 CODE = """
+#include "stubs.h"
 #define __global__ __attribute__((global))
 typedef unsigned long size_t;
 extern "C" void *memset(void *, int, size_t);
-struct dim3 { unsigned x, y, z; dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1); };
 struct CUstream_st;
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, CUstream_st * = nullptr);
 extern "C" int cudaConfigureCall(dim3, dim3, size_t = 0, CUstream_st * = nullptr);
@@ -108,6 +112,8 @@ struct Point { float x, y; Point(float x_, float y_ = 2.f) : x(x_), y(y_) {} flo
   void grow(float by) { x *= by; } };
 template <typename T> struct Sized { T first = 5; int second; };
 __global__ void k(Params, Functor, Base);
+__global__ void g(dim3, dim3);
+int height(dim3 grid) { return grid.y * 10 + grid.z; }
 void set(Params &params) { params.batch = 7; params.w[1] = 0.5f; params.p = nullptr; params.mode = kOne; }
 int changed(Params params, Base *base) { params.n += 1; base->batch = 4; return params.n; }
 void clear(Params &params) { memset(&params, 0, sizeof(params)); }
@@ -125,6 +131,9 @@ void run() {
   k<<<1, 1>>>(copy, Functor{}, params);
   clear(params);
   k<<<1, 1>>>(params, Functor(), other);
+  dim3 grid(4, 3), block;
+  block.y = height(grid);
+  g<<<grid, 1>>>(grid, block);
 }
 """
 
@@ -163,7 +172,7 @@ class Kernels(dict[str, Any]):
         return self
 
     def launch(self, grid: int, block: int, *arguments: Any) -> None:
-        self.launches.append((grid, block, *map(bytes, arguments)))
+        self.launches.append((grid, block, *(each if type(each) is tuple else bytes(each) for each in arguments)))
 
 
 def translated(source: SourceTree) -> dict[str, Any]:
@@ -184,20 +193,27 @@ def translated(source: SourceTree) -> dict[str, Any]:
         text += [f"def {shown}({', '.join(each for each, _ in made.parameters)}):", *lines(made.body or [], 4)]
         text += [] if made.body else ["    pass"]
     words = set("\n".join(text).replace("(", " ").replace(".", " ").split())
-    head = ["import ctypes", "float32 = lambda x: ctypes.c_float(x).value", "int32 = int", *module.table.text(words)]
+    head = [
+        "import ctypes",
+        "from cuda_wheel.torch.arithmetic import dim3, uint32",
+        "float32 = lambda x: ctypes.c_float(x).value",
+        "int32 = int",
+        *module.table.text(words),
+    ]
     namespace: dict[str, Any] = {"kernels": Kernels()}
     exec("\n".join(head + text), namespace)
     return namespace
 
 
 def test_objects_are_changed_and_copied_as_in_cpp(read_source: Callable[[str, str, str], SourceTree]) -> None:
-    source = read_source("a.cu", CODE, "")
+    source = read_source("a.cu", CODE, STUBS)
     namespace = translated(source)
     namespace["run"]()
     params, base = namespace["Params"], namespace["Base"]
-    first, second, third = namespace["kernels"].launches
+    first, second, third, fourth = namespace["kernels"].launches
     changed = params(n=3, batch=7, w=(0, 0.5), mode=1)
     assert first == (4, 5, bytes(changed), b"\0", bytes(base(4, 2.5)))
     # The copy was made before the change, and the part of a struct is what its base class has.
     assert second == (1, 1, bytes(params(n=3, mode=2)), b"\0", bytes(base(7, 0)))
     assert third == (1, 1, bytes(ctypes.sizeof(params)), b"\0", bytes(base(0, 5.0)))
+    assert fourth == ((4, 3), 1, (4, 3, 1), (1, 31, 1))

@@ -489,3 +489,62 @@ def test_indices_of_32_bits_reach_the_last_element() -> None:
     assert arithmetic.can_use_32_bit_index_math(one.expand(2**31 - 2))
     assert not arithmetic.can_use_32_bit_index_math(one.expand(2**31 - 1))
     assert arithmetic.can_use_32_bit_index_math(torch.empty(0, 2**40))
+
+
+# --- memory of the host ------------------------------------------------------------------------------------
+
+
+def test_elements_are_those_of_the_tensor() -> None:
+    x = torch.arange(12, dtype=torch.int32).view(3, 4)[1:]
+    numbers = arithmetic.elements(x, torch.int32)
+    assert [*numbers] == [*range(4, 12)]
+    numbers[1] = 2**32 + 7
+    assert x[0, 1] == 7
+    longs = arithmetic.elements(x, torch.int64, 8, of=torch.int32)
+    assert [*longs] == x.flatten().view(torch.int64)[1:].tolist()
+    assert [*arithmetic.elements(numbers, torch.uint8, 16)] == x[1].view(torch.uint8).tolist()
+    assert arithmetic.elements(x, torch.int32, -4)[0] == 3
+    del numbers, x
+    assert longs[0] == 6 + (7 << 32)  # the memory is not freed
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "uint64", "float32", "float64"])
+def test_elements_of_each_type(dtype: str) -> None:
+    x = torch.tensor([0, 1, 1], dtype=getattr(torch, dtype))
+    numbers = arithmetic.elements(x, x.dtype)
+    numbers[0] = numbers[1]
+    assert x.tolist() == [1, 1, 1] and type(numbers[0]) is type(x.tolist()[0])
+
+
+def test_elements_that_are_not_there() -> None:
+    x = torch.zeros(3)
+    for offset in (-1, 13):
+        with pytest.raises(ArgumentError, match=f"byte {offset} is not in the memory, which has 12 bytes"):
+            arithmetic.elements(x, torch.float32, offset)
+    with pytest.raises(IndexError):
+        arithmetic.elements(x, torch.float32, 8)[1]
+    with pytest.raises(RuntimeError, match="expected scalar type Int but found Float"):
+        arithmetic.elements(x, torch.float32, of=torch.int32)
+    with pytest.raises(RuntimeError, match="the memory of a tensor on meta cannot be read on the host"):
+        arithmetic.elements(x.to("meta"), torch.float32)
+
+
+def test_an_accessor_is_of_a_known_tensor() -> None:
+    x = torch.zeros(2, 3)
+    assert arithmetic.accessor(x, torch.float32, 2) is x
+    for other, error in (
+        (x.double(), "expected scalar type Float but found Double"),
+        (x[0], "TensorAccessor expected 2 dims but tensor has 1"),
+        (x.to("meta"), "the memory of a tensor on meta cannot be read on the host"),
+    ):
+        with pytest.raises(RuntimeError, match=error):
+            arithmetic.accessor(other, torch.float32, 2)
+
+
+def test_a_grid_has_three_sizes() -> None:
+    assert (arithmetic.dim3(5), arithmetic.dim3((2, 3)), arithmetic.dim3([4, 5, 6])) == (
+        (5, 1, 1),
+        (2, 3, 1),
+        (4, 5, 6),
+    )
+    assert arithmetic.dim3(-1) == (2**32 - 1, 1, 1)  # as C++ converts it

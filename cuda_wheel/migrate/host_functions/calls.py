@@ -84,13 +84,19 @@ _SIZES = {
 
 _POINTERS = {"data_ptr", "mutable_data_ptr", "const_data_ptr", "data"}
 
-_ACCESSORS = {"packed_accessor32", "packed_accessor64", "packed_accessor", "generic_packed_accessor", "accessor"}
+_ACCESSORS = {"packed_accessor32", "packed_accessor64", "packed_accessor", "generic_packed_accessor"}
 
 _FLOAT_FUNCTIONS = {
     "sqrt", "exp", "log", "log2", "log10", "pow", "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh",
     "fabs", "fmod", "cbrt", "exp2", "atan2", "rint",
 }  # fmt: skip
 """Functions of <cmath> that `cuda_wheel.torch.arithmetic` has with the results of C++: NaN and infinity, no errors."""
+
+_EXACT_FLOAT_FUNCTIONS = {"floor", "ceil", "fabs", "trunc", "sqrt", "abs", "fmod", "rint", "round"}
+"""Those whose result for floats is that in double precision, rounded."""
+
+TEXT_STREAMS = ("std::basic_ostringstream", "std::basic_stringstream")
+"""Streams that become a str."""
 
 _NO_EFFECT = {
     "c10::cuda::c10_cuda_check_implementation", "cudaGetLastError", "cudaPeekAtLastError", "cudaFuncSetAttribute",
@@ -388,6 +394,8 @@ class Calls(Expressions):
         if declared.is_own:
             return self.own_method(node, declared, inner[0])
         owner = self.value(inner[0])  # arguments of a template follow
+        if is_tensor(pointee(owner.type) or ""):  # x->size(0)
+            owner = Value(owner.tree, pointee(owner.type) or "")
         type_, family = owner.type, template_name(owner.type)
         owner_class = declared.qualified.rpartition("::")[0]
         if owner.data == "generator":
@@ -437,6 +445,8 @@ class Calls(Expressions):
             "c10::List",
         ):
             return self._list_method(node, owner, method)
+        if family in TEXT_STREAMS and method == "str" and not node.arguments:
+            return Value(owner.tree, "std::string")
         if family in ("std::basic_string", "std::string") or type_ == "std::string":
             if method in ("c_str", "data"):
                 return owner
@@ -574,6 +584,12 @@ class Calls(Expressions):
             element = pointee(type_) or "void"
             checked = self.dtype_choice(element) if element_type(element) is not None else None
             return self.pointer(Pointer(tree, element, element != "void", checked=checked), type_)
+        if method == "accessor":  # for the host; kernels take packed ones
+            given_types = template_arguments(type_)
+            number, count = given_types[1:3] if "ArrayRef" in given_types[0] else given_types[:2]
+            dimensions = constant(int(count.rstrip("ul")))
+            checked = call("accessor", tree, self.dtype_choice(number), dimensions)
+            return Value(checked, type_, data="accessor")
         if method in _ACCESSORS:
             return Value(tree, type_, data="accessor")
         if method in ("itemsize", "nbytes"):
@@ -705,7 +721,8 @@ class Calls(Expressions):
         if one.data == "generator":
             return one
         if one.data == "accessor":
-            raise Untranslated("elements of a tensor are read on the host", node.line)
+            place = self.accessor_element(node)
+            return place if place.data == "accessor" else replace(place, tree=call(attribute(place.tree, "item")))
         if operator == "[]":
             if is_tensor(one.type):
                 return Value(ast.Subscript(one.tree, values[1].tree, ast.Load()), "at::Tensor")
@@ -733,6 +750,24 @@ class Calls(Expressions):
             return Value(ast.BinOp(trees[0], ast.Add(), trees[1]), "std::string")
         raise Untranslated(f"the operator {operator} of {one.type} is not translated")
 
+    def accessor_element(self, node: Node) -> Value:
+        """Return an element of an accessor, as a tensor without dimensions, or the accessor of a part of it."""
+        owner, index = node.arguments
+        value, place = self.value(owner), rounded(self.value(index)).tree
+        if value.data != "accessor" or "Packed" in value.type:
+            raise Untranslated("elements of a tensor are read on the host", node.line)
+        tree = ast.Subscript(value.tree, place, ast.Load())
+        if isinstance(value.tree, ast.Subscript):  # x[i][j] is x[i, j]
+            above = value.tree.slice
+            parts = above.elts if isinstance(above, ast.Tuple) else [above]
+            tree = ast.Subscript(value.tree.value, ast.Tuple([*parts, place], ast.Load()), ast.Load())
+        type_ = plain(node.type)
+        if "TensorAccessor" in type_:
+            return Value(tree, type_, data="accessor")
+        if not is_number(type_):
+            raise Untranslated(f"an element of type {type_} on the host")
+        return bounded(tree, type_) if integer_bounds(type_) else Value(tree, type_)
+
     def _streamed(self, node: Node) -> Value:
         """Return what is written to std::cout or std::cerr as print."""
         parts: list[Node] = []
@@ -740,12 +775,39 @@ class Calls(Expressions):
         while current.kind == "CALL_EXPR" and current.name == "operator<<":
             parts.insert(0, current.arguments[1])
             current = peeled(current.arguments[0])
+        if template_name(current.type) in TEXT_STREAMS and current.kind == "DECL_REF_EXPR":
+            stream = self.value(current).tree
+            written = _joined([self._streamed_part(each) for each in parts])
+            return Value(ast.NamedExpr(stream, ast.BinOp(stream, ast.Add(), written)), "void")  # type: ignore[arg-type]
         if current.name not in ("cout", "cerr"):
             raise Untranslated("a stream of text")
         ended = [each for each in parts if peeled(each).name != "endl"]
         end = constant("\n" if len(ended) < len(parts) and peeled(parts[-1]).name == "endl" else "")
         more = {} if end.value == "\n" else {"end": end}  # type: ignore[attr-defined]
         return Value(call("print", self.message(ended), **more), "void")
+
+    def _streamed_part(self, node: Node) -> ast.expr:
+        """Return what C++ writes of a value, as a part of an f-string. Source: [ostream.inserters.arithmetic]."""
+        inner = peeled(node)
+        if inner.name == "endl":
+            return constant("\n")
+        if inner.kind == "CHARACTER_LITERAL" and isinstance(inner.value, int):
+            return constant(chr(inner.value))
+        value = rounded(self.value(node))
+        if value.type == "std::string" or (
+            isinstance(value.tree, (ast.Constant, ast.JoinedStr)) and "char" in value.type
+        ):
+            if isinstance(value.tree, ast.Constant) and isinstance(value.tree.value, str):
+                return value.tree
+            if value.type == "std::string":
+                return ast.FormattedValue(value.tree, -1)
+        if float_bits(value.type):
+            return ast.FormattedValue(value.tree, -1, ast.JoinedStr([constant("g")]))
+        if integer_bounds(value.type) and "char" not in value.type:
+            if isinstance(value.tree, ast.Constant):
+                return constant(str(int(value.tree.value)))  # type: ignore[arg-type]
+            return ast.FormattedValue(call("int", value.tree) if value.type == "bool" else value.tree, -1)
+        raise Untranslated(f"a value of type {value.type} in a stream of text")
 
     def _equality(self, operator: str, one: Value, other: Value) -> Value:
         kind: ast.cmpop = COMPARISONS[operator]
@@ -923,9 +985,8 @@ class Calls(Expressions):
             if float_bits(type_) is None:
                 return None
             python = short if short in _FLOAT_FUNCTIONS else short.removesuffix("f")
-            exact = ("floor", "ceil", "fabs", "trunc", "sqrt", "abs", "fmod", "rint")
-            if float_bits(type_) == 32 and python not in exact:
-                raise Untranslated(f"{short} of a float: Python has it in double precision only")
+            if float_bits(type_) == 32 and python not in _EXACT_FLOAT_FUNCTIONS:
+                python += "f"
             trees = [rounded(converted(self.value(each), type_)).tree for each in given]
             if python in ("fabs", "abs"):
                 return Value(call("abs", *trees), type_)
@@ -1087,18 +1148,7 @@ class Calls(Expressions):
                 parts.append(ast.Constant(re.sub(rf'(?<=")/[^"]*?/(?=({own})")', "", tree.value)))
             else:
                 parts.append(ast.FormattedValue(tree, -1))
-        if not parts:
-            return constant("")
-        joined: list[ast.expr] = []
-        for part in parts:
-            last = joined[-1] if joined else None
-            if isinstance(part, ast.Constant) and isinstance(last, ast.Constant):
-                joined[-1] = ast.Constant(str(last.value) + str(part.value))
-            else:
-                joined.append(part)
-        if len(joined) == 1 and isinstance(joined[0], ast.Constant):
-            return joined[0]
-        return ast.JoinedStr(joined)
+        return _joined(parts)
 
     def _message_parts(self, nodes: Sequence[Node]) -> list[Node]:
         found: list[Node] = []
@@ -1245,6 +1295,20 @@ class Calls(Expressions):
         if isinstance(data.tensor, (ast.IfExp, ast.Constant)):
             return call(name("address"), data.tensor)
         return self.address_tree(data)
+
+
+def _joined(parts: Sequence[ast.expr]) -> ast.expr:
+    """Return parts of an f-string as one string."""
+    joined: list[ast.expr] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, ast.Constant) and isinstance(last, ast.Constant):
+            joined[-1] = ast.Constant(str(last.value) + str(part.value))
+        else:
+            joined.append(part)
+    if len(joined) == 1 and isinstance(joined[0], ast.Constant):
+        return joined[0]
+    return ast.JoinedStr(joined) if joined else constant("")
 
 
 def is_simple(tree: ast.expr) -> bool:

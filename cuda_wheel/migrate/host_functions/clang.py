@@ -117,7 +117,7 @@ class Reader:
         """
         source = root / path
         arguments = [*self._arguments, *(f"-I{root / each}" for each in include), *defines, _TEMPLATED]
-        text = with_instances(source.read_text(encoding="utf-8", errors="replace"))
+        text = with_instances(with_launches(source.read_text(encoding="utf-8", errors="replace")))
         name, files = str(source), [(str(source), text)]
         if source.suffix not in (".cu", ".cuh"):  # the host compiler reads these
             name = str(source.with_name(f"{source.name}.cuda_wheel.cu"))
@@ -147,6 +147,17 @@ def with_instances(text: str) -> str:
         return f"{match.group()} static auto* const cuda_wheel_instance_{count} = &{match[1]};"
 
     return _INSTANTIATION.sub(refer, text)
+
+
+_LAUNCH = re.compile(r"<<[ \t]+<|<[ \t]+<[ \t]*<|>>[ \t]+>(?=\s*\()|>[ \t]+>[ \t]*>(?=\s*\()")
+
+
+def with_launches(text: str) -> str:
+    """Return C++ source text in which the brackets of launches have no spaces inside, with all columns as they are.
+
+    nvcc reads `kernel << <grid, block >> >(x)` as a launch, as some editors format it; clang does not.
+    """
+    return _LAUNCH.sub(lambda match: (match[0][0] * 3).ljust(len(match[0])), text)
 
 
 @contextmanager

@@ -298,8 +298,14 @@ class Expressions:
 
     def operation(self, operator: str, one: Value, other: Value, type_: str) -> Value:
         """Return the value of a binary operator of numbers or pointers."""
-        if isinstance(one.data, Pointer) or isinstance(other.data, Pointer) or "nullptr" in one.type + other.type:
+        is_pointer = "nullptr" in one.type + other.type or one.type.endswith("*") or other.type.endswith("*")
+        if is_pointer and (operator in ("==", "!=") or "host memory" not in (one.data, other.data)):
             return self._pointer_operation(operator, one, other)
+        if one.data == "host memory" and operator in ("+", "-") and integer_bounds(other.type):
+            element = pointee(one.type) or ""
+            step = other.tree if operator == "+" else ast.UnaryOp(ast.USub(), other.tree)
+            offset = ast.BinOp(self.size_of(element), ast.Mult(), step)
+            return replace(one, tree=call("elements", one.tree, self.dtype_choice(element), offset))
         if one.data == "error" or other.data == "error":
             if operator in ("==", "!="):
                 return Value(constant(operator == "=="), "bool", data=operator == "==")
@@ -489,6 +495,8 @@ class Expressions:
                 data = value.data
                 same = plain(element) == plain(data.element)
                 return self.pointer(replace(data, element=element, is_typed=data.is_typed and same), to)
+            if value.data == "host memory" and plain(element) != pointee(value.type):
+                return replace(value, tree=call("elements", value.tree, self._number_dtype(element)), type=plain(to))
             return value.as_type(to)
         if is_number(to) and is_number(value.type):
             return converted(value, to)
@@ -506,13 +514,31 @@ class Expressions:
 
     def dereferenced(self, value: Value, node: Node) -> Value:
         """Return what a pointer or an optional points to."""
-        raise Untranslated("memory of a tensor is read on the host", node.line)
+        return self.element(self.host_memory(value), bounded(constant(0), "int", 0, 0), node)
+
+    def host_memory(self, value: Value) -> Value:
+        """Return a pointer to a tensor's memory as an array of Python, for a tensor in host memory."""
+        data = value.data
+        if data == "host memory":
+            return value
+        if not isinstance(data, Pointer) or data.is_unknown:
+            raise Untranslated("memory of a tensor is read on the host, by a pointer that may be null")
+        tree = call("elements", data.tensor, self._number_dtype(data.element))
+        tree.args += [data.offset] if data.offset is not None else []
+        tree.keywords += [ast.keyword("of", data.checked)] if data.checked is not None else []
+        return Value(tree, value.type, data="host memory")
+
+    def _number_dtype(self, element: str) -> ast.expr:
+        """Return the element type of PyTorch for a C++ type of numbers."""
+        if not is_number(element) or element_type(element) is None:
+            raise Untranslated(f"memory of type {element} on the host")
+        return self.dtype_choice(element)
 
     def _array_subscript_expr(self, node: Node) -> Value:
         owner, index = operands(node)[-2:]
         value = self.value(owner)
         if isinstance(value.data, Pointer):
-            raise Untranslated("memory of a tensor is read on the host", node.line)
+            value = self.host_memory(value)
         return self.element(value, self.value(index), node)
 
     def element(self, owner: Value, index: Value, node: Node) -> Value:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from cuda_wheel.migrate.host_functions.calls import DEVICE_PROPERTIES, RAISED, Calls, is_default, is_simple
+from cuda_wheel.migrate.host_functions.calls import (
+    DEVICE_PROPERTIES,
+    RAISED,
+    TEXT_STREAMS,
+    Calls,
+    is_default,
+    is_simple,
+)
 from cuda_wheel.migrate.host_functions.cxx_types import (
     element_type,
     float_bits,
@@ -62,8 +70,9 @@ HELPERS = frozenset(
         "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "quotient", "remainder",
         "divide", "dispatch", "address", "fill_bytes", "copy_bytes", "sqrt", "exp", "log", "log2", "log10", "pow",
         "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
+        "expf", "exp2f", "logf", "log2f", "log10f", "sinf", "cosf", "tanf", "tanhf", "cbrtf", "powf", "atan2f",
         "check_same_gpu", "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr",
-        "check_unsigned", "overloaded",
+        "accessor", "check_unsigned", "dim3", "elements", "overloaded",
     }
 )  # fmt: skip
 """Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
@@ -73,6 +82,15 @@ _RESERVED = {
     "print", "all", "any", "sum", "set", "zip",
     "kernels", "Tensor", "ctypes", "dataclasses",
 }  # fmt: skip
+
+
+_MAYBE = ("CONDITIONAL_OPERATOR", "LAMBDA_EXPR")
+"""Expressions whose parts are not always evaluated once."""
+
+_COMPILER = re.compile(r"\b(__GNUC__|__GNUC_MINOR__|__clang\w*|_MSC_VER|_MSC_FULL_VER|__VERSION__|__INTEL_COMPILER)\b")
+_TOOLKIT = re.compile(r"\b(CUDA_VERSION|CUDART_VERSION|__CUDACC_VER_\w+)\b")
+"""Macros that say which compiler and toolkit built the C++. In a condition of the preprocessor, any toolkit that has
+the headers gives the same code for `CUDA_VERSION`."""
 
 
 def python_name(given: str, taken: Sequence[str] = ()) -> str:
@@ -167,7 +185,11 @@ class FunctionTranslator(Calls):
         self.has_parameters = True
         """Whether the Python function has the parameters of the template. False where each instance is a function."""
         self._measured: set[int] = set()
-        """Keys of the variables whose members x, y or z are read."""
+        """Keys of the variables whose members x, y or z are used."""
+        self._read_here: set[int] = set()
+        """Keys of the pointers whose memory is read or written on the host."""
+        self._steps: tuple[list[ast.stmt], list[ast.stmt], Node] | None = None
+        """Statements before and behind a statement without parts, and that statement; None in others."""
         self.is_on_cpu = False
         """Whether only tensors in host memory get to the code that is translated."""
 
@@ -186,6 +208,11 @@ class FunctionTranslator(Calls):
             peeled(operands(each)[0]).target
             for each in body.walk_all()
             if each.kind == "MEMBER_REF_EXPR" and each.name in ("x", "y", "z") and operands(each)
+        }
+        self._read_here = {
+            peeled(operands(each)[0]).target
+            for each in body.walk_all()
+            if each.kind == "ARRAY_SUBSCRIPT_EXPR" or (each.kind == "UNARY_OPERATOR" and each.operator == "*")
         }
         template = []
         for argument in self.declared.template if self.has_parameters else ():
@@ -207,8 +234,11 @@ class FunctionTranslator(Calls):
             is_copied = template_name(variable.type) == "std::vector" and not each.type.endswith("&")
             if is_copied and each.target in mutated_in(body, self.source):
                 first.append(ast.Assign([name(variable.name)], call("list", name(variable.name))))
+            if variable.type == "dim3" and each.target in self._measured:
+                first.append(ast.Assign([name(variable.name)], call("dim3", name(variable.name))))
         self._comments = [each for each in self._comments if each.line >= body.line]
-        for line, reason in self._errors(definition.line, body.end_line):
+        unreadable = [*self._errors(definition.line, body.end_line), *self._versions(definition.line, body.end_line)]
+        for line, reason in unreadable:
             # The compiler leaves out what it cannot read, so that the tree is not all of the function.
             self._fail(line, reason)
             first.append(self._not_implemented(line, reason))
@@ -228,6 +258,14 @@ class FunctionTranslator(Calls):
             for header in self.source.missing.get(path, ()):
                 yield first, f"the header <{header}> is not installed"
 
+    def _versions(self, first: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yield line and text of the first thing that only the compiler of the C++ could tell: its name and version."""
+        for number, text_ in enumerate(self.lines[first - 1 : last], first):
+            found = _COMPILER.search(text_) or (_TOOLKIT.search(text_) if not text_.lstrip().startswith("#") else None)
+            if found:
+                yield number, f"{found[0]} tells about the compiler of the C++"
+                return
+
     def _parameter(self, node: Node, number: int) -> Variable:
         made = self._of_unknown_value(node, node.name or f"argument{number}")
         # A caller passes any number of Python; a variable has what was rounded before.
@@ -243,6 +281,8 @@ class FunctionTranslator(Calls):
             made.low, made.high = bounds
         elif type_ in _STREAMS:
             made.data = "current stream"
+        elif is_tensor(pointee(type_) or ""):
+            pass  # the tensor, or None
         elif type_.endswith("*"):
             made.data = Pointer(name(made.name), pointee(type_) or "void", True, is_unknown=True)
         elif type_ == "c10::TensorOptions":
@@ -329,11 +369,32 @@ class FunctionTranslator(Calls):
         return [*comment, self._not_implemented(line, error.reason)]
 
     def statement(self, node: Node, is_tail: bool) -> list[ast.stmt]:
-        handler = getattr(self, f"_statement_{node.kind.lower()}", None)
-        if handler is not None:
+        handler = getattr(self, f"_statement_{node.kind.lower()}", self.expression_statement)
+        is_simple = handler == self.expression_statement or node.kind == "DECL_STMT"
+        outer, self._steps = self._steps, ([], [], node) if is_simple else None
+        try:
             made: list[ast.stmt] = handler(node, is_tail)
-            return made
-        return self.expression_statement(node, is_tail)
+            return self._steps[0] + made + self._steps[1] if self._steps else made
+        finally:
+            self._steps = outer
+
+    def _unary_operator(self, node: Node) -> Value:
+        """Return ++ and -- inside an expression as a statement before or behind it."""
+        if node.operator not in ("++", "--", "p++", "p--"):
+            return super()._unary_operator(node)
+        operand = operands(node)[-1]
+        target = peeled(operand)
+        variable = self.variables.get(target.target) if target.kind == "DECL_REF_EXPR" else None
+        if self._steps is None or variable is None or not integer_bounds(variable.type):
+            raise Untranslated(f"the operator {node.operator.strip('p')} inside an expression")
+        before, after, whole = self._steps
+        used = [each.target for each in whole.walk_all() if each.kind == "DECL_REF_EXPR"]
+        is_certain = not any(each.operator in ("&&", "||") or each.kind in _MAYBE for each in whole.walk_all())
+        calls_lambda = any(key in self.variables and self.variables[key].data == "lambda" for key in used)
+        if used.count(target.target) != 1 or not is_certain or calls_lambda:
+            raise Untranslated(f"the operator {node.operator.strip('p')} inside an expression")
+        (after if node.operator.startswith("p") else before).extend(self._step(operand, node.operator.strip("p")))
+        return self.value(operand)
 
     def _statement_compound_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
         return self.statements(node.children, is_tail)
@@ -435,7 +496,10 @@ class FunctionTranslator(Calls):
         """Return the statement of an expression whose value is not used."""
         tree = value.tree
         if isinstance(tree, ast.NamedExpr):
-            return [ast.Assign([tree.target], tree.value)]
+            added = tree.value
+            if isinstance(added, ast.BinOp) and text(added.left) == text(tree.target):
+                return [ast.AugAssign(tree.target, added.op, added.right)]
+            return [ast.Assign([tree.target], added)]
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "__setitem__":
             return [ast.Assign([ast.Subscript(tree.func.value, tree.args[0], ast.Store())], tree.args[1])]
         does_something = any(isinstance(each, ast.Call) for each in ast.walk(tree))
@@ -503,8 +567,10 @@ class FunctionTranslator(Calls):
                 return dispatched
             value = self.value(right)
             return self._store(variable, value)
-        if target.kind == "UNARY_OPERATOR" and target.operator == "*":
-            raise Untranslated("memory is written on the host", target.line)
+        if target.kind == "CALL_EXPR" and target.name == "operator[]" and "Accessor" in target.arguments[0].type:
+            place = self.accessor_element(target)
+            value = converted(self.value(right), place.type) if is_number(place.type) else self.value(right)
+            return [ast.Assign([stored(place.tree)], rounded(value).tree)]
         owner = self.value(left)
         value = self.value(right)
         if isinstance(owner.tree, (ast.Subscript, ast.Attribute)):
@@ -529,8 +595,8 @@ class FunctionTranslator(Calls):
             tree = options_tree(value.data)
             variable.data = Options(((None, name(variable.name)),))
             return [ast.Assign([name(variable.name)], tree)]
-        if value.data == "philox":
-            variable.data = "philox"
+        if value.data in ("philox", "host memory"):
+            variable.data = value.data
         if is_number(variable.type):
             value = converted(value, variable.type)
         return [ast.Assign([name(variable.name)], rounded(value).tree)]
@@ -539,7 +605,7 @@ class FunctionTranslator(Calls):
         left, right = operands(node)[-2:]
         one, other = self.value(left), self.value(right)
         operator = node.operator[:-1]
-        if isinstance(one.data, Pointer):
+        if isinstance(one.data, Pointer) or one.data == "host memory":
             moved = self.operation(operator, one, other, one.type)
             variable = self.variables.get(peeled(left).target)
             if variable is None:
@@ -561,7 +627,7 @@ class FunctionTranslator(Calls):
 
     def _step(self, node: Node, operator: str) -> list[ast.stmt]:
         value = self.value(node)
-        if isinstance(value.data, Pointer):
+        if isinstance(value.data, Pointer) or value.data == "host memory":
             raise Untranslated("a pointer that is moved")
         if not is_number(value.type):
             raise Untranslated(f"the operator {operator} of {value.type}")
@@ -650,9 +716,12 @@ class FunctionTranslator(Calls):
         if is_tensor(type_) or type_.startswith("std::optional"):
             return [ast.Assign(target, constant(None))]
         if type_ == "dim3":
-            return [ast.Assign(target, constant(1))]
+            is_measured = node.target in self._measured
+            return [ast.Assign(target, ast.List([constant(1)] * 3, ast.Load()) if is_measured else constant(1))]
         if type_ == "std::string" or template_name(type_) == "std::basic_string":
             variable.type = "std::string"
+            return [ast.Assign(target, constant(""))]
+        if template_name(type_) in TEXT_STREAMS:
             return [ast.Assign(target, constant(""))]
         if type_ == "cudaDeviceProp":
             variable.data = "device properties"
@@ -689,8 +758,11 @@ class FunctionTranslator(Calls):
         if data in ("error", "current stream", "nothing", "generator"):
             made.data = data
             return self._effect(replace(value, data=None))
-        if data in ("bytes", "device properties", "kernel", "type properties", "number", "philox"):
+        if data in ("bytes", "device properties", "kernel", "type properties", "number", "philox", "host memory"):
             made.data = data
+        if isinstance(data, Pointer) and node.target in self._read_here and not is_assigned and not data.is_unknown:
+            made.name, made.data = self.new_name(node.name), "host memory"
+            return [ast.Assign([name(made.name)], self.host_memory(value).tree)]
         if isinstance(data, Pointer) or data == "accessor":
             tree = data.tensor if isinstance(data, Pointer) else value.tree
             is_stable = not is_assigned and is_simple(tree) and not self._may_change(tree)
@@ -708,7 +780,7 @@ class FunctionTranslator(Calls):
         made.name = self.new_name(node.name)
         if made.type == "dim3" and node.target in self._measured:  # its members are read by number
             parts = list(value.tree.elts) if isinstance(value.tree, ast.Tuple) else [value.tree]
-            value = replace(value, tree=ast.Tuple(parts + [constant(1)] * (3 - len(parts)), ast.Load()))
+            value = replace(value, tree=ast.List(parts + [constant(1)] * (3 - len(parts)), ast.Load()))
         if isinstance(data, Options):
             made.data = Options(((None, name(made.name)),))
             return [ast.Assign([name(made.name)], options_tree(data))]
@@ -1325,6 +1397,8 @@ class FunctionTranslator(Calls):
             return value.tree
         if isinstance(value.data, str) and value.data in ("error", "guard", "type properties", "kernel", "lambda"):
             raise Untranslated(f"an argument that is a {value.data}")
+        if value.data == "host memory" or template_name(value.type) in TEXT_STREAMS:
+            raise Untranslated(f"an argument of type {value.type}")
         if float_bits(type_) == 32:
             return value.tree  # a parameter is rounded where it is used
         return rounded(value).tree
@@ -1385,7 +1459,7 @@ def assigned_in(node: Node, source: SourceTree) -> set[int]:
             if plain(operands(each)[-1].type) not in source.records:
                 found |= _target(operands(each)[-1])
         elif each.kind == "CALL_EXPR" and each.arguments:
-            if each.name in ("operator=", "operator++", "operator--"):
+            if each.name in ("operator=", "operator++", "operator--", "operator<<"):
                 found |= _target(each.arguments[0])
             elif each.name in ("tie", "swap"):
                 for argument in each.arguments:
@@ -1450,6 +1524,9 @@ def plain_tree(tree: ast.expr) -> ast.expr:
 
 
 def stored(tree: ast.expr) -> Any:
+    """Return the place of a value that is read: `x[0, 1]` for `x[0, 1].item()`, an element of an accessor."""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "item":
+        return tree.func.value
     return tree
 
 

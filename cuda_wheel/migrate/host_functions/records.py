@@ -15,6 +15,7 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
     float_bits,
     integer_bounds,
     is_number,
+    item_size,
     plain,
     pointee,
     template_arguments,
@@ -549,6 +550,8 @@ class RecordTranslator(FunctionTranslator):
     def _pointed(self, owner: Value) -> Value:
         """Return the struct itself for a pointer to it."""
         inner = pointee(owner.type)
+        if inner is not None and is_tensor(inner):
+            return Value(owner.tree, inner)
         if inner is None or not self.is_record(inner):
             return owner
         if not isinstance(owner.data, Pointer):
@@ -566,6 +569,8 @@ class RecordTranslator(FunctionTranslator):
         if inner.kind in ("DECL_REF_EXPR", "MEMBER_REF_EXPR") and self.is_record(inner.type):
             value = self.value(inner)
             return Value(value.tree, f"{plain(inner.type)} *", data="record address")
+        if inner.kind == "DECL_REF_EXPR" and is_tensor(inner.type):
+            return Value(self.value(inner).tree, f"{plain(inner.type)} *")
         return super().address(node)
 
     def conversion(self, value: Value, node: Node) -> Value:
@@ -680,6 +685,9 @@ class RecordTranslator(FunctionTranslator):
         return super()._list_method(node, owner, method)
 
     def function_memset(self, node: Node) -> Value:
+        vector = _start_of_vector(node.arguments[0])
+        if vector is not None:
+            return self._zeroed(vector, *node.arguments[1:3])
         pointer, byte, size = (self.value(each) for each in node.arguments[:3])
         known = self.class_of(pointee(pointer.type) or "")
         if known is None or (isinstance(pointer.data, Pointer) and pointer.data.offset is not None):
@@ -692,6 +700,27 @@ class RecordTranslator(FunctionTranslator):
         return Value(call("ctypes.memset", address, constant(0), length), "void")
 
     function_std_memset = function_memset
+
+    def _zeroed(self, vector: Node, byte: Node, size: Node) -> Value:
+        """Return memset of the first elements of a vector of numbers to 0."""
+        element = template_arguments(vector.type)[0]
+        width = item_size(element)
+        value = self.value(byte)
+        if not is_number(element) or width is None or not value.low == value.high == 0:
+            raise Untranslated("memset of what is no struct and no vector of numbers to 0")
+        inner = peeled(size)
+        factors = operands(inner)[-2:] if inner.kind == "BINARY_OPERATOR" and inner.operator == "*" else ()
+        others = [each for number, each in enumerate(factors) if factors[1 - number].value == width]
+        length = self.value(size)
+        if others:
+            count = self.unconverted(others[0])
+        elif length.low is not None and length.low == length.high:
+            count = constant(length.low // width)
+        else:
+            count = ast.BinOp(length.tree, ast.FloorDiv(), constant(width))
+        part = ast.Subscript(self.value(vector).tree, ast.Slice(None, count), ast.Store())
+        zeros = ast.BinOp(ast.List([constant(0.0 if float_bits(element) else 0)], ast.Load()), ast.Mult(), count)
+        return Value(ast.NamedExpr(part, zeros), "void")  # type: ignore[arg-type]
 
     # --- launches ---------------------------------------------------------------------------------------
 
@@ -712,6 +741,9 @@ class RecordTranslator(FunctionTranslator):
                 raise Untranslated(f"the struct {known.record.name} for a kernel, which is no plain data")
             original: ast.expr | None = getattr(value.tree, "copy_of", None)
             return original if original is not None else value.tree
+        if to == "dim3" == value.type:
+            is_whole = isinstance(value.tree, ast.Tuple) and len(value.tree.elts) == 3
+            return value.tree if is_whole else call("dim3", value.tree)
         is_library = _VECTOR.fullmatch(to) or template_name(to) in _ARRAYS or template_name(to) == "c10::complex"
         if (is_library or self._enum(to)) and value.type == to and value.data is None:
             return value.tree
@@ -753,6 +785,21 @@ def changed_in(node: Node, source: SourceTree) -> set[int]:
                 if type_.endswith("&") and not type_.startswith("const "):
                     found |= _root(argument)
     return found
+
+
+def _start_of_vector(node: Node) -> Node | None:
+    """Return the vector whose first element an expression points to: `&v[0]` and `v.data()`; None for others."""
+    inner = peeled(node)
+    while inner.kind in ("CSTYLE_CAST_EXPR", "CXX_REINTERPRET_CAST_EXPR") and operands(inner):
+        inner = peeled(operands(inner)[-1])
+    if inner.kind == "UNARY_OPERATOR" and inner.operator == "&":
+        inner = peeled(operands(inner)[-1])
+        is_first = inner.kind == "CALL_EXPR" and inner.name == "operator[]" and peeled(inner.arguments[1]).value == 0
+        found = inner.arguments[0] if is_first else None
+    else:
+        callee = callee_of(inner) if inner.kind == "CALL_EXPR" and inner.name == "data" else None
+        found = operands(callee)[0] if callee is not None and operands(callee) else None
+    return found if found is not None and template_name(found.type) == "std::vector" else None
 
 
 def _root(node: Node) -> set[int]:
