@@ -70,6 +70,7 @@ __all__ = [
     "pow",
     "powf",
     "quotient",
+    "read_numbers",
     "remainder",
     "rint",
     "round",
@@ -85,6 +86,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "write_numbers",
 ]
 
 
@@ -662,6 +664,29 @@ def copy_bytes(to: Any, offset: int, source: Any, source_offset: int, size: int)
     check_result(driver.cuMemcpyAsync(start, source_start, size, stream), doing)
     if any(not each.is_cuda for each in tensors):
         check_result(driver.cuStreamSynchronize(stream), doing)
+
+
+def read_numbers(source: Any, offset: int, dtype: Any, count: int) -> list[Any]:
+    """Return `count` numbers of the type `dtype` from memory, as `cudaMemcpy` to a variable of the host reads them.
+
+    `source` and `offset` are as in `copy_bytes`, whose errors this has. It waits for PyTorch's current stream.
+    """
+    import torch
+
+    numbers = torch.empty(count, dtype=dtype)
+    copy_bytes(numbers, 0, source, offset, numbers.nbytes)
+    return numbers.tolist()  # type: ignore[no-any-return]
+
+
+def write_numbers(to: Any, offset: int, dtype: Any, numbers: Any) -> None:
+    """Copy numbers, as the type `dtype`, to memory, as `cudaMemcpy` from a variable of the host does.
+
+    `to` and `offset` are as in `copy_bytes`, whose errors this has.
+    """
+    import torch
+
+    given = torch.tensor(numbers, dtype=dtype)
+    copy_bytes(to, offset, given, 0, given.nbytes)
 
 
 def _is_to_be_written(tensor: Any, name: str) -> bool:

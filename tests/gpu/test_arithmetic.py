@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cuda_wheel.torch.arithmetic import address, copy_bytes, fill_bytes
+from cuda_wheel.torch.arithmetic import address, copy_bytes, elements, fill_bytes, read_numbers, write_numbers
 from tests.gpu.test_torch_operators import PYTORCHS_OWN_WARNINGS
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -75,3 +75,22 @@ def test_both_become_parts_of_a_graph() -> None:
     graph.replay()
     torch.cuda.synchronize()
     assert y.tolist() == [4] * 16 + [3] * 48
+
+
+@pytest.mark.parametrize("by_address", [False, True])
+def test_numbers_of_the_host_wait_for_the_current_stream(by_address: bool) -> None:
+    x = torch.zeros(64, dtype=torch.int32, device="cuda")
+    given = address(x) if by_address else x
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(50_000_000)
+        x.fill_(5)
+        assert read_numbers(given, 8, torch.int32, 3) == [5, 5, 5]
+        write_numbers(given, 4, torch.int64, [2**32 + 7, -1])
+        assert read_numbers(given, 0, torch.int32, 6) == [5, 7, 1, -1, -1, 5]
+
+
+def test_the_host_reads_no_memory_of_the_gpu() -> None:
+    with pytest.raises(RuntimeError, match="the memory of a tensor on cuda:0 cannot be read on the host"):
+        elements(torch.zeros(3, device="cuda"), torch.float32)

@@ -223,6 +223,8 @@ def test_an_extension_is_translated_by_the_command(
 
 
 ON_THE_HOST = """\
+#include <ATen/cuda/CUDAContext.h>
+#include <c10/cuda/CUDAException.h>
 #include <sstream>
 #include <torch/extension.h>
 
@@ -260,6 +262,32 @@ float corners(at::Tensor x, at::Tensor* more)
 
 float both(at::Tensor x, at::Tensor y) { return corners(x, &y) + corners(y, NULL); }
 
+__device__ int counts[4];
+
+// What cudaMemcpy copies between tensors, numbers and lists of the host.
+std::vector<int> copied(at::Tensor x, int64_t n)
+{
+    int first = 0, list[2] = {0, 0};
+    std::vector<int> all(n);
+    cudaMemcpy(&first, x.data_ptr<int>() + 1, sizeof(int), cudaMemcpyDeviceToHost);
+    cudaMemcpyAsync(list, x.data_ptr<int>(), sizeof(list), cudaMemcpyDeviceToHost, at::cuda::getCurrentCUDAStream());
+    memcpy(all.data(), x.data_ptr<int>() + 2, n * sizeof(int));
+    first += 100;
+    cudaMemcpy(x.data_ptr<int>(), &first, 4, cudaMemcpyHostToDevice);
+    cudaMemcpy((void*)(x.data_ptr<int>() + 1), &all[0], sizeof(int) * n, cudaMemcpyHostToDevice);
+    all.push_back(first);
+    all.push_back(list[1]);
+    return all;
+}
+
+int counted(int k)
+{
+    int found, most = k;
+    C10_CUDA_CHECK(cudaMemcpyFromSymbol(&found, counts, sizeof(int), k * sizeof(int)));
+    cudaMemcpyToSymbol(counts, &most, sizeof(int));
+    return found;
+}
+
 std::string compiler()
 {
     std::ostringstream text;
@@ -271,6 +299,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 {
     m.def("kept", &kept);
     m.def("both", &both);
+    m.def("copied", &copied);
+    m.def("counted", &counted);
     m.def("compiler", &compiler);
 }
 """
@@ -279,12 +309,15 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 @pytest.mark.slow
 def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTable], tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    (tmp_path / "a.cpp").write_text(ON_THE_HOST)
-    tree = translator[0].read(tmp_path, "a.cpp", (), ["-DTORCH_EXTENSION_NAME=_C"])
-    module = translate(Extension("demo._C", [tree], {}, {"a.cpp": ON_THE_HOST.splitlines()}), translator[1])
+    (tmp_path / "a.cu").write_text(ON_THE_HOST)
+    tree = translator[0].read(tmp_path, "a.cu", (), ["-DTORCH_EXTENSION_NAME=_C"])
+    texts = {"a.cu": ON_THE_HOST.splitlines()}
+    module = translate(Extension("demo._C", [tree], {"a.cu": "demo.a"}, texts), translator[1])
     assert {each.name: [one.reason for one in each.failures] for each in module.functions} == {
         "kept": [],
         "both": [],
+        "copied": [],
+        "counted": [],
         "compiler": ["__GNUC__ tells about the compiler of the C++"],
     }
     names: dict[str, Any] = {}
@@ -300,6 +333,15 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
     assert names["both"](x, y) == (expected[0] + expected[1]).item()
     with pytest.raises(RuntimeError, match="expected 2 dims but tensor has 1"):
         names["both"](x[0], y)
+    numbers = torch.arange(5, 11, dtype=torch.int32)
+    assert names["copied"](numbers, 3) == [7, 8, 9, 106, 6]
+    assert numbers.tolist() == [106, 7, 8, 9, 9, 10]
+    address = "kernels.globals['counts'].address"
+    for line in (
+        f"found = read_numbers({address}, uint64(uint64(k) * 4), torch.int32, 1)[0]",
+        f"write_numbers({address}, 0, torch.int32, [most])",
+    ):
+        assert line in module.text, module.text
     assert (x[0, 1], y[0, 1]) == (torch.tensor(3.0) * 0.1, torch.tensor(7.0) * 0.1)
 
 

@@ -541,6 +541,23 @@ def test_an_accessor_is_of_a_known_tensor() -> None:
             arithmetic.accessor(other, torch.float32, 2)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "numbers"),
+    [("int32", [-5, 2**31 - 1]), ("uint64", [0, 2**64 - 1]), ("float32", [0.5, -2.0]), ("uint8", [7, 255])],
+)
+def test_numbers_are_copied_as_their_bytes(dtype: str, numbers: list[Any]) -> None:
+    kind = getattr(torch, dtype)
+    memory = torch.zeros(24, dtype=torch.uint8)
+    arithmetic.write_numbers(memory, 8, kind, numbers)
+    size = 2 * kind.itemsize
+    assert bytes(memory.tolist()) == bytes(8) + bytes(torch.tensor(numbers, dtype=kind).view(torch.uint8)) + bytes(
+        16 - size
+    )
+    assert arithmetic.read_numbers(memory, 8, kind, 2) == numbers
+    with pytest.raises(ArgumentError, match="are not in the memory"):
+        arithmetic.read_numbers(memory, 24, kind, 1)
+
+
 def test_a_grid_has_three_sizes() -> None:
     assert (arithmetic.dim3(5), arithmetic.dim3((2, 3)), arithmetic.dim3([4, 5, 6])) == (
         (5, 1, 1),

@@ -1061,22 +1061,6 @@ class Calls(Expressions):
             return self._asked(short, given)
         if short == "cudaSetDevice":
             return Value(call("torch.cuda.set_device", self.value(given[0]).tree), **error)
-        if short in ("cudaMemsetAsync", "cudaMemset"):
-            if (
-                short == "cudaMemsetAsync"
-                and len(given) > 3
-                and self.value(given[3]).data not in ("current stream", None)
-            ):
-                raise Untranslated("another stream than the current one")
-            pointer, byte, size = (self.value(each) for each in given[:3])
-            if not isinstance(pointer.data, Pointer):
-                raise Untranslated(f"{short} of memory that is not a tensor's")
-            return Value(
-                call("fill_bytes", pointer.data.tensor, pointer.data.offset or constant(0), byte.tree, size.tree),
-                **error,
-            )
-        if short in ("cudaMemcpyAsync", "cudaMemcpy"):
-            return self._copy(short, given)
         return None
 
     def _asked(self, short: str, given: Sequence[Node]) -> Value:
@@ -1107,17 +1091,6 @@ class Calls(Expressions):
                 raise Untranslated(f"PyTorch does not tell {attribute_name}")
             answer = attribute(call("torch.cuda.get_device_properties", self.value(given[2]).tree), known)
         return Value(ast.NamedExpr(variable, answer), "cudaError", data="error")
-
-    def _copy(self, short: str, given: Sequence[Node]) -> Value:
-        to, source, size = (self.value(each) for each in given[:3])
-        if not (isinstance(to.data, Pointer) and isinstance(source.data, Pointer)):
-            raise Untranslated(f"{short} between the GPU and variables of the host")
-        tree = call(
-            "copy_bytes",
-            to.data.tensor, to.data.offset or constant(0), source.data.tensor,
-            source.data.offset or constant(0), size.tree,
-        )  # fmt: skip
-        return Value(tree, "cudaError", data="error")
 
     # --- errors -----------------------------------------------------------------------------------------
 

@@ -13,10 +13,10 @@ from cuda_wheel.migrate.host_functions.calls import (
     DEVICE_PROPERTIES,
     RAISED,
     TEXT_STREAMS,
-    Calls,
     is_default,
     is_simple,
 )
+from cuda_wheel.migrate.host_functions.copies import Copies
 from cuda_wheel.migrate.host_functions.cxx_types import (
     element_type,
     float_bits,
@@ -72,7 +72,7 @@ HELPERS = frozenset(
         "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
         "expf", "exp2f", "logf", "log2f", "log10f", "sinf", "cosf", "tanf", "tanhf", "cbrtf", "powf", "atan2f",
         "check_same_gpu", "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr",
-        "accessor", "check_unsigned", "dim3", "elements", "overloaded",
+        "accessor", "check_unsigned", "dim3", "elements", "overloaded", "read_numbers", "write_numbers",
     }
 )  # fmt: skip
 """Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
@@ -164,7 +164,7 @@ class Module(Protocol):
     def autograd_class(self, forward: Declaration) -> str: ...
 
 
-class FunctionTranslator(Calls):
+class FunctionTranslator(Copies):
     """Translates one function, or one instance of a function template."""
 
     def __init__(self, module: Module, source: SourceTree, declared: Declaration, lines: Sequence[str]) -> None:
@@ -1432,6 +1432,11 @@ class FunctionTranslator(Calls):
         key = keys[0] if len(keys) == 1 else ast.Tuple(keys, ast.Load())
         return ast.Subscript(name(self.module.kernels_of(declared)), key, ast.Load())
 
+    def kernels_name(self, node: Node) -> str:
+        declared = self.declaration(node)
+        assert declared is not None
+        return self.module.kernels_of(declared)
+
     def address(self, node: Node) -> Value:
         inner = peeled(node)
         if inner.kind == "DECL_REF_EXPR":
@@ -1443,6 +1448,8 @@ class FunctionTranslator(Calls):
             value = self.value(owner)
             if isinstance(value.data, Pointer):
                 return self.moved(value, self.value(index))
+            if value.data == "host memory":
+                return self.operation("+", value, self.value(index), value.type)
         raise Untranslated("the address of a variable", node.line)
 
 

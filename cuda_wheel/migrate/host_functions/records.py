@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cuda_wheel.migrate.host_functions.calls import is_default
+from cuda_wheel.migrate.host_functions.copies import without_casts
 from cuda_wheel.migrate.host_functions.cxx_types import (
     float_bits,
     integer_bounds,
     is_number,
-    item_size,
     plain,
     pointee,
     template_arguments,
@@ -685,11 +685,12 @@ class RecordTranslator(FunctionTranslator):
         return super()._list_method(node, owner, method)
 
     def function_memset(self, node: Node) -> Value:
-        vector = _start_of_vector(node.arguments[0])
-        if vector is not None:
-            return self._zeroed(vector, *node.arguments[1:3])
+        inner = without_casts(node.arguments[0])
+        below = pointee(inner.type) or ""
+        if not self.is_record(below):
+            return super().function_memset(node)
         pointer, byte, size = (self.value(each) for each in node.arguments[:3])
-        known = self.class_of(pointee(pointer.type) or "")
+        known = self.class_of(below)
         if known is None or (isinstance(pointer.data, Pointer) and pointer.data.offset is not None):
             raise Untranslated("memset of what is no struct")
         tree = self._pointed(pointer).tree
@@ -700,27 +701,6 @@ class RecordTranslator(FunctionTranslator):
         return Value(call("ctypes.memset", address, constant(0), length), "void")
 
     function_std_memset = function_memset
-
-    def _zeroed(self, vector: Node, byte: Node, size: Node) -> Value:
-        """Return memset of the first elements of a vector of numbers to 0."""
-        element = template_arguments(vector.type)[0]
-        width = item_size(element)
-        value = self.value(byte)
-        if not is_number(element) or width is None or not value.low == value.high == 0:
-            raise Untranslated("memset of what is no struct and no vector of numbers to 0")
-        inner = peeled(size)
-        factors = operands(inner)[-2:] if inner.kind == "BINARY_OPERATOR" and inner.operator == "*" else ()
-        others = [each for number, each in enumerate(factors) if factors[1 - number].value == width]
-        length = self.value(size)
-        if others:
-            count = self.unconverted(others[0])
-        elif length.low is not None and length.low == length.high:
-            count = constant(length.low // width)
-        else:
-            count = ast.BinOp(length.tree, ast.FloorDiv(), constant(width))
-        part = ast.Subscript(self.value(vector).tree, ast.Slice(None, count), ast.Store())
-        zeros = ast.BinOp(ast.List([constant(0.0 if float_bits(element) else 0)], ast.Load()), ast.Mult(), count)
-        return Value(ast.NamedExpr(part, zeros), "void")  # type: ignore[arg-type]
 
     # --- launches ---------------------------------------------------------------------------------------
 
@@ -785,21 +765,6 @@ def changed_in(node: Node, source: SourceTree) -> set[int]:
                 if type_.endswith("&") and not type_.startswith("const "):
                     found |= _root(argument)
     return found
-
-
-def _start_of_vector(node: Node) -> Node | None:
-    """Return the vector whose first element an expression points to: `&v[0]` and `v.data()`; None for others."""
-    inner = peeled(node)
-    while inner.kind in ("CSTYLE_CAST_EXPR", "CXX_REINTERPRET_CAST_EXPR") and operands(inner):
-        inner = peeled(operands(inner)[-1])
-    if inner.kind == "UNARY_OPERATOR" and inner.operator == "&":
-        inner = peeled(operands(inner)[-1])
-        is_first = inner.kind == "CALL_EXPR" and inner.name == "operator[]" and peeled(inner.arguments[1]).value == 0
-        found = inner.arguments[0] if is_first else None
-    else:
-        callee = callee_of(inner) if inner.kind == "CALL_EXPR" and inner.name == "data" else None
-        found = operands(callee)[0] if callee is not None and operands(callee) else None
-    return found if found is not None and template_name(found.type) == "std::vector" else None
 
 
 def _root(node: Node) -> set[int]:
