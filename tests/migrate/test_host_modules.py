@@ -371,6 +371,30 @@ def test_what_libclang_cannot_read_is_told_and_the_rest_is_translated(
     assert len(found.errors) == 1 and found.errors[0].startswith("a.cpp:1: ") and "undeclared" in found.errors[0]
 
 
+@pytest.mark.slow
+def test_no_code_is_chosen_by_the_version_of_a_library_that_is_not_installed(
+    translator: tuple[Reader, AtenTable], tmp_path: Path
+) -> None:
+    text = """\
+#include <ATen/cuda/CUDAContext.h>
+#include <torch/extension.h>
+int64_t chosen(int64_t n)
+{
+#if defined(CUBLAS_VERSION) && CUBLAS_VERSION >= 11600
+    n *= 2;
+#endif
+    return n;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("chosen", &chosen); }
+"""
+    (tmp_path / "a.cpp").write_text(text)
+    tree = translator[0].read(tmp_path, "a.cpp", (), ["-DTORCH_EXTENSION_NAME=_C"])
+    module = translate(Extension("demo._C", [tree], {}, {"a.cpp": text.splitlines()}), translator[1])
+    reasons = [each.reason for each in module.functions[0].failures]
+    is_installed = "n *= 2" in module.text
+    assert reasons == ([] if is_installed else ["the header <cublas.h> is not installed"])
+
+
 # --- a stand-in for the translation ---------------------------------------------------------------------
 
 TEXT = '"""The functions of an extension."""\n'

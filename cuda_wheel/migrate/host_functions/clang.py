@@ -204,6 +204,12 @@ class _Conversion:
         own = self._own_path(file.name) if file else None
         if "cuda_wheel_instance_" in diagnostic.spelling:
             return
+        if own and "poisoned identifier" in diagnostic.spelling:  # the version of a library that is not installed
+            line = Path(self._root, own).read_text("utf-8", errors="replace").splitlines()[diagnostic.location.line - 1]
+            library = line[diagnostic.location.column - 1 :].partition("_")[0].lower()
+            missing = self.tree.missing.setdefault(own, [])
+            missing += [f"{library}.h"] if f"{library}.h" not in missing else []
+            return
         if own or diagnostic.severity > self._cindex.Diagnostic.Error:
             self.tree.errors.append(f"{own or (file and file.name)}:{diagnostic.location.line}: {diagnostic.spelling}")
 

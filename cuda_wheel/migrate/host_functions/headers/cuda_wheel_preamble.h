@@ -124,3 +124,13 @@ __host__ __device__ float rhypotf(float, float) noexcept;
 #include <ATen/ATen.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAGuard.h>
+/* Where a library is not installed, a condition on its version would choose code in silence. */
+#ifdef CUDA_WHEEL_NO_CUBLAS
+#pragma GCC poison CUBLAS_VERSION CUBLAS_VER_MAJOR CUBLAS_VER_MINOR CUBLAS_VER_PATCH
+#endif
+#ifdef CUDA_WHEEL_NO_CUSPARSE
+#pragma GCC poison CUSPARSE_VERSION CUSPARSE_VER_MAJOR CUSPARSE_VER_MINOR CUSPARSE_VER_PATCH
+#endif
+#ifdef CUDA_WHEEL_NO_CUSOLVER
+#pragma GCC poison CUSOLVER_VERSION CUSOLVER_VER_MAJOR CUSOLVER_VER_MINOR CUSOLVER_VER_PATCH
+#endif

@@ -1,3 +1,4 @@
 #pragma once
+#define CUDA_WHEEL_NO_CUSPARSE
 typedef struct cusparseContext* cusparseHandle_t;
 typedef enum { CUSPARSE_STATUS_SUCCESS = 0 } cusparseStatus_t;
