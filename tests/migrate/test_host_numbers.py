@@ -81,6 +81,14 @@ int steps(int n) { int a[4] = {0, 0, 0, 0}, k = n & 1; a[k++] = n; a[++k] = 3; i
 int cleared(int n) { std::vector<int> v(8, n); std::memset(&v[0], 0, sizeof(int) * (n & 3)); memset(v.data(), 0, 4); return v[0] + 2 * v[1] + 4 * v[2] + 8 * v[7]; }
 std::string written(int n, double x, float y, bool on) { std::ostringstream s; s << "n=" << n << ' ' << x << std::endl; if (on) s << y << ", " << on; return s.str(); }
 std::string between(int n) { std::stringstream s; auto add = [&](int m) { s << m / 10 << "."; if (m % 2) s << m; }; add(n); add(3); return "v" + s.str(); }
+int seen = 3, list[3] = {1, 2};
+static std::vector<int> all;
+static double scale;
+int counted(int n) { static int calls; static int first = n * 2; static const int by = 2; calls += by; if (n > 5) { seen++; all.push_back(n); } list[n & 1] += n % 7; scale = scale * 0.5 + n; return calls + 10 * first + seen * 100 + (int)all.size() + list[0] - list[1] + (int)scale; }
+int of_thread(int n) { thread_local int calls = 0; calls += n; return calls; }
+template <int N> int stays(int n) { static int calls; calls += n; return calls * N; }
+int of_template(int n) { return stays<2>(n) + stays<3>(n); }
+int of_lambda(int n) { auto add = [&](int m) { seen -= m; return seen; }; return add(n % 3) + seen; }
 int comma(int n) { int a = 1, b = 2; for (int i = 0; i < n; i++, b += i) a = (a + b) % 1009; return a; }
 """
 
@@ -94,7 +102,11 @@ TYPES = {
 
 OVERLOADS = ' m.def("over", &of_int); m.def("over", &of_float); m.def("over", &of_two);'
 
-REFUSED = {"applied": "a return inside a lambda"}
+REFUSED = {
+    "applied": "a return inside a lambda",
+    "of_thread": "the variable calls, which each thread has for itself",
+    "of_template": "the static variable calls of a template",
+}
 """Function of CODE -> why it is not translated."""
 
 

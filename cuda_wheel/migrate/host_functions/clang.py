@@ -322,12 +322,21 @@ class _Conversion:
             self._describe_function(made, definition, own)
         elif definition.kind == kinds.VAR_DECL:
             made.is_static = definition.storage_class == self._cindex.StorageClass.STATIC
+            made.is_of_thread = definition.tls_kind != self._cindex.TLSKind.NONE
+            made.is_on_gpu = own is not None and self._is_on_gpu(definition)
             made.value = self._evaluated(definition) if definition.type.is_const_qualified() else None
             if own is not None and definition.semantic_parent.kind in (kinds.TRANSLATION_UNIT, kinds.NAMESPACE):
                 self._waiting.append((made, definition))
         elif definition.kind == kinds.ENUM_CONSTANT_DECL:
             made.value = definition.enum_value
         return key
+
+    def _is_on_gpu(self, variable: Any) -> bool:
+        kinds = self._kinds
+        marks = (kinds.CUDADEVICE_ATTR, kinds.CUDACONSTANT_ATTR, kinds.CUDASHARED_ATTR)
+        if any(each.kind in marks for each in variable.get_children()):
+            return True
+        return any(each.spelling == "__managed__" for each in variable.get_tokens())  # clang does not know it
 
     def _describe_function(self, made: Declaration, cursor: Any, own: str | None) -> None:
         kinds = self._kinds

@@ -131,7 +131,7 @@ class Copies(Calls):
     def _symbol(self, node: Node, offset: Node) -> _Memory:
         inner = peeled(node)
         declared = self.declaration(inner)
-        if inner.kind != "DECL_REF_EXPR" or declared is None or not declared.is_own:
+        if inner.kind != "DECL_REF_EXPR" or declared is None or not declared.is_on_gpu:
             raise Untranslated("a copy from or to a variable of the GPU that is not known")
         place = ast.Subscript(
             attribute(name(self.kernels_name(inner)), "globals"), constant(declared.qualified), ast.Load()

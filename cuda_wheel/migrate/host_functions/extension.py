@@ -24,7 +24,7 @@ from cuda_wheel.migrate.host_functions.functions import (
     python_name,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
-from cuda_wheel.migrate.host_functions.python_code import CommentLine, lines, merged, not_implemented
+from cuda_wheel.migrate.host_functions.python_code import CommentLine, lines, merged, not_implemented, text
 from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable
 from cuda_wheel.migrate.host_functions.values import Untranslated
 
@@ -123,6 +123,8 @@ class _Translation:
         self._functions: dict[Any, Translated] = {}
         self._constants: dict[str, Any] = {}
         self._constant_names: dict[str, str] = {}
+        self._states: dict[Any, tuple[str, str]] = {}
+        """Variable of C++ that lives as long as the program -> its name in Python, and its first value."""
         self._kernels: dict[str, str] = {}
         self._seen: set[Any] = set()
         self._order: list[Any] = []
@@ -218,6 +220,14 @@ class _Translation:
             self._constant_names[key] = made
             self._constants[made] = value
         return self._constant_names[key]
+
+    def state_name(self, declared: Declaration, initial: ast.expr) -> str:
+        """Return the name of a variable of the module, for one of C++ that lives as long as the program."""
+        key = declared.usr or (declared.file, declared.line, declared.name)
+        if key not in self._states:
+            taken = (*self._taken(), *self._constants, *(each for each, _ in self._states.values()))
+            self._states[key] = python_name(declared.name, taken), text(initial)
+        return self._states[key][0]
 
     # --- the pass -----------------------------------------------------------------------------------------
 
@@ -459,6 +469,8 @@ class _Translation:
         used = {key: value for key, value in self._constants.items() if key in words}
         if used:
             head += ["", *(f"{key} = {value!r}" for key, value in used.items())]
+        states = [f"{each} = {initial}" for each, initial in self._states.values() if each in words]
+        head += ["", *states] if states else []
         return "\n".join([*head, *body]) + "\n"
 
     def _definition(self, function: Translated, binding: Binding | None) -> Iterator[str]:

@@ -157,6 +157,8 @@ class Module(Protocol):
 
     def constant_name(self, declared: Declaration, value: Any) -> str: ...
 
+    def state_name(self, declared: Declaration, initial: ast.expr) -> str: ...
+
     def definition(self, declared: Declaration) -> Declaration | None: ...
 
     def record(self, record: Record, source: SourceTree) -> Any: ...
@@ -186,6 +188,8 @@ class FunctionTranslator(Copies):
         """Whether the Python function has the parameters of the template. False where each instance is a function."""
         self._measured: set[int] = set()
         """Keys of the variables whose members x, y or z are used."""
+        self._states: set[str] = set()
+        """Names of the module's variables that the function uses."""
         self._read_here: set[int] = set()
         """Keys of the pointers whose memory is read or written on the host."""
         self._steps: tuple[list[ast.stmt], list[ast.stmt], Node] | None = None
@@ -245,6 +249,7 @@ class FunctionTranslator(Copies):
         statements = first + self.block(body, True)
         self._comments = [each for each in self._comments if each.line <= body.end_line]
         statements += self._comments_before(body.end_line + 1)
+        statements = with_globals(statements, self._states)
         return Translated(self.declared.name, shown, template, statements, self.result, self.failures, self.declared)
 
     def _errors(self, first: int, last: int) -> Iterator[tuple[int, str]]:
@@ -559,9 +564,9 @@ class FunctionTranslator(Copies):
             names = [stored(self.value(each).tree) for each in target.arguments]
             return [ast.Assign([ast.Tuple(names, ast.Store())], self.value(right).tree)]
         if target.kind == "DECL_REF_EXPR":
-            variable = self.variables.get(target.target)
+            variable = self.variables.get(target.target) or self._outer_state(target)
             if variable is None:
-                return self._assign_elsewhere(target, right)
+                raise Untranslated(f"{target.name}, a variable outside of the function, is assigned", target.line)
             dispatched = self._in_place(inner, variable.name)
             if dispatched is not None:
                 return dispatched
@@ -579,9 +584,6 @@ class FunctionTranslator(Copies):
         if target.kind == "CALL_EXPR" and target.name == "index":
             raise Untranslated("an assignment to index()")
         raise Untranslated(f"an assignment to {target.kind.lower()}")
-
-    def _assign_elsewhere(self, target: Node, right: Node) -> list[ast.stmt]:
-        raise Untranslated(f"{target.name}, a variable outside of the function, is assigned", target.line)
 
     def _store(self, variable: Variable, value: Value) -> list[ast.stmt]:
         if value.data in ("error", "current stream", "nothing"):
@@ -679,8 +681,10 @@ class FunctionTranslator(Copies):
 
     def _declared_variable(self, node: Node) -> list[ast.stmt]:
         declared = self.source.declarations.get(node.target)
+        if declared is not None and declared.is_of_thread:
+            raise Untranslated(f"the variable {node.name}, which each thread has for itself")
         if declared is not None and declared.is_static and not node.type.startswith("const"):
-            raise Untranslated(f"the static variable {node.name}")
+            return self._static_variable(node, declared)
         first = self._initializer(node)
         type_ = plain(node.type)
         is_assigned = node.target in self.assigned
@@ -698,6 +702,81 @@ class FunctionTranslator(Copies):
         if self._is_in_place(first):
             return self._in_place(first, self._of_unknown_value(node, node.name).name) or []
         return self._bind(node, self.value(first))
+
+    def _static_variable(self, node: Node, declared: Declaration) -> list[ast.stmt]:
+        """Return the statement that gives a static variable of the function its first value, in the first call."""
+        if self.declared.template:
+            raise Untranslated(f"the static variable {node.name} of a template")
+        first = self._initializer(node)
+        if first is None or (peeled(first).kind == "CALL_EXPR" and not peeled(first).arguments):
+            self._state(node, declared, None)
+            return []
+        value = self.value(first)
+        if is_constant(rounded(value).tree):
+            self._state(node, declared, rounded(value).tree)
+            return []
+        variable = self._state(node, declared, constant(None))
+        is_plain = value.data is None or value.data == "device properties"
+        if not is_plain or plain(node.type) != variable.type:
+            raise Untranslated(f"the static variable {node.name} of type {node.type}")
+        variable.data = value.data
+        if is_number(variable.type):
+            value = converted(value, variable.type)
+        is_missing = ast.Compare(name(variable.name), [ast.Is()], [constant(None)])
+        return [ast.If(is_missing, [ast.Assign([name(variable.name)], rounded(value).tree)], [])]
+
+    def _state(self, node: Node, declared: Declaration, initial: ast.expr | None) -> Variable:
+        """Declare a variable that lives as long as the program, which is one of the Python module.
+
+        `initial`: its first value; None for that of its type.
+        """
+        type_ = plain(node.type)
+        element = type_.partition("[")[0]
+        if declared.is_on_gpu or declared.is_of_thread:
+            raise Untranslated(f"{declared.qualified} is not translated", node.line)
+        if initial is None:
+            if is_number(type_):
+                initial = constant(0.0 if float_bits(type_) else False if type_ == "bool" else 0)
+            elif type_ in ("std::string", "cudaDeviceProp") or template_name(type_) == "std::basic_string":
+                initial = constant(None if type_ == "cudaDeviceProp" else "")
+            elif is_tensor(type_) or type_.startswith("std::optional"):
+                initial = constant(None)
+            elif template_name(type_) == "std::vector":
+                initial = ast.List([], ast.Load())
+            elif "[" in type_ and is_number(element):
+                size = int(type_.partition("[")[2].partition("]")[0])
+                filler = constant(0.0 if float_bits(element) else 0)
+                initial = ast.BinOp(ast.List([filler], ast.Load()), ast.Mult(), constant(size))
+            else:
+                raise Untranslated(f"the static variable {node.name} of type {node.type}")
+        made = self.module.state_name(declared, initial)
+        if any(each.name == made for each in self.variables.values()):
+            raise Untranslated(f"a variable with the name of the static variable {made}")
+        self.names.add(made)
+        self._states.add(made)
+        variable = self.variables[node.target] = Variable(made, type_)
+        if integer_bounds(type_):
+            variable.low, variable.high = integer_bounds(type_) or (None, None)
+        if type_ == "cudaDeviceProp":
+            variable.data = "device properties"
+        return variable
+
+    def _outer_state(self, node: Node) -> Variable | None:
+        """Declare a variable outside of functions that the code refers to; None for something else."""
+        declared = self.declaration(node)
+        if declared is None or declared.kind != "VAR_DECL" or not declared.is_own or declared.body is None:
+            return None
+        first = self._initializer(declared.body)
+        is_default = first is None or (peeled(first).kind == "CALL_EXPR" and not peeled(first).arguments)
+        initial = None if is_default or first is None else rounded(self.value(first)).tree
+        is_of_file = (declared.is_static or "(anonymous" in declared.qualified) and not declared.type.startswith(
+            "const"
+        )
+        if is_of_file and declared.file != self.source.path:
+            raise Untranslated(f"{declared.qualified}, of which each source file has its own", node.line)
+        if initial is not None and not is_constant(initial):
+            raise Untranslated(f"the variable {declared.qualified}, whose first value is computed", node.line)
+        return self._state(node, declared, initial)
 
     def _is_default_made(self, node: Node, type_: str) -> bool:
         declared = self.declaration(node)
@@ -854,6 +933,8 @@ class FunctionTranslator(Copies):
             return bounded(self.number_choice(value, "int"), "int", value, value).as_type(node.type)
         if isinstance(value, (int, float)) and is_number(node.type):
             return self._constant(node, declared, value)
+        if self._outer_state(node) is not None:
+            return self._decl_ref_expr(node)
         return self.outer_variable(node, declared)
 
     def _constant(self, node: Node, declared: Declaration, value: int | float) -> Value:
@@ -1451,6 +1532,29 @@ class FunctionTranslator(Copies):
             if value.data == "host memory":
                 return self.operation("+", value, self.value(index), value.type)
         raise Untranslated("the address of a variable", node.line)
+
+
+def is_constant(tree: ast.expr) -> bool:
+    """Return whether an expression consists of literals only."""
+    return all(
+        isinstance(each, (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.expr_context))
+        for each in ast.walk(tree)
+    )
+
+
+def with_globals(statements: list[ast.stmt], states: set[str]) -> list[ast.stmt]:
+    """Return a function's statements behind `global` for the module's variables that they assign."""
+    found = set()
+    for each in (node for statement in statements for node in ast.walk(statement)):
+        targets = each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)]
+        names = [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
+        subscripts = [
+            node for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Subscript)
+        ]
+        found |= {given for given in names if given in states and not subscripts}
+        if isinstance(each, ast.FunctionDef):
+            each.body = with_globals(each.body, states)
+    return [ast.Global(sorted(found)), *statements] if found else statements
 
 
 # --- what a piece of code changes -----------------------------------------------------------------------

@@ -92,6 +92,10 @@ class Declaration:
     value: int | float | str | bool | None = None
     """Value of a constant."""
     is_static: bool = False
+    is_on_gpu: bool = False
+    """Whether a variable is in the GPU's memory."""
+    is_of_thread: bool = False
+    """Whether each thread has its own variable (`thread_local`)."""
 
 
 @dataclass(frozen=True, slots=True)
