@@ -58,6 +58,13 @@ int grows(int n) { std::vector<int> v; v.push_back(n); for (size_t i = 0; i < v.
 int loop(int n) { int count = 0; while (n != 1 && count < 100) { n = n % 2 ? 3 * n + 1 : n / 2; ++count; } return count; }
 int once(int n) { int k = 0; do { k += n; if (k > 50) break; n++; } while (k < 30); return k * 10 + n; }
 int chosen(int n) { switch (n % 5) { case 0: return 7; case 1: case 2: n += 10; break; case 3: { n *= 2; break; } default: n = -n; } return n; }
+int onward(int n) { switch (n % 6) { case 0: n += 1; case 1: n *= 2; if (n > 30) return n; break; case 2: case 3: n -= 5; case 4: return n; default: n = 3; } return n + 7; }
+int known(int n) { switch (n % 3) { case 0: if (!(false)) { return 1; } case 1: if (n > 5) return 2; else return 4; default: n++; } return n; }
+inline int plus_both(int a, double b) { return a + (int)b; }
+inline int plus_both(int a) { return 2 * a; }
+template <typename... Rest> int many(int first, Rest... rest) { return plus_both(rest...) + 3 * first; }
+int of_pack(int n) { return many(n, 5) + many(n, n, 2.5); }
+int inner(int n) { return [&] { switch (n % 2) { case 0: { return [&] { return n * 3; }(); } default: return [&] { if (n > 4) { return 1; } else { return n; } }(); } }(); }
 int flags(int n, bool on) { bool big = n > 10 && !on || n < -3; if (big) return 1; else if (on) { return n ? 2 : 3; } return int(on) + big; }
 int shadow(int n) { int x = n; { int x = 3; n += x; } for (int x = 0; x < 2; ++x) n += x; return x * 1000 + n; }
 int kinds(int n) { Kind kind = n > 4 ? LINEAR : NEAREST; return kind == LINEAR ? kind : n; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -113,6 +114,8 @@ struct Point { float x, y; Point(float x_, float y_ = 2.f) : x(x_), y(y_) {} flo
 template <typename T> struct Sized { T first = 5; int second; };
 __global__ void k(Params, Functor, Base);
 __global__ void g(dim3, dim3);
+template <class F, class... Args> __global__ void each(int, F, Args...) {}
+template <class F, class... Args> void apply(int n, F f, Args... args) { each<F><<<n, 1>>>(n, f, args...); }
 int height(dim3 grid) { return grid.y * 10 + grid.z; }
 void set(Params &params) { params.batch = 7; params.w[1] = 0.5f; params.p = nullptr; params.mode = kOne; }
 int changed(Params params, Base *base) { params.n += 1; base->batch = 4; return params.n; }
@@ -134,6 +137,7 @@ void run() {
   dim3 grid(4, 3), block;
   block.y = height(grid);
   g<<<grid, 1>>>(grid, block);
+  apply(2, Functor(), 2.5f, 7);
 }
 """
 
@@ -167,12 +171,16 @@ class Kernels(dict[str, Any]):
 
     def __init__(self) -> None:
         self.launches: list[tuple[Any, ...]] = []
+        self.names: list[tuple[str, ...]] = []
 
-    def __missing__(self, key: str) -> Any:
+    def __missing__(self, key: Any) -> Any:
+        self.names += [key] if isinstance(key, tuple) else []
         return self
 
     def launch(self, grid: int, block: int, *arguments: Any) -> None:
-        self.launches.append((grid, block, *(each if type(each) is tuple else bytes(each) for each in arguments)))
+        self.launches.append(
+            (grid, block, *(bytes(each) if isinstance(each, ctypes.Structure | bytes) else each for each in arguments))
+        )
 
 
 def translated(source: SourceTree) -> dict[str, Any]:
@@ -190,7 +198,10 @@ def translated(source: SourceTree) -> dict[str, Any]:
         made = RecordTranslator(module, source, declared, CODE.splitlines()).translate()
         assert not made.failures
         shown = f"make_{made.name}" if declared.kind == "CONSTRUCTOR" else made.name
-        text += [f"def {shown}({', '.join(each for each, _ in made.parameters)}):", *lines(made.body or [], 4)]
+        text += [
+            f"def {shown}({', '.join([*made.template, *(each for each, _ in made.parameters)])}):",
+            *lines(made.body or [], 4),
+        ]
         text += [] if made.body else ["    pass"]
     words = set("\n".join(text).replace("(", " ").replace(".", " ").split())
     head = [
@@ -200,7 +211,8 @@ def translated(source: SourceTree) -> dict[str, Any]:
         "int32 = int",
         *module.table.text(words),
     ]
-    namespace: dict[str, Any] = {"kernels": Kernels()}
+    types = SimpleNamespace(float32="float", int32="int")
+    namespace: dict[str, Any] = {"kernels": Kernels(), "torch": types}
     exec("\n".join(head + text), namespace)
     return namespace
 
@@ -210,10 +222,11 @@ def test_objects_are_changed_and_copied_as_in_cpp(read_source: Callable[[str, st
     namespace = translated(source)
     namespace["run"]()
     params, base = namespace["Params"], namespace["Base"]
-    first, second, third, fourth = namespace["kernels"].launches
+    first, second, third, fourth, fifth = namespace["kernels"].launches
     changed = params(n=3, batch=7, w=(0, 0.5), mode=1)
     assert first == (4, 5, bytes(changed), b"\0", bytes(base(4, 2.5)))
     # The copy was made before the change, and the part of a struct is what its base class has.
     assert second == (1, 1, bytes(params(n=3, mode=2)), b"\0", bytes(base(7, 0)))
     assert third == (1, 1, bytes(ctypes.sizeof(params)), b"\0", bytes(base(0, 5.0)))
     assert fourth == ((4, 3), 1, (4, 3, 1), (1, 31, 1))
+    assert fifth == (2, 1, 2, b"\0", 2.5, 7) and namespace["kernels"].names == [("each", "Functor", "float", "int")]

@@ -915,6 +915,9 @@ class Calls(Expressions):
             return self._tensor_of(given)
         if qualified in ("torch::from_blob", "at::from_blob"):
             raise Untranslated("a tensor of memory that is not PyTorch's (from_blob)")
+        if qualified in ("at::CUDA", "at::CPU", "torch::CUDA", "torch::CPU") and len(given) == 1:
+            options = (("device", constant(short.lower())), ("dtype", self.value(given[0]).tree))
+            return Value(constant(None), "c10::TensorOptions", data=Options(options))
         if qualified in ("torch::dtype", "at::dtype", "c10::dtype"):
             if declared.template and declared.template[0].type and not given:
                 return Value(

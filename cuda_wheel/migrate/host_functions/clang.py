@@ -391,9 +391,26 @@ class _Conversion:
                 value = cursor.get_template_argument_value(number)
                 # libclang reads a bool as a signed number of one bit.
                 found.append(TemplateArgument(name, "", abs(value) if type_ == "bool" else value, type_))
+            elif (
+                kind is None
+                and pattern
+                and number == count - 1
+                and (types := self._types_of_pack(cursor, pattern, name)) is not None
+            ):
+                names = [name] if len(types) == 1 else [f"{name}_{place}" for place in range(1, len(types) + 1)]
+                found += [TemplateArgument(*each) for each in zip(names, types, strict=True)]
             else:
                 found.append(TemplateArgument(name))
         return tuple(found)
+
+    def _types_of_pack(self, cursor: Any, pattern: Any, name: str) -> list[str] | None:
+        """Return the types that a parameter pack stands for in an instance of a function template, from its last
+        parameters; None if these are not the pack itself. libclang does not tell them."""
+        declared = [each for each in pattern.get_children() if each.kind == self._kinds.PARM_DECL]
+        if not declared or declared[-1].type.spelling != f"{name}...":
+            return None
+        given = list(cursor.type.argument_types())[len(declared) - 1 :]
+        return [each.get_canonical().spelling for each in given]
 
     # --- nodes ----------------------------------------------------------------------------------------
 

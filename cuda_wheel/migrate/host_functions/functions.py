@@ -443,6 +443,9 @@ class FunctionTranslator(Copies):
 
     def _bind_result(self, node: Node) -> list[ast.stmt]:
         target = self._inlined[-1]
+        dispatched = self._in_place(node, target)
+        if dispatched is not None:
+            return dispatched
         if target == "return":
             return [ast.Return(self.returned(self.value(node), self.result))]
         value = self.value(node)
@@ -1104,13 +1107,10 @@ class FunctionTranslator(Copies):
                 groups[-1][1].append(node)
             elif each.kind not in ("NULL_STMT", "DECL_STMT"):
                 raise Untranslated("code before the first case of a switch", each.line)
-        for number, (_, statements) in enumerate(groups[:-1]):
-            if statements and not _ends(statements):
-                if all(each.kind == "NULL_STMT" for each in statements):
-                    continue
-                raise Untranslated(
-                    "a case that goes on into the next one", statements[-1].line or groups[number][1][0].line
-                )
+        for number in reversed(range(len(groups) - 1)):
+            statements, following = groups[number][1], groups[number + 1][1]
+            if statements and not _ends(statements) and any(each.kind != "NULL_STMT" for each in statements):
+                statements += following  # the case goes on into the next one
         return groups
 
     def _group_body(self, statements: Sequence[Node], is_tail: bool) -> list[ast.stmt]:
@@ -1715,8 +1715,9 @@ def _ends(statements: Sequence[Node]) -> bool:
     if last.kind == "COMPOUND_STMT":
         return bool(last.children) and _ends(last.children)
     if last.kind == "IF_STMT":
-        branches = operands(last)[1:]
-        return len(branches) == 2 and all(_ends([each]) for each in branches)
+        condition, *branches = operands(last)
+        is_complete = len(branches) == 2 or _is_always(condition, True)
+        return is_complete and all(_ends([each]) for each in branches)
     inner = peeled(last)
     return (
         last.kind in ("BREAK_STMT", "RETURN_STMT", "CONTINUE_STMT")
@@ -1724,6 +1725,18 @@ def _ends(statements: Sequence[Node]) -> bool:
         or (inner.kind == "CALL_EXPR" and inner.name in ("torchCheckFail", "exit", "abort", "torchInternalAssertFail"))
         or (last.kind == "DO_STMT" and bool(last.children) and _ends([last.children[0]]))
     )
+
+
+def _is_always(node: Node, outcome: bool) -> bool:
+    """Return whether a condition is a literal of this value, as that of `TORCH_CHECK(false, ...)`."""
+    inner = peeled(node)
+    if inner.kind == "UNARY_OPERATOR" and inner.operator == "!":
+        return _is_always(operands(inner)[-1], not outcome)
+    if inner.kind == "CALL_EXPR" and inner.name == "__builtin_expect":
+        return _is_always(inner.arguments[0], outcome)
+    if inner.kind in ("CXX_STATIC_CAST_EXPR", "CSTYLE_CAST_EXPR"):
+        return _is_always(operands(inner)[-1], outcome)
+    return inner.kind == "CXX_BOOL_LITERAL_EXPR" and inner.value == outcome
 
 
 def _has_break(node: Node) -> bool:

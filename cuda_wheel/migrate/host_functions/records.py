@@ -352,7 +352,7 @@ class RecordTranslator(FunctionTranslator):
         if record is None or record.kind == "ENUM_DECL":
             return None
         found: PythonClass = self.module.record(record, self.source)
-        if any(each.name == found.name for each in self.variables.values()):
+        if found.name and any(each.name == found.name for each in self.variables.values()):
             raise Untranslated(f"a variable with the name of the struct {record.name}")
         self.names.add(found.name)
         return found
