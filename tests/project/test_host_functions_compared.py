@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -61,15 +63,20 @@ def test_macros_are_those_of_the_build_and_a_standard_before_17_is_raised(script
     cpp = ["-DWITH_CUDA", "-DNDEBUG", "-DTORCH_EXTENSION_NAME=a_b"]
     assert scripts.translate.defines(package, "a.cpp") == cpp
     assert scripts.population.cxx_options(package) == ["-DWITH_CUDA", "-std=c++17", "-fopenmp", "-DNDEBUG"]
+    for given, used in (("-std=c++11", "-std=c++17"), ("-std=c++20", "-std=c++20")):
+        assert scripts.population.cxx_options(replace(package, cxx_options=(given,))) == [used, "-DNDEBUG"]
 
 
 def test_every_name_of_the_list_can_be_chosen_in_both_spellings(scripts: SimpleNamespace) -> None:
     def chosen(**options: Any) -> list[str]:
-        options = {"only": None, "apart": False} | options
+        options = {"only": None, "apart": False, "second": False} | options
         return [package.name for package in scripts.population.chosen(SimpleNamespace(**options))]
 
     assert "warp-rnnt" in chosen() and "msn-emd" not in chosen() and "msn-emd" in chosen(apart=True)
     assert chosen(only=["warp_rnnt", "msn-emd"]) == ["warp-rnnt", "msn-emd"]
+    second = [package.name for package in scripts.population.SECOND]
+    assert chosen(second=True) == second and not {*second} & {*chosen(apart=True)}
+    assert chosen(only=["curope", "sam2"]) == ["sam2", "curope"]
     with pytest.raises(SystemExit, match="not in the list: other"):
         chosen(only=["sam2", "other"])
 
@@ -137,14 +144,14 @@ def test_an_original_is_built_for_one_gpu_with_the_options_of_its_own_build(
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 
-def case(function: str, *arguments: Any, racy: bool = False) -> SimpleNamespace:
+def case(function: str, *arguments: Any, racy: bool = False, after: Callable[[Any], Any] = list) -> SimpleNamespace:
     """Return a case; arguments are made anew where they are lists of numbers."""
 
     def made() -> list[Any]:
         torch = pytest.importorskip("torch")
         return [torch.tensor(each) if isinstance(each, list) else each for each in arguments]
 
-    return SimpleNamespace(function=function, arguments=made, is_racy=racy)
+    return SimpleNamespace(function=function, arguments=made, is_racy=racy, after=after)
 
 
 def of(scripts: SimpleNamespace, name: str, function: Any, *arguments: Any) -> list[dict[str, Any]]:
@@ -203,6 +210,42 @@ def test_a_difference_of_any_kind_is_seen_and_named(scripts: SimpleNamespace) ->
     ]:
         found = scripts.compare.verdict(*(of(scripts, "f", each, [1.0, 2.0]) for each in (theirs, ours)))
         assert found.startswith(f"DIFFERS: {says}" if says else "same bits"), found
+
+
+def test_a_case_says_what_of_its_arguments_is_compared(scripts: SimpleNamespace) -> None:
+    pytest.importorskip("torch")
+
+    def adds(*amounts: int) -> list[dict[str, Any]]:
+        def function(*tensors: Any) -> None:
+            for tensor, amount in zip(tensors, amounts, strict=True):
+                tensor.add_(amount)
+
+        made = case("f", [1.0], [2.0], after=lambda arguments: arguments[1:])
+        return [scripts.compare.outcome(lambda _: function, made)]
+
+    assert scripts.compare.verdict(adds(0, 1), adds(5, 1)) == "same bits"
+    assert scripts.compare.verdict(adds(0, 1), adds(0, 2)).startswith("DIFFERS: tensor 0: 1 of 1 elements differ")
+
+
+def test_pages_are_compared_in_the_place_of_their_addresses(
+    scripts: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(__import__("cases"), "DEVICE", "cpu")
+    pages = __import__("cases.omniserve_pages", fromlist=["table"])
+
+    def fill(memory: Any) -> None:
+        memory[:] = torch.arange(len(memory))[:, None]
+
+    tables = [pages.table(2, 3, 32, fill) for _ in range(2)]
+    for each in tables:
+        assert each.shape == (2, 2, 3) and each.is_contiguous() and each.dtype == torch.long
+        found = [ctypes.string_at(address, 32) for address in each.flatten().tolist()]
+        assert sorted(found) == [bytes([n]) * 32 for n in range(12)] and found != sorted(found)
+    one, other = (pages.memory_of([each, 5]) for each in tables)
+    assert torch.equal(one[0], other[0]) and one[1] == 5 and not torch.equal(*tables)
+    ctypes.memset(int(tables[1][0, 0, 0]), 77, 1)
+    assert not torch.equal(one[0], other[0])
 
 
 def test_exceptions_are_compared_by_type_and_what_is_not_translated_fails(scripts: SimpleNamespace) -> None:
@@ -269,7 +312,7 @@ names = {names!r}
 first = int(sys.argv[1])
 if first >= {loads_until}:
     sys.exit("no such library")
-cases = [SimpleNamespace(function=name, arguments=list, is_racy=name == "fine") for name in names]
+cases = [SimpleNamespace(function=name, arguments=list, is_racy=name == "fine", after=list) for name in names]
 compare.run_side(functions.__getitem__, cases, Path({results!r}), first, twice=True)
 """
 

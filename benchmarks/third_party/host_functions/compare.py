@@ -1,6 +1,7 @@
 """Compare the translated host functions with the originals, bit by bit, on a GPU.
 
-`python benchmarks/third_party/host_functions/compare.py FOLDER [--build] [--only NAME ...] [--apart] [--json FILE]`
+`python benchmarks/third_party/host_functions/compare.py FOLDER [--build] [--only NAME ...] [--apart] [--second]
+[--json FILE]`
 
 FOLDER/ported is what `translate.py` wrote: the projects, with the sources, from which both sides are built. Nothing
 else of FOLDER is needed. `--build` builds the originals with nvcc (`originals.py`, into FOLDER/extensions) and the
@@ -99,7 +100,7 @@ def outcome(function_of: Callable[[str], Any], case: Any) -> dict[str, Any]:
         if torch.cuda.is_available():
             torch.cuda.synchronize()
         tensors: list[Any] = []
-        shape = {"result": apart(result, tensors), "arguments": apart(list(arguments), tensors)}
+        shape = {"result": apart(result, tensors), "arguments": apart(case.after(arguments), tensors)}
         return {"shape": shape, "tensors": tensors}
     except Exception as error:
         return {"raised": type(error).__name__, "message": str(error)[:600]}

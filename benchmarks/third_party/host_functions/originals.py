@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[3]))  # run from a checkout, without installing it
 
-from population import LISTED, Package, cxx_options, project_of, python_name
+from population import LISTED, SECOND, Package, cxx_options, project_of, python_name
 from ports.extensions import find_toolkit
 
 __all__ = ["built", "load"]
@@ -78,5 +78,5 @@ def _loaded(name: str, library: Path, is_python_module: bool) -> Any:
 
 
 if __name__ == "__main__":
-    (named,) = [package for package in LISTED if sys.argv[2] in (package.name, python_name(package))]
+    (named,) = [package for package in (*LISTED, *SECOND) if sys.argv[2] in (package.name, python_name(package))]
     load(named, Path(sys.argv[1]).resolve())

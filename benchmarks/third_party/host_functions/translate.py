@@ -1,9 +1,10 @@
-"""Translate the host functions of the listed extensions: `python translate.py FOLDER [--only NAME ...] [--apart]`.
+"""Translate host functions of listed extensions: `python translate.py FOLDER [--only NAME ...] [--apart] [--second]`.
 
-FOLDER/corpus has the sources of `packages.toml`, from `../fetch.py`. For each extension, FOLDER/ported/NAME/project
-becomes a hatchling project: the unedited sources with the headers that they include, a module for each `.cu` file that
-has kernels, and the translation as the Python package `ported_NAME`. FOLDER/ported/NAME/translated.json says which
-functions are whole, what is not translated of the others, and how many launches are. No file is built or run.
+FOLDER/corpus has the sources of `packages.toml` or `apart.toml`, from `../fetch.py`. For each extension,
+FOLDER/ported/NAME/project becomes a hatchling project: the unedited sources with the headers that they include, a
+module for each `.cu` file that has kernels, and the translation as the Python package `ported_NAME`.
+FOLDER/ported/NAME/translated.json says which functions are whole, what is not translated of the others, and how many
+launches are. No file is built or run.
 
 It needs libclang, the headers of PyTorch (installed; without CUDA will do) and of the CUDA Toolkit, and a C++ compiler.
 """

@@ -1,4 +1,5 @@
-"""Calls of the translated host functions: one module for each extension of `../packages.toml` that can be called.
+"""Calls of the translated host functions: one module for each extension that can be called, of `../packages.toml` and
+`../apart.toml`.
 
 Each module has `cases()`, which yields calls with small inputs: a usual one, odd sizes, other element types, strides,
 no elements, and arguments that the function refuses. A call is made of the original and of the port, in a process of
@@ -37,6 +38,9 @@ class Case:
     """Whether threads write the same memory in any order (atomics), so that two calls of the original may differ."""
     by_time: bool = False
     """Whether the result depends on the second in which the function is called."""
+    after: Callable[[Sequence[Any]], Any] = list
+    """What is compared of the arguments after the call: all of them, unless some are addresses, which differ from
+    process to process."""
 
 
 def cases_of(name: str) -> list[Case]:
