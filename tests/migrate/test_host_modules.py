@@ -405,7 +405,9 @@ def test_an_extension_outside_the_package_moves_into_it_and_imports_are_listed(
 def test_statements_that_import_the_extension_are_changed_with_all_else(
     translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    use = "import knn_cuda  # theirs\r\nü = 1; import knn_cuda as knn; x = 2\r\nfrom knn_cuda import f\r\n"
+    use = (
+        "import knn_cuda  # theirs\r\nü = 1; import knn_cuda as knn; import knn_cuda as k\r\nfrom knn_cuda import f\r\n"
+    )
     by_hand = "import os, knn_cuda\nfrom knn_cuda import (\n    f,\n)\n"
     latin = "# coding: latin-1\nimport knn_cuda  # \xfc\n"
     project = small_project(tmp_path, "knn_cuda", **{"demo/__init__.py": "", "tests/by_hand.py": by_hand})
@@ -414,8 +416,8 @@ def test_statements_that_import_the_extension_are_changed_with_all_else(
     assert imported(project, "--write") == 0
     shown = capsys.readouterr().out
     assert (project / "demo/use.py").read_bytes().decode() == (
-        "from demo import knn_cuda  # theirs\r\nü = 1; from demo import knn_cuda as knn; x = 2\r\n"
-        "from demo.knn_cuda import f\r\n"
+        "from demo import knn_cuda  # theirs\r\nü = 1; from demo import knn_cuda as knn; "
+        "from demo import knn_cuda as k\r\nfrom demo.knn_cuda import f\r\n"
     )
     assert "extended demo/use.py\n" in shown
     assert "changed demo/use.py:1: import knn_cuda  ->  from demo import knn_cuda\n" in shown
@@ -444,6 +446,11 @@ def test_an_extension_that_nothing_replaces_is_told_at_the_end(
     shown = capsys.readouterr().out
     assert "demo._C: nothing takes its place yet: run this again" in shown.partition("to do by hand:")[2]
     assert "then build it" not in shown and "remove setup.py" not in shown
+    found = propose_import(project, [project / "setup.py"])
+    ((_, extension, _),) = found.extensions
+    assert found.unreplaced([host_modules.HostModule(extension, None, "given up")]) == [extension]
+    whole = HostFunctions(PythonModule(TEXT, (), frozenset(), frozenset()), ())
+    assert found.unreplaced([host_modules.HostModule(extension, whole)]) == []
 
 
 def test_functions_for_the_cpu_that_a_whole_one_calls_are_told(

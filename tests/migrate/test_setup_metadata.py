@@ -147,6 +147,10 @@ def test_what_only_describes_may_be_missing_and_commands_are_named(tmp_path: Pat
     assert moved(tmp_path, "cmdclass={'build_ext': B}").left_out == []
     assert "known only when setup.py runs" in done.left_out[0] and "SPDX" in done.left_out[1]
     assert "not the text of one file" in done.left_out[2]
+    (tmp_path / "outside.md").write_text("# Outside\n")
+    (tmp_path / "project").mkdir()
+    done = moved(tmp_path / "project", "long_description=open('../outside.md').read()")
+    assert "readme" not in done.project and "../outside.md lies outside the project" in done.left_out[0]
 
 
 @pytest.mark.parametrize(
@@ -176,6 +180,7 @@ def test_what_only_describes_may_be_missing_and_commands_are_named(tmp_path: Pat
         ("packages=own", "own = find_packages()\nown = own + ['b']", "packages"),
         ("packages=find_packages(exclude=more())", "", "packages"),
         ("packages=find_packages() + ['b']", "", "packages"),
+        ("packages=find_packages(other=1)", "", "packages"),
         ("name=more()", "", "name"),
         ("data_files=[('etc', ['a'])]", "", "data_files"),
         ("use_scm_version=True", "", "pyproject.toml has no place for use_scm_version (setup.py:3)"),
@@ -213,10 +218,12 @@ setup(
 """
 
 
-def written(tmp_path: Path, setup: str, **files: str) -> tuple[ProjectChanges, dict[str, Any]]:
+def written(
+    tmp_path: Path, setup: str, is_replaced: bool = True, **files: str
+) -> tuple[ProjectChanges, dict[str, Any]]:
     """Return what `import --write` does to the settings of a project whose extension is replaced."""
     root = write_files(tmp_path, **{"setup.py": setup, "demo/__init__.py": "", "k.cu": KERNEL, **files})
-    imported = ImportedBuild(frozenset({(root.resolve() / "setup.py", 9)}), is_replaced=True)
+    imported = ImportedBuild(frozenset({(root.resolve() / "setup.py", 9)}), is_replaced=is_replaced)
     done = init_project(root, "demo", [{"name": "demo.k", "sources": ["k.cu"]}], {}, imported)
     (change,) = done.changes
     return done, tomllib.loads(change.after)
@@ -242,6 +249,11 @@ def test_a_setup_that_stays_is_told_with_its_lines(tmp_path: Path) -> None:
     before = '[project]\nname = "demo"\nversion = "2"\n'
     done, content = written(tmp_path, SETUP.replace("REQUIRED", '"torch"'), **{"pyproject.toml": before})
     assert not done.has_moved_setup and content["project"]["version"] == "2"
+
+
+def test_a_setup_stays_while_nothing_replaces_its_extension(tmp_path: Path) -> None:
+    done, content = written(tmp_path, SETUP.replace("REQUIRED", '"torch"'), is_replaced=False)
+    assert not done.has_moved_setup and "project" not in content
 
 
 def test_a_setup_with_another_extension_stays(tmp_path: Path) -> None:
