@@ -17,9 +17,15 @@ from cuda_wheel.builder.errors import ToolchainError
 from cuda_wheel.cli.arguments import printable
 from cuda_wheel.cli.init_command import report_changes
 from cuda_wheel.migrate.host_functions.functions import Failure
-from cuda_wheel.migrate.host_modules import HostModule
+from cuda_wheel.migrate.host_modules import HostModule, with_imports
 from cuda_wheel.migrate.import_sources import ImportProposal, project_root, propose_import, shared_settings
-from cuda_wheel.migrate.init_project import cmake_call, init_project, read_project, unlisted_package
+from cuda_wheel.migrate.init_project import (
+    ProjectChanges,
+    cmake_call,
+    init_project,
+    read_project,
+    unlisted_package,
+)
 from cuda_wheel.migrate.module_tables import ModuleTrial
 from cuda_wheel.migrate.pyproject_edit import FileChange, read_text, table_lines
 
@@ -53,8 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write",
         action="store_true",
-        help="write the tables of the modules that compile, the sources of strings, and the Python modules in place of "
-        "C++ extensions",
+        help="write the tables of the modules that compile, the sources of strings, the Python modules in place of C++ "
+        "extensions, the statements that import them, and what setup.py says of the project",
     )
 
 
@@ -69,19 +75,31 @@ def run(options: argparse.Namespace) -> int:
     trials = [trial for trial in trials if not trial.is_host_code]
     good = [trial for trial in trials if not trial.error]
     hosts = list(_translated(found)) if found.extensions else []
+    written = None
     if good and options.write:
-        _write(found, trials, hosts, options.package)
+        written = _write(found, trials, hosts, options.package)
     elif good:
         _print_proposal(found, good)
         for line in unlisted_package(found.project, read_project(root)[0].content):
             print(printable(f"to do: {line}"))
-    by_hand = [*found.lines, *(line for host in hosts for line in host.lines)]
+    missing = [each.name for each in found.unreplaced(hosts)]
+    by_hand = [*found.lines, *(() if written and written.has_moved_setup else found.removals)]
+    by_hand += [f"{name}: nothing takes its place yet: {_NOT_TRANSLATED}" for name in missing]
+    by_hand += [line for host in hosts for line in host.lines]
+    by_hand += [str(each) for host in hosts if not written for each in host.imports]
     if by_hand:
         print("to do by hand:")
     for line in by_hand:
         print(printable(f"  {line}"))
     print(f"cuda-wheel: {len(good)} of {len(trials)} modules compile")
+    if written and len(good) == len(trials) and not missing:
+        print("then build it: pip wheel --no-deps -w dist .")
     return int(len(good) < len(trials))
+
+
+_NOT_TRANSLATED = (
+    "run this again once its host functions can be translated, or write them: docs/how-to/torch-functions.md"
+)
 
 
 def _print_trial(trial: ModuleTrial) -> None:
@@ -124,6 +142,8 @@ def _translated(found: ImportProposal) -> Iterator[HostModule]:
         print(printable(f"note: host functions are not translated: {error}"))
 
 
+_CPU_GUIDE = "docs/how-to/cpu-and-gpu.md"
+
 _SHOWN_ERRORS = 5
 """Number of errors of libclang to show for one extension."""
 
@@ -150,12 +170,14 @@ def _print_host(host: HostModule) -> None:
     width = max(map(len, labels))
     for each, label in zip(module.functions, labels, strict=True):
         if each.is_for_cpu:
-            state = "is for the CPU, and can stay C++: docs/how-to/cpu-and-gpu.md"
+            state = f"is for the CPU, and can stay C++: {_CPU_GUIDE}"
         else:
             state = "unfinished:" if each.failures else "whole"
         print(printable(f"  {label:{width}}  {state}"))
         for line in () if each.is_for_cpu else _failure_lines(each.failures):
             print(printable(f"    {line}"))
+        for line in each.cpu_functions:
+            print(printable(f"    {line} is for tensors on the CPU, and can stay C++: {_CPU_GUIDE}"))
     sys.stdout.flush()  # the next one may take a minute
 
 
@@ -179,11 +201,14 @@ def _print_proposal(found: ImportProposal, good: Sequence[ModuleTrial]) -> None:
     print(printable("\n\n".join("\n".join(block) for block in blocks)), end="\n\n")
 
 
-def _write(found: ImportProposal, trials: Sequence[ModuleTrial], hosts: Sequence[HostModule], package: str) -> None:
+def _write(
+    found: ImportProposal, trials: Sequence[ModuleTrial], hosts: Sequence[HostModule], package: str
+) -> ProjectChanges:
+    """Write what is proposed, and print it. Return what changed in the project's settings."""
     root = found.project.root
     tables = [trial.module.table for trial in trials if not trial.error]
     shared, own = shared_settings(found.project, read_project(root)[0].content, tables)
-    done = init_project(root, package or found.project.package, own, shared, found.imported(trials))
+    done = init_project(root, package or found.project.package, own, shared, found.imported(trials, hosts))
     wanted = {path for table in tables for path in table["sources"]} & found.files.keys()
     texts = {path: found.files[path] for path in sorted(wanted) if not (root / path).exists()}
     for host in filter(lambda host: host.text, hosts):
@@ -196,4 +221,7 @@ def _write(found: ImportProposal, trials: Sequence[ModuleTrial], hosts: Sequence
             done.kept.append(f"{host.path}: exists, and is not what would be written; without it, it is written again")
     files = [FileChange(root / path, None, text) for path, text in texts.items()]
     others = [each for each in done.changes if each.path not in {file.path for file in files}]  # an empty __init__.py
-    report_changes(done, [*others, *files], dry_run=False)
+    imports = [each for host in hosts for each in host.imports]
+    done.reasons += [f"changed {each}" for each in imports]
+    report_changes(done, [*others, *files, *with_imports(root, imports)], dry_run=False)
+    return done

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,11 +29,12 @@ from cuda_wheel.migrate.host_functions.aten import AtenTable
 from cuda_wheel.migrate.host_functions.clang import Headers, Reader, reader
 from cuda_wheel.migrate.module_tables import ProposedModule, preprocessor_options
 from cuda_wheel.migrate.project_detection import DetectedProject, Extension, project_files
-from cuda_wheel.migrate.pyproject_edit import read_text, relative_path
+from cuda_wheel.migrate.pyproject_edit import FileChange, read_text, relative_path
 from cuda_wheel.migrate.script_reader import parsed, readable
 from cuda_wheel.runtime.errors import CudaWheelError
 
 __all__ = [
+    "ChangedImport",
     "ExtensionSources",
     "HostFunctions",
     "HostModule",
@@ -43,6 +45,7 @@ __all__ = [
     "library_headers",
     "operator_table",
     "translate_extension",
+    "with_imports",
 ]
 
 
@@ -82,6 +85,23 @@ class HostFunctions:
     """What libclang could not read, one line each, such as "csrc/a.cu:12: unknown type name 'x'"."""
 
 
+class ChangedImport(NamedTuple):
+    """A statement of the project's Python that imports an extension, and what imports the new module."""
+
+    path: str
+    """Path relative to the project."""
+    line: int
+    """1-based line."""
+    columns: tuple[int, int] | None
+    """0-based offsets in the line, in bytes, of the statement's start and end; None if it must be changed by hand,
+    because it has several lines, imports something else, too, or is no statement."""
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.old}  ->  {self.new}"
+
+
 @dataclass(frozen=True)
 class HostModule:
     """A proposed Python module in place of a C++ extension."""
@@ -99,6 +119,8 @@ class HostModule:
     """Content of the module's file; "" without a module."""
     lines: tuple[str, ...] = ()
     """Edits to make by hand, one line each."""
+    imports: tuple[ChangedImport, ...] = ()
+    """Edits that `import --write` makes."""
 
 
 # --- the sources ------------------------------------------------------------------------------------
@@ -295,7 +317,9 @@ def _placed(project: DetectedProject, script: Path, module: HostModule) -> HostM
         return module
     name, path = host_place(project, module.extension.name, translated.text)
     placed = replace(module, name=name, path=path, text=translated.text)
-    return replace(placed, lines=tuple(_changed_imports(project, script, placed)))
+    found = list(_changed_imports(project, placed))
+    lines = (*_lines_by_hand(project, script, placed), *(str(each) for each in found if each.columns is None))
+    return replace(placed, lines=lines, imports=tuple(each for each in found if each.columns is not None))
 
 
 def host_place(project: DetectedProject, extension: str, text: str) -> tuple[str, str]:
@@ -331,8 +355,8 @@ def _package_folder(project: DetectedProject, package: str) -> str | None:
     return folder if (project.root / folder).is_dir() else None
 
 
-def _changed_imports(project: DetectedProject, script: Path, module: HostModule) -> Iterator[str]:
-    """Yield a line for each edit that lets the project's Python import the new module in place of the extension.
+def _lines_by_hand(project: DetectedProject, script: Path, module: HostModule) -> Iterator[str]:
+    """Yield a line for each edit, to make by hand, that lets the new module take the place of what was built before.
 
     `script`: the Python file that declares the extension.
     """
@@ -345,6 +369,11 @@ def _changed_imports(project: DetectedProject, script: Path, module: HostModule)
     stem = root / module.path.removesuffix("/__init__.py").removesuffix(".py")
     for built in sorted((*stem.parent.glob(f"{stem.name}.*.so"), *stem.parent.glob(f"{stem.name}.*pyd"))):
         yield f"{relative_path(built, root)}: remove it: Python imports it in place of {module.path}"
+
+
+def _changed_imports(project: DetectedProject, module: HostModule) -> Iterator[ChangedImport]:
+    """Yield the edits that let the project's Python import the new module in place of the extension."""
+    root = project.root
     is_library = "torch.library.Library(" in module.text
     for path in project_files(root, (".py",)):
         try:
@@ -352,10 +381,43 @@ def _changed_imports(project: DetectedProject, script: Path, module: HostModule)
                 tree = parsed(root / path)
         except ConfigError:  # such as Python 2
             continue
+        is_utf8 = _is_utf8(root / path)
         for node in ast.walk(tree):
-            old = _changed_statement(node, module.extension.name, new, is_library)
-            if old:
-                yield f"{path}:{node.lineno}: {old[0]}  ->  {old[1]}"  # type: ignore[attr-defined]
+            changed = _changed_statement(node, module.extension.name, module.name, is_library)
+            if changed:
+                columns = _columns(node) if is_utf8 else None
+                yield ChangedImport(path, node.lineno, columns, *changed)  # type: ignore[attr-defined]
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        return not (read_text(path) or "").startswith("\ufeff")  # with this mark, columns are others
+    except ConfigError:
+        return False
+
+
+def _columns(node: ast.AST) -> tuple[int, int] | None:
+    """Return `ChangedImport.columns` of a statement or call."""
+    is_simple = isinstance(node, ast.ImportFrom)
+    if isinstance(node, ast.Import) and len(node.names) == 1:
+        is_simple = "." not in node.names[0].name or bool(node.names[0].asname)  # else uses have the old name
+    if not is_simple or node.lineno != node.end_lineno:  # type: ignore[attr-defined]
+        return None
+    return node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
+
+
+def with_imports(root: Path, imports: Iterable[ChangedImport]) -> list[FileChange]:
+    """Return the changes of the project's files that these edits make. Raises ConfigError."""
+    changes = []
+    for path, edits in groupby(sorted(imports), lambda each: each.path):
+        before = read_text(root / path)
+        lines = (before or "").encode().splitlines(keepends=True)
+        for each in sorted(edits, key=lambda each: (each.line, each.columns), reverse=True):
+            start, end = each.columns or (0, 0)
+            line = lines[each.line - 1]
+            lines[each.line - 1] = line[:start] + each.new.encode() + line[end:]
+        changes.append(FileChange(root / path, before, b"".join(lines).decode()))
+    return changes
 
 
 def _changed_statement(node: ast.AST, old: str, new: str, is_library: bool) -> tuple[str, str] | None:

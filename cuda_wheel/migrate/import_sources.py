@@ -274,8 +274,28 @@ class ImportProposal:
     extensions: list[tuple[Path, Extension, list[ProposedModule]]] = field(default_factory=list)
     """Python file, C++ extension to remove from it, and the modules for the `.cu` files of the extension."""
 
-    def imported(self, trials: Iterable[ModuleTrial]) -> ImportedBuild:
-        """Return the facts that decide what builds of the project with these modules require."""
+    @property
+    def removals(self) -> list[str]:
+        """Messages, one line each: extensions to remove by hand from the Python files that declare them."""
+        places = ((_shown(path, self.project.root), each) for path, each, _ in self.extensions)
+        return [
+            f"{path}:{each.line}: remove the extension {each.name}, and build_ext from cmdclass"
+            for path, each in places
+        ]
+
+    def unreplaced(self, hosts: Iterable[HostModule]) -> list[Extension]:
+        """Return the extensions whose host functions are not translated.
+
+        `hosts`: the results of the translation, as far as it got.
+        """
+        done = {id(host.extension) for host in hosts if host.functions is not None}
+        return [each for _, each, _ in self.extensions if id(each) not in done]
+
+    def imported(self, trials: Iterable[ModuleTrial], hosts: Sequence[HostModule] = ()) -> ImportedBuild:
+        """Return the facts that decide what builds of the project with these modules require.
+
+        `hosts`: the results of the translation of host functions.
+        """
         trials = list(trials)
         return ImportedBuild(
             lines=frozenset((Path(os.path.realpath(path)), each.line) for path, each, _ in self.extensions),
@@ -284,6 +304,7 @@ class ImportProposal:
             standards=tuple(dict.fromkeys(str(trial.module.table.get("std", "")) for trial in trials)),
             pytorch=tuple(trial.module.name for trial in trials if trial.includes_pytorch),
             cupy=tuple(trial.module.name for trial in trials if trial.includes_cupy),
+            is_replaced=bool(self.extensions) and not self.unreplaced(hosts),
         )
 
     def try_modules(self, architecture: str) -> Iterable[ModuleTrial]:
@@ -335,6 +356,9 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
     done = ImportProposal(project)
     sources = [_shown(path, root) for path in files if path.suffix == ".cu"]
     outside = [path for path in sources if path.startswith("../") or not (root / path).is_file()]
+    for path, _ in extensions:
+        if _shown(path, root).startswith("../"):
+            raise ConfigError(f"{path} is no file of the project in {root}: import it there, without --project.")
     if outside:
         raise ConfigError(f"{outside[0]} is no file of the project in {root}: copy it into the project first.")
     done.modules += source_modules(done.project, sources, options)
@@ -344,9 +368,6 @@ def propose_import(root: Path, files: Sequence[Path], package: str = "", options
         if not modules:
             done.lines.append(f"{_shown(path, root)}:{extension.line}: no source of {extension.name} exists")
         done.extensions.append((path, extension, modules))
-        done.lines.append(
-            f"{_shown(path, root)}:{extension.line}: remove the extension {extension.name}, and build_ext from cmdclass"
-        )
     calls = _add_texts(done, texts, readings)
     _name_apart(done.modules)
     _add_edits(done, calls)
@@ -366,6 +387,8 @@ def _read_python_files(
     texts: list[tuple[Path, KernelText]] = []
     readings: dict[Path, list[Reading]] = {}
     for path in files:
+        if path.suffix == ".py" and not os.path.lexists(path):
+            raise ConfigError(f"{os.path.abspath(path)} does not exist.{_scripts_below(path.parent)}")
         if path.suffix == ".py":
             own_extensions, (own_texts, readings[path]) = extensions_in(path), texts_in(path)
             if not own_extensions and not own_texts:
@@ -376,8 +399,15 @@ def _read_python_files(
             extensions += [(path, each) for each in own_extensions]
             texts += [(path, each) for each in own_texts]
         elif path.suffix != ".cu":
-            raise ConfigError(f"{path} is neither a .cu file nor a Python file.")
+            raise ConfigError(f"{path} is neither a .cu file nor a Python file.{_scripts_below(path)}")
     return extensions, texts, readings
+
+
+def _scripts_below(folder: Path) -> str:
+    """Return the sentence of a message that names the first setup.py files in a folder and in those directly in it; ""
+    if there are none."""
+    found = [path for pattern in ("setup.py", "*/setup.py") for path in sorted(folder.glob(pattern))]
+    return f" There is {', '.join(map(str, found[:5]))}." if found else ""
 
 
 def _extension_package(root: Path, extensions: Iterable[Extension]) -> str:

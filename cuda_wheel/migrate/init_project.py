@@ -27,11 +27,14 @@ from cuda_wheel.migrate.pyproject_edit import (
     ImportedBuild,
     PyprojectEdit,
     chosen_extra,
+    for_cpp,
     read_text,
     requirement_name,
+    still_compiles,
     unneeded_requirements,
 )
 from cuda_wheel.migrate.script_reader import calls_in
+from cuda_wheel.migrate.setup_metadata import NotMovedError, moved_setup
 
 __all__ = [
     "CMAKE_LISTS",
@@ -142,6 +145,8 @@ class ProjectChanges:
     """Messages, one line each: what was chosen or removed, and why."""
     advice: list[str] = field(default_factory=list)
     """Messages, one line each: what is left to do by hand."""
+    has_moved_setup: bool = False
+    """Whether pyproject.toml gets all that setup.py says of the project, so that setup.py can go."""
 
 
 def read_project(root: Path) -> tuple[PyprojectEdit, str | None]:
@@ -178,11 +183,14 @@ def init_project(
     edit, before = read_project(root)
     done = ProjectChanges(detect_project(root, edit.content, package))
     project = done.project
+    if imported:
+        _move_setup(edit, done, imported)
     _require_toolchain(edit, done, imported)
     _require_loader(edit, done)
     if project.backend == "hatchling.build":
         _enable_hook(edit, done)
-    done.advice += unlisted_package(project, edit.content)
+    if not done.has_moved_setup:
+        done.advice += unlisted_package(project, edit.content)
     files: dict[str, str] = {}
     if modules is None and not project.sources:
         files = _first_kernel(edit, done)
@@ -208,6 +216,37 @@ def init_project(
 
 
 # --- pyproject.toml ---------------------------------------------------------------------------------
+
+
+def _move_setup(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBuild) -> None:
+    """Add what setup.py says of the project, as [project] and [tool.setuptools], if builds need setup.py for nothing
+    else. Otherwise, if only something in setup.py prevents that, add the reason to `done`."""
+    project, tables = done.project, (("project",), ("tool", "setuptools"))
+    if not imported.is_replaced or project.backend != "setuptools.build_meta" or any(map(edit.get, tables)):
+        return
+    if still_compiles(project, edit.content, imported):
+        return
+    try:
+        moved = moved_setup(project, for_cpp(imported))
+    except NotMovedError as error:
+        done.reasons.append(f"setup.py stays, and its metadata with it: {error}")
+        return
+    requires = ("build-system", "requires")
+    if edit.get(requires) is None:
+        backend = BACK_ENDS[project.backend]
+        edit.add_table(requires[:1], {"requires": [backend], "build-backend": project.backend})
+    for requirement in moved.build_requires:
+        if requirement_name(requirement) not in map(requirement_name, edit.get(requires)):
+            edit.add_item(requires, requirement)
+    for path, values in zip(tables, (moved.project, moved.setuptools), strict=True):
+        edit.add_table(path, values)
+    if moved.found_packages:
+        edit.add_table((*tables[1], "packages", "find"), moved.found_packages)
+    done.has_moved_setup = True
+    done.reasons += [f"not in pyproject.toml: {line}" for line in moved.left_out]
+    done.advice.append(
+        "remove setup.py: pyproject.toml has what it passes to setup(), and nothing of what else it does"
+    )
 
 
 def unlisted_package(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:
@@ -276,7 +315,7 @@ def _require_no_cpp(edit: PyprojectEdit, done: ProjectChanges, imported: Importe
         edit.remove_item(requires, requirement)
         done.reasons.append(f"without {requirement} in build-system.requires: nothing compiles C++ any more")
     done.kept += kept
-    done.advice += by_hand
+    done.advice += () if done.has_moved_setup else by_hand
     if imported.pytorch and "torch" not in map(requirement_name, edit.get(requires)):
         edit.add_item(requires, "torch")
         done.reasons.append(f"torch in build-system.requires: {', '.join(imported.pytorch)} include its device headers")

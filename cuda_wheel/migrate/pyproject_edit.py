@@ -32,9 +32,11 @@ __all__ = [
     "PyprojectEdit",
     "chosen_extra",
     "diff",
+    "for_cpp",
     "read_text",
     "relative_path",
     "requirement_name",
+    "still_compiles",
     "table_lines",
     "unneeded_requirements",
     "write_changes",
@@ -282,6 +284,8 @@ class ImportedBuild:
     """Names of the modules that include headers of the installed PyTorch."""
     cupy: tuple[str, ...] = ()
     """Names of the modules that include headers of the installed CuPy."""
+    is_replaced: bool = False
+    """Whether there are extensions, and a Python module takes the place of each that defines functions for Python."""
 
 
 # --- the extra ----------------------------------------------------------------------------------------
@@ -396,18 +400,19 @@ def unneeded_requirements(
     own = _cpp_requirements(project, content)
     if not own and not imported.lines:
         return [], [], []
-    reason = _still_compiles(project, content, imported)
+    reason = still_compiles(project, content, imported)
     if reason:
         return [], [f"build-system.requires: {', '.join(own)}: {reason}"] if own else [], []
-    removed = [each for each in own if not (requirement_name(each) == "torch" and imported.pytorch)]
+    removed = [each for each in own if requirement_name(each) in for_cpp(imported)]
     kept = [f"build-system.requires: {each}: {_reads(imported.pytorch)}" for each in own if each not in removed]
     # A setup.py that names no requirement imports what is installed, which an isolated build does not see.
-    names = (
-        map(requirement_name, removed)
-        if own
-        else (each for each in _FOR_CPP if each != "torch" or not imported.pytorch)
-    )
+    names = map(requirement_name, removed) if own else for_cpp(imported)
     return removed, kept, list(_imports(project.root, {*names}))
+
+
+def for_cpp(imported: ImportedBuild) -> list[str]:
+    """Return the normalised names of the distributions that no build requires once nothing compiles C++."""
+    return [each for each in _FOR_CPP if each != "torch" or not imported.pytorch]
 
 
 def _cpp_requirements(project: DetectedProject, content: Mapping[str, Any]) -> list[str]:
@@ -430,7 +435,7 @@ def _reads(modules: Sequence[str]) -> str:
     return f"{', '.join(modules)} include headers with device code of PyTorch, which are those of the build's PyTorch"
 
 
-def _still_compiles(project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild) -> str:
+def still_compiles(project: DetectedProject, content: Mapping[str, Any], imported: ImportedBuild) -> str:
     """Return the first reason found why builds may still compile C++ after the import; "" if there is none.
 
     An example is "CMakeLists.txt still compiles C++ (add_library)". `content`: the parsed pyproject.toml.

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["OWN_PACKAGE", "READS", "FileText", "OpenFile", "file_function", "file_method"]
+__all__ = ["OWN_PACKAGE", "READS", "FileText", "OpenFile", "file_function", "file_method", "lines_of"]
 
 OWN_PACKAGE = "__main__"
 """What stands for the name of the file's own module or package: the value of `__name__`. Its resources are in the
@@ -94,6 +94,8 @@ def file_method(owner: Any, name: str, arguments: Sequence[Any], folder: str) ->
     if isinstance(owner, FileText):
         return owner if name in ("decode", "encode") else None
     if isinstance(owner, OpenFile):
+        if name == "readlines" and not arguments:
+            return lines_of(owner, folder)
         return _text(owner.path, folder) if name == "read" and not arguments else None
     if not isinstance(owner, Path):
         return None
@@ -102,6 +104,12 @@ def file_method(owner: Any, name: str, arguments: Sequence[Any], folder: str) ->
     if name == "open":
         return _opened(owner, arguments[:1] or ["r"], folder)
     return getattr(owner, name)(*arguments) if name in ("joinpath", "with_name", "with_suffix") else None
+
+
+def lines_of(file: OpenFile, folder: str) -> list[str] | None:
+    """Return the lines of an open file, with their ends; None if it cannot be read."""
+    text = _text(file.path, folder)
+    return None if text is None else text.splitlines(keepends=True)
 
 
 def _opened(path: Any, mode: Sequence[Any], folder: str) -> OpenFile | None:

@@ -1,7 +1,8 @@
 """Read what a Python file passes to chosen functions, from its syntax tree: nothing of the file is executed.
 
 Values that the text determines are computed: literals, variables, lists that grow, paths, the results of the file's own
-functions. Values that depend on the machine are those of Linux with CUDA. All other values are UNKNOWN.
+functions. Values that depend on the machine are those of Linux with CUDA. All other values are UNKNOWN. In an exact
+reading, values of the machine, and those of a branch that may not run, are UNKNOWN, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.migrate.read_files import OWN_PACKAGE, READS, OpenFile, file_function, file_method
+from cuda_wheel.migrate.read_files import OWN_PACKAGE, READS, OpenFile, file_function, file_method, lines_of
 
 __all__ = [
     "COMPARISONS",
@@ -32,6 +33,7 @@ __all__ = [
     "calls_and_readings",
     "calls_in",
     "is_large",
+    "is_whole",
     "is_wide",
     "known",
     "parsed",
@@ -87,6 +89,9 @@ MACHINE = {
     "True": True,
 }
 """Variable or attribute, as source text such as "sys.platform" -> its value on Linux with CUDA."""
+
+_ANYWHERE = frozenset({"os.sep", "__name__", "__package__", "True"})
+"""Keys of MACHINE that an exact reading knows."""
 
 _ANSWERS: dict[str, Any] = {
     "torch.cuda.is_available": True,
@@ -279,6 +284,15 @@ def _may_be_large(owner: str, name: str, arguments: Sequence[Any]) -> bool:
     return False
 
 
+def is_whole(value: Any) -> bool:
+    """Return whether nothing in a value is UNKNOWN."""
+    if isinstance(value, dict):
+        return all(not isinstance(key, _Unknown) and is_whole(each) for key, each in value.items())
+    if isinstance(value, (list, tuple, set)):
+        return all(map(is_whole, value))
+    return not isinstance(value, _Unknown)
+
+
 class ScriptCall(NamedTuple):
     """A call of one of the chosen functions."""
 
@@ -305,22 +319,27 @@ class Reading(NamedTuple):
     """Source text of the expression, such as "open(path)"."""
 
 
-def calls_in(path: Path, functions: Iterable[str]) -> list[ScriptCall]:
-    """Return the calls of functions of these names in a Python file. Raises ConfigError if it cannot be read."""
-    return calls_and_readings(path, functions)[0]
+def calls_in(path: Path, functions: Iterable[str], is_exact: bool = False) -> list[ScriptCall]:
+    """Return the calls of functions of these names in a Python file. Raises ConfigError if it cannot be read.
+
+    `is_exact`: whether a value is UNKNOWN if it depends on the machine, or on a condition that is not known.
+    """
+    return calls_and_readings(path, functions, is_exact)[0]
 
 
-def calls_and_readings(path: Path, functions: Iterable[str]) -> tuple[list[ScriptCall], list[Reading]]:
+def calls_and_readings(
+    path: Path, functions: Iterable[str], is_exact: bool = False
+) -> tuple[list[ScriptCall], list[Reading]]:
     """Return the calls of functions of these names in a Python file, and where it reads files that are not found.
 
-    Raises ConfigError if it cannot be read.
+    `is_exact` is that of `calls_in`. Raises ConfigError if the file cannot be read.
     """
     names = frozenset(functions)
     with readable(path):
         tree = parsed(path)
         # A call may stand where nothing leads on this machine: if BUILD_CUDA:, whose default is off.
         for every_branch in (False, True):
-            reader = _ScriptReader(path, names, every_branch)
+            reader = _ScriptReader(path, names, every_branch, is_exact)
             calls = reader.read(tree)
             if calls:
                 break
@@ -368,13 +387,15 @@ class _ScriptReader:
     The method `_NAME` evaluates the syntax node `NAME` of `ast`, in lower case: `_augassign` is for `ast.AugAssign`.
     """
 
-    def __init__(self, path: Path, functions: frozenset[str], every_branch: bool) -> None:
+    def __init__(self, path: Path, functions: frozenset[str], every_branch: bool, is_exact: bool = False) -> None:
         self._calls: list[ScriptCall] = []
         """Calls of the functions named in `functions`, in the order in which they are evaluated."""
         self.readings: set[Reading] = set()
         """Expressions that read files of which the text is not known."""
         self._functions = functions
         self._every_branch = every_branch
+        self._is_exact = is_exact
+        self._machine = {name: value for name, value in MACHINE.items() if name in _ANYWHERE or not is_exact}
         self._folder = str(path.parent)
         self._names: dict[str, Any] = {"__file__": str(path)}
         self._defined: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
@@ -436,16 +457,35 @@ class _ScriptReader:
             self._set_target(node.target, self._value(node.value))
 
     def _augassign(self, node: ast.AugAssign) -> None:
-        self._set_target(node.target, summed(self._value(node.target), self._value(node.value)))
+        left, right = self._value(node.target), self._value(node.value)
+        self._set_target(node.target, UNKNOWN if self._is_exact and UNKNOWN in (left, right) else summed(left, right))
 
     def _expr(self, node: ast.Expr) -> None:
         self._value(node.value)
 
     def _for(self, node: ast.For) -> None:
-        values = _iterated(self._value(node.iter))
+        values = self._iterated_over(node.iter)
         for value in [UNKNOWN] if values is None else values:
             self._set_target(node.target, value)
             self._block(node.body)
+        if values is None:
+            self._forget(node.body)
+
+    def _iterated_over(self, node: ast.expr) -> list[Any] | None:
+        """Return what an expression gives when it is iterated over, such as the lines of an open file; None if that is
+        not known."""
+        value = self._value(node)
+        return lines_of(value, self._folder) if isinstance(value, OpenFile) else _iterated(value)
+
+    def _forget(self, statements: Sequence[ast.stmt]) -> None:
+        """In an exact reading, make UNKNOWN what statements change that may not run, or run another number of times."""
+        for node in (each for statement in statements for each in ast.walk(statement) if self._is_exact):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+                self._set_target(node.func.value, UNKNOWN)
+            elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+                self._set_target(node, UNKNOWN)
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+                self._set_target(node.value, UNKNOWN)
 
     def _compound(self, node: ast.stmt) -> None:
         """Evaluate the blocks of a statement without a method of its own, such as `with`, `try`, `while` and `class`.
@@ -458,6 +498,8 @@ class _ScriptReader:
                 self._set_target(item.optional_vars, value if isinstance(value, (OpenFile, Path)) else UNKNOWN)
         for name in ("body", "handlers", "orelse", "finalbody"):
             self._block([each for each in getattr(node, name, ()) if isinstance(each, ast.stmt)])
+        if isinstance(node, ast.While):
+            self._forget(node.body)
 
     def _if(self, node: ast.If) -> None:
         """Evaluate the branch that the test of an `if` selects. Evaluate both branches if the test is UNKNOWN, or if
@@ -467,12 +509,18 @@ class _ScriptReader:
         if test is not UNKNOWN and not self._every_branch:
             self._block(taken)
             return
+        has_returned = False
         for block in (other, taken):  # the value that the second one gives to a name stays
             try:
                 self._block(block)
             except _Return as returned:
-                if returned.value is not UNKNOWN and block is taken:
+                has_returned = True
+                if returned.value is not UNKNOWN and block is taken and not self._is_exact:
                     raise
+        if test is UNKNOWN:
+            self._forget([*node.body, *node.orelse])
+        if has_returned and self._is_exact:
+            raise _Return(UNKNOWN)
 
     def _set_target(self, target: ast.expr, value: Any) -> None:
         """Assign `value` to `target`, the left side of an assignment: a name, a tuple of names ("a, b"), an attribute,
@@ -511,12 +559,12 @@ class _ScriptReader:
     def _name(self, node: ast.Name) -> Any:
         if node.id in self._functions:
             return node.id  # of a variable that stands for the function
-        return self._names.get(node.id, MACHINE.get(node.id, UNKNOWN))
+        return self._names.get(node.id, self._machine.get(node.id, UNKNOWN))
 
     def _attribute(self, node: ast.Attribute) -> Any:
         text = ast.unparse(node)
-        if text in self._names or text in MACHINE:
-            return self._names.get(text, MACHINE.get(text))
+        if text in self._names or text in self._machine:
+            return self._names.get(text, self._machine.get(text))
         if node.attr in self._functions:
             return node.attr
         owner = self._value(node.value)
@@ -547,7 +595,7 @@ class _ScriptReader:
         for key, each in zip(node.keys, node.values, strict=True):
             value = self._value(each)
             if key is None:
-                found |= value if isinstance(value, dict) else {}
+                found |= value if isinstance(value, dict) else {_Unknown(): UNKNOWN} if self._is_exact else {}
             else:
                 name = self._value(key)
                 with suppress(TypeError):  # a key with a list in it
@@ -571,7 +619,7 @@ class _ScriptReader:
     def _binop(self, node: ast.BinOp) -> Any:
         left, right = self._value(node.left), self._value(node.right)
         if isinstance(node.op, ast.Add):
-            return summed(left, right)
+            return UNKNOWN if self._is_exact and UNKNOWN in (left, right) else summed(left, right)
         if isinstance(node.op, ast.Div) and isinstance(left, Path) and isinstance(right, (str, Path)):
             return UNKNOWN if is_large(str(left)) else left / right
         if isinstance(node.op, ast.Mod) and isinstance(left, str) and right is not UNKNOWN:
@@ -602,6 +650,8 @@ class _ScriptReader:
 
     def _ifexp(self, node: ast.IfExp) -> Any:
         test, body, orelse = self._value(node.test), self._value(node.body), self._value(node.orelse)
+        if test is UNKNOWN and self._is_exact:
+            return UNKNOWN
         return body if test or test is UNKNOWN else orelse
 
     def _subscript(self, node: ast.Subscript) -> Any:
@@ -622,7 +672,7 @@ class _ScriptReader:
             found.append(self._value(element))
             return len(found) < _MOST_ITEMS
         generator, *others = generators
-        values = _iterated(self._value(generator.iter))
+        values = self._iterated_over(generator.iter)
         if values is None:
             return False
         for value in values:
@@ -631,6 +681,8 @@ class _ScriptReader:
                 return False
             self._set_target(generator.target, value)
             tests = [self._value(test) for test in generator.ifs]
+            if UNKNOWN in tests and self._is_exact:
+                return False
             if all(test or test is UNKNOWN for test in tests) and not self._comprehend(others, element, found):
                 return False
         return True
@@ -660,6 +712,10 @@ class _ScriptReader:
         owner = self._value(node.func.value) if isinstance(node.func, ast.Attribute) else UNKNOWN
         if owner is not UNKNOWN:
             result = call_method(owner, name, arguments, keywords, self._folder)
+            if self._is_exact and name in _CHANGING and isinstance(owner, (list, dict)) and result is UNKNOWN:
+                self._set_target(node.func.value, UNKNOWN)  # type: ignore[attr-defined]
+        elif function in _ANSWERS and self._is_exact:
+            result = UNKNOWN
         else:
             result = attempt(lambda: call_function(function, arguments, keywords, self._folder))
         if result is UNKNOWN and (name in READS or isinstance(owner, OpenFile)):

@@ -395,6 +395,27 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("chosen", &chosen); }
     assert reasons == ([] if is_installed else ["the header <cublas.h> is not installed"])
 
 
+@pytest.mark.slow
+def test_a_function_names_what_it_calls_for_tensors_on_the_cpu(
+    translator: tuple[Reader, AtenTable], tmp_path: Path
+) -> None:
+    text = """\
+#include <torch/extension.h>
+#include <cstdio>
+static at::Tensor on_cpu(at::Tensor x) { std::fopen("x", "r"); return x; }
+static at::Tensor twice(at::Tensor x) { if (x.is_cuda()) return x + x; return on_cpu(x); }
+static at::Tensor once(at::Tensor x) { return x; }
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("twice", &twice); m.def("once", &once); }
+"""
+    project = write_files(tmp_path, **{"a.cpp": text})
+    file = SourceFile("a.cpp", (), ("-DTORCH_EXTENSION_NAME=_C",))
+    found = translate_extension(*translator, ExtensionSources("demo._C", project, (file,), {})).module.functions
+    assert [(each.name, each.failures, each.cpu_functions) for each in found] == [
+        ("twice", (), ("on_cpu (a.cpp:3)",)),
+        ("once", (), ()),
+    ]
+
+
 # --- a stand-in for the translation ---------------------------------------------------------------------
 
 TEXT = '"""The functions of an extension."""\n'
@@ -526,6 +547,77 @@ def test_an_extension_outside_the_package_moves_into_it_and_imports_are_listed(
     ):
         assert f"  {line}\n" in shown
     assert "knn_cuda_2" not in shown and "demo/__init__.py:5" not in shown
+
+
+def test_statements_that_import_the_extension_are_changed_with_all_else(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use = (
+        "import knn_cuda  # theirs\r\nü = 1; import knn_cuda as knn; import knn_cuda as k\r\nfrom knn_cuda import f\r\n"
+    )
+    by_hand = "import os, knn_cuda\nfrom knn_cuda import (\n    f,\n)\n"
+    latin = "# coding: latin-1\nimport knn_cuda  # \xfc\n"
+    project = small_project(tmp_path, "knn_cuda", **{"demo/__init__.py": "", "tests/by_hand.py": by_hand})
+    (project / "demo/use.py").write_bytes(use.encode())
+    (project / "demo/latin.py").write_bytes(latin.encode("latin-1"))
+    assert imported(project, "--write") == 0
+    shown = capsys.readouterr().out
+    assert (project / "demo/use.py").read_bytes().decode() == (
+        "from demo import knn_cuda  # theirs\r\nü = 1; from demo import knn_cuda as knn; "
+        "from demo import knn_cuda as k\r\nfrom demo.knn_cuda import f\r\n"
+    )
+    assert "extended demo/use.py\n" in shown
+    assert "changed demo/use.py:1: import knn_cuda  ->  from demo import knn_cuda\n" in shown
+    assert (project / "tests/by_hand.py").read_text() == by_hand
+    assert (project / "demo/latin.py").read_bytes() == latin.encode("latin-1")
+    for place in ("tests/by_hand.py:1", "tests/by_hand.py:2", "demo/latin.py:2"):
+        assert f"  {place}: " in shown.partition("to do by hand:")[2]
+
+
+def test_a_dotted_import_of_an_extension_in_no_package_is_changed_by_hand(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use = "import other._C\nother._C.f()\n"  # the second line would fail
+    project = small_project(tmp_path, "other._C", **{"demo/__init__.py": use})
+    assert imported(project, "--write") == 0
+    assert (project / "demo/__init__.py").read_text() == use
+    assert "demo/__init__.py:1: import other._C  ->  from demo import _C" in capsys.readouterr().out
+
+
+def test_an_extension_that_nothing_replaces_is_told_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host_modules, "_missing_packages", lambda: ["torch"])
+    project = small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""})
+    assert imported(project, "--write") == 0
+    shown = capsys.readouterr().out
+    assert "demo._C: nothing takes its place yet: run this again" in shown.partition("to do by hand:")[2]
+    assert "then build it" not in shown and "remove setup.py" not in shown
+    found = propose_import(project, [project / "setup.py"])
+    ((_, extension, _),) = found.extensions
+    assert found.unreplaced([host_modules.HostModule(extension, None, "given up")]) == [extension]
+    whole = HostFunctions(PythonModule(TEXT, (), frozenset(), frozenset()), ())
+    assert found.unreplaced([host_modules.HostModule(extension, whole)]) == []
+
+
+def test_functions_for_the_cpu_that_a_whole_one_calls_are_told(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translated.functions = (replace(WHOLE, cpu_functions=("scale_cpu (cpu.cpp:5)",)),)
+    assert imported(small_project(tmp_path, "demo._C", **{"demo/__init__.py": ""}), "--write") == 0
+    shown = capsys.readouterr().out
+    assert "  scale  whole\n    scale_cpu (cpu.cpp:5) is for tensors on the CPU, and can stay C++: docs/" in shown
+    assert shown.endswith("then build it: pip wheel --no-deps -w dist .\n")
+
+
+def test_a_setup_that_pyproject_replaces_is_the_only_thing_to_remove(
+    translated: type[StandInWorker], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    setup = SETUP.replace(', "csrc/shift.cu", "csrc/shift_cpu.cpp"', "")
+    assert imported(write_files(tmp_path, **{**FILES, "setup.py": setup}), "--write") == 0
+    shown = capsys.readouterr().out
+    assert "to do: remove setup.py: " in shown and "by hand" not in shown
+    assert 'name = "demo"\nversion = "1"\n' in (tmp_path / "pyproject.toml").read_text()
 
 
 def test_load_library_becomes_an_import(

@@ -465,3 +465,15 @@ def test_names_in_lines_are_those_of_the_tables(tmp_path: Path) -> None:
     names = [module.name for module in found.modules]
     assert names == ["demo.fill", "demo.demo_fill"]
     assert [line.rpartition("RawKernel(")[2] for line in found.lines[1:]] == [f"\"{name}\", 'fill')" for name in names]
+
+
+def test_the_wrong_folder_names_the_scripts_that_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup = 'CUDAExtension("demo._C", ["k.cu"])\n'
+    root = write_files(tmp_path, **{"binding/setup.py": setup, "binding/k.cu": KERNEL, "other/demo/__init__.py": ""})
+    monkeypatch.chdir(root)
+    with pytest.raises(ConfigError, match=r"setup\.py does not exist\. There is binding/setup\.py\."):
+        propose_import(root, [Path("setup.py")])
+    with pytest.raises(ConfigError, match=r"neither a \.cu file nor a Python file\. There is binding/setup\.py\."):
+        propose_import(root, [Path("binding")])
+    with pytest.raises(ConfigError, match=r"setup\.py is no file of the project in .*other: import it there"):
+        propose_import(root / "other", [Path("binding/setup.py")])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cuda_wheel.builder.errors import ConfigError
-from cuda_wheel.migrate.script_reader import UNKNOWN, calls_in, strings
+from cuda_wheel.migrate.script_reader import UNKNOWN, calls_in, is_whole, strings
 
 pytestmark = pytest.mark.one_toolchain
 
@@ -97,3 +97,37 @@ def test_nothing_is_executed(tmp_path: Path) -> None:
 )
 def test_a_value_for_a_list_of_strings_or_paths_may_be_one_of_them(value: Any, expected: list[str]) -> None:
     assert strings(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("import sys\nwanted([__name__, sys.platform, torch.version.cuda])", ["__main__", UNKNOWN, UNKNOWN]),
+        ("import torch\nwanted(torch.cuda.is_available())", UNKNOWN),
+        ("import os\nwanted(os.environ.get('X', 'y'))", "y"),
+        ("a = 1\nif who():\n    a = 2\nwanted(a)", UNKNOWN),
+        ("a = {}\nif who():\n    a['b'] = 2\nwanted(a)", UNKNOWN),
+        ("a = 1\nif who():\n    b = 2\nwanted(a)", 1),
+        ("def f(x):\n    if x:\n        return 1\n    return 2\nwanted([f(0), f(who())])", [2, UNKNOWN]),
+        ("wanted({**who(), 'a': 1}['a'])", 1),
+    ],
+)
+def test_an_exact_reading_has_no_value_that_may_be_another(text: str, value: Any, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(text)
+    (call,) = calls_in(tmp_path / "script.py", ["wanted"], is_exact=True)
+    assert call.argument(0, "x") == value
+
+
+def test_a_value_is_whole_if_nothing_in_it_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("wanted([1, {'a': ('b',)}], {who(): 1}, {'a': [who()]}, {**who()})")
+    (call,) = calls_in(tmp_path / "script.py", ["wanted"], is_exact=True)
+    assert [is_whole(each) for each in call.arguments] == [True, False, False, False]
+
+
+def test_the_lines_of_an_open_file_are_known(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("a\nb\n")
+    with_lines = "with open('list.txt') as f:\n    wanted({})"
+    for text in ("[x.strip() for x in f]", "f.read().splitlines()", "[x[0] for x in f.readlines()]"):
+        assert arguments(with_lines.format(text), tmp_path) == [["a", "b"]]
+    assert arguments("a = []\nfor x in open('list.txt'):\n    a.append(x)\nwanted(a)", tmp_path) == [["a\n", "b\n"]]
+    assert arguments("wanted([x for x in open('none.txt')])", tmp_path) == [UNKNOWN]

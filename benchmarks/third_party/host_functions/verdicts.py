@@ -1,7 +1,7 @@
 """What `compare.py` found, as the page docs/translated.md: `python verdicts.py COMPARED.json [ENDS.json] PAGE.md`.
 
-COMPARED.json is of a run with all extensions, also those that were kept apart. ENDS.json is of the extensions that were
-moved by commands alone: name -> {"by_hand": lines that were written by hand, "tests": outcomes of pytest}.
+COMPARED.json is of a run with all extensions, also those that were kept apart. ENDS.json, from `ends.py`, is of the
+extensions that were moved by commands alone: name -> {"by_hand": lines that were written by hand, "tests": outcomes}.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def page(compared: Mapping[str, Any], ends: Mapping[str, Mapping[str, Any]]) -> 
 
 
 ABOUT_ENDS = """\
-`git clone`, `cuda-wheel import --write` and `pip wheel .`, then the package's own test files, unedited, on the GPU."""
+`git clone`, `cuda-wheel import setup.py --write`, `git rm setup.py` and `pip wheel .`, as `ends.py` prints them, then
+the package's own test files, unedited, on the GPU. A script counts as one test."""
 
 
 def _functions(extensions: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -118,7 +118,13 @@ def project_path(path: str, where: str, root: Path) -> str:
     if UNPRINTABLE.search(path):
         raise ConfigError(f"{where}: {path!r} contains characters that a file name must not have: rename the file.")
     plain = PurePosixPath(path.replace("\\", "/"))
-    if plain.is_absolute() or Path(path).is_absolute() or ".." in plain.parts or leads_out(root / plain, root):
+    is_outside = plain.is_absolute() or Path(path).is_absolute() or ".." in plain.parts
+    if not is_outside and leads_out(root / plain, root):
+        raise ConfigError(
+            f"{where}: {path} lies outside the project: a link leads to {os.path.realpath(root / plain)}. Put a copy "
+            "in place of the link, so that its sdist has it too."
+        )
+    if is_outside:
         raise ConfigError(
             f"{where}: {path} lies outside the project. Copy it into the project, so that its sdist has it too."
         )

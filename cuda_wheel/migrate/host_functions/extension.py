@@ -45,6 +45,8 @@ class TranslatedFunction:
     translated_launches: int
     is_for_cpu: bool = False
     """Whether it is for tensors in host memory only, so that it can stay C++."""
+    cpu_functions: tuple[str, ...] = ()
+    """Functions that it calls for tensors in host memory only, and that are not translated: "name (path:line)"."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,9 @@ class _Translation:
         self._current: Any = None
         self._edges: dict[Any, set[tuple[Any, bool]]] = {}
         """Key of a function -> the functions that it calls, each with whether only tensors in host memory get there."""
+        self._on_cpu: dict[Any, str] = {}
+        """Key of a function that only tensors in host memory reach, and that is not translated -> its name and place,
+        as in `TranslatedFunction.cpu_functions`."""
         self._overloaded: set[str] = set()
         """Names that several definitions of pybind11 have."""
         self._records = RecordTable()
@@ -376,6 +381,7 @@ class _Translation:
             message = f"{where}: {function.name} is for tensors on the CPU, and stays C++"
             function.body = [not_implemented(message)]
             function.failures = []
+            self._on_cpu[key] = f"{function.name} ({where})"
 
     def _launches(self, key: Any) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
         """Return the places of a function's launches, and of those that are translated."""
@@ -401,6 +407,7 @@ class _Translation:
             found, translated = self._launches(each)
             total += len(found)
             done += len(translated)
+        callees = (other for each in reached.get(key, ()) for other, _ in self._edges.get(each, ()))
         if key is None and not failures:
             failures = [Failure(binding.source.path, binding.line, "what the definition calls is not known")]
         return TranslatedFunction(
@@ -411,6 +418,7 @@ class _Translation:
             total,
             done,
             binding.is_for_cpu,
+            tuple(sorted({self._on_cpu[other] for other in callees if other in self._on_cpu})),
         )
 
     # --- text ---------------------------------------------------------------------------------------------
