@@ -280,6 +280,27 @@ std::vector<int> copied(at::Tensor x, int64_t n)
     return all;
 }
 
+static cudaStream_t stream() { return at::cuda::getCurrentCUDAStream(); }
+
+__global__ void fill(int* x) { x[threadIdx.x] = threadIdx.x; }
+
+int allocated(int n)
+{
+    if (n < 0)
+        exit(3);
+    int* memory = NULL;
+    C10_CUDA_CHECK(cudaMalloc((void**)&memory, n * sizeof(int)));
+    fill<<<1, n, 0, stream()>>>(memory);
+    int* host = new int[n];
+    cudaMemcpy(&host[0], memory, n * sizeof(int), cudaMemcpyDeviceToHost);
+    cudaFree(memory);
+    int last = host[n - 1];
+    delete[] host;
+    return last;
+}
+
+at::Tensor as_other(at::Tensor x, at::Tensor y) { return x.to(y.dtype()); }
+
 int counted(int k)
 {
     int found, most = k;
@@ -300,6 +321,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("kept", &kept);
     m.def("both", &both);
     m.def("copied", &copied);
+    m.def("allocated", &allocated);
+    m.def("as_other", &as_other);
     m.def("counted", &counted);
     m.def("compiler", &compiler);
 }
@@ -317,6 +340,8 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
         "kept": [],
         "both": [],
         "copied": [],
+        "allocated": [],
+        "as_other": [],
         "counted": [],
         "compiler": ["__GNUC__ tells about the compiler of the C++"],
     }
@@ -336,8 +361,16 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
     numbers = torch.arange(5, 11, dtype=torch.int32)
     assert names["copied"](numbers, 3) == [7, 8, 9, 106, 6]
     assert numbers.tolist() == [106, 7, 8, 9, 9, 10]
+    assert names["as_other"](x, numbers).dtype == torch.int32
+    with pytest.raises(SystemExit) as ended:
+        names["allocated"](-1)
+    assert ended.value.code == 3
     address = "kernels.globals['counts'].address"
     for line in (
+        "    memory = torch.empty([uint64(uint64(n) * 4)], dtype=torch.uint8, device='cuda')\n"
+        "    kernels['fill'].launch(1, n, memory.data_ptr())\n"
+        "    host = [0] * n\n"
+        "    host[:n] = read_numbers(memory, 0, torch.int32, n)\n",
         f"found = read_numbers({address}, uint64(uint64(k) * 4), torch.int32, 1)[0]",
         f"write_numbers({address}, 0, torch.int32, [most])",
     ):

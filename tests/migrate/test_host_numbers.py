@@ -58,6 +58,12 @@ int grows(int n) { std::vector<int> v; v.push_back(n); for (size_t i = 0; i < v.
 int loop(int n) { int count = 0; while (n != 1 && count < 100) { n = n % 2 ? 3 * n + 1 : n / 2; ++count; } return count; }
 int once(int n) { int k = 0; do { k += n; if (k > 50) break; n++; } while (k < 30); return k * 10 + n; }
 int chosen(int n) { switch (n % 5) { case 0: return 7; case 1: case 2: n += 10; break; case 3: { n *= 2; break; } default: n = -n; } return n; }
+int allocated(int n) { int k = n & 7; int *a = new int[k + 1](); for (int i = 0; i < k; ++i) a[i + 1] = a[i] + n; int last = a[k]; delete[] a; return last; }
+int compared(int n) { std::string s = n > 3 ? "big" : "small"; const char *t = "big"; return (s == "big") * 2 + (s != "small") + (s == t) * 10; }
+int unrolled(int n) {
+#pragma unroll
+  for (int i = 0; i < 4; i++) n = n * 3 % 1001;
+  return n; }
 int onward(int n) { switch (n % 6) { case 0: n += 1; case 1: n *= 2; if (n > 30) return n; break; case 2: case 3: n -= 5; case 4: return n; default: n = 3; } return n + 7; }
 int known(int n) { switch (n % 3) { case 0: if (!(false)) { return 1; } case 1: if (n > 5) return 2; else return 4; default: n++; } return n; }
 inline int plus_both(int a, double b) { return a + (int)b; }

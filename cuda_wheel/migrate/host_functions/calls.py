@@ -629,6 +629,9 @@ class Calls(Expressions):
                 ast.keyword(key, each) for key, each in (*options.items(), *zip(names, others, strict=False))
             ]
             return Value(ast.Call(attribute(tree, "to"), [], given_keywords), "at::Tensor")
+        if method == "to" and given and "TypeMeta" in given[0].type:  # x.to(y.dtype())
+            flags = dict(zip(("non_blocking", "copy"), (self.value(each).tree for each in given[1:]), strict=False))
+            return Value(call(attribute(tree, "to"), self.value(given[0]).tree, **flags), "at::Tensor")
         if method == "toString":
             return Value(call("str", attribute(tree, "dtype")), "std::string")
         if method in ("cpu", "cuda", "variable_data", "tensor_data", "contiguous", "detach") and not given:
@@ -820,6 +823,8 @@ class Calls(Expressions):
         elif "DeviceType" in one.type + other.type or "c10::Device" in one.type:
             if "DeviceType" in one.type + other.type and one.type != other.type:
                 raise Untranslated("a device beside a kind of device")
+        elif is_text(one) and is_text(other):
+            pass
         elif not (
             one.type == other.type
             and (one.type in ("std::string", "c10::Scalar") or template_name(one.type) in ("std::optional",))
@@ -977,6 +982,8 @@ class Calls(Expressions):
             return self._limit(short, type_)
         if short in ("printf", "fprintf", "fflush"):
             return self._printed(short, given)
+        if short == "exit" and len(given) == 1:
+            return Value(call("SystemExit", self.value(given[0]).tree), "void", data="raise")
         if short in ("abs", "labs", "llabs") and len(given) == 1 and integer_bounds(type_):
             value = converted(self.value(given[0]), type_)
             return bounded(call("abs", value.tree), type_, 0)
@@ -1271,6 +1278,13 @@ class Calls(Expressions):
         if isinstance(data.tensor, (ast.IfExp, ast.Constant)):
             return call(name("address"), data.tensor)
         return self.address_tree(data)
+
+
+def is_text(value: Value) -> bool:
+    """Return whether a value is a str in Python: a std::string, or a literal of C."""
+    if value.type == "std::string" or template_name(value.type) == "std::basic_string":
+        return True
+    return value.data is None and pointee(value.type) == "char"
 
 
 def _joined(parts: Sequence[ast.expr]) -> ast.expr:

@@ -9,18 +9,23 @@ from dataclasses import dataclass
 from cuda_wheel.migrate.host_functions.calls import Calls, is_default
 from cuda_wheel.migrate.host_functions.cxx_types import (
     float_bits,
+    integer_bounds,
     is_number,
     item_size,
     plain,
+    pointee,
     template_arguments,
     template_name,
 )
 from cuda_wheel.migrate.host_functions.expressions import callee_of, operands, peeled
 from cuda_wheel.migrate.host_functions.nodes import Node
-from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name
+from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse
 from cuda_wheel.migrate.host_functions.values import Pointer, Untranslated, Value, rounded
 
-__all__ = ["Copies"]
+__all__ = ["LIST", "Copies"]
+
+LIST = "host list"
+"""`Value.data` of a pointer to an array of numbers that the host allocates: in Python, a list."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,10 @@ class Copies(Calls):
                 return self._variable(self.value(target).tree, plain(target.type), False)
         if inner.kind == "DECL_REF_EXPR" and inner.type.endswith("]"):
             return self._variable(self.value(inner).tree, inner.type.partition("[")[0], True)
+        first = first_element(inner) or inner
+        value = self.value(first)
+        if value.data == LIST:
+            return self._variable(value.tree, pointee(value.type) or "", True)
         value = self.value(node)
         if not isinstance(value.data, Pointer):
             raise Untranslated(f"a copy from or to {value.type} that is no tensor, number or list of numbers")
@@ -155,6 +164,44 @@ class Copies(Calls):
         others = [each for number, each in enumerate(factors) if factors[1 - number].value == width]
         return self.unconverted(others[0]) if others else ast.BinOp(length.tree, ast.FloorDiv(), constant(width))
 
+    # --- memory that is allocated -----------------------------------------------------------------------
+
+    def function_cudaMalloc(self, node: Node) -> Value:
+        """Return the allocation as a tensor of bytes, which is freed when nothing refers to it."""
+        inner = without_casts(node.arguments[0])
+        target = peeled(operands(inner)[-1]) if inner.kind == "UNARY_OPERATOR" and inner.operator == "&" else inner
+        if target.kind != "DECL_REF_EXPR" or not plain(target.type).endswith("*"):
+            raise Untranslated("memory whose address is not in a variable")
+        size = ast.List([rounded(self.value(node.arguments[1])).tree], ast.Load())
+        made = call("torch.empty", size, dtype=parse("torch.uint8"), device=constant("cuda"))
+        return Value(ast.NamedExpr(self.new_pointer(target), made), "cudaError", data="error")
+
+    function_cudaMallocAsync = function_cudaMalloc
+
+    def function_cudaFree(self, node: Node) -> Value:
+        return Value(constant(None), "cudaError", data="error")
+
+    function_cudaFreeAsync = function_cudaFree
+
+    def new_pointer(self, node: Node) -> ast.Name:
+        """Return the variable of a pointer, which points to memory of a tensor from now on."""
+        raise NotImplementedError
+
+    def _cxx_new_expr(self, node: Node) -> Value:
+        """Return an array of numbers on the host as a list."""
+        element = pointee(node.type) or ""
+        sizes = [each for each in operands(node) if integer_bounds(each.type)]
+        if not is_number(element) or len(sizes) != 1 or any(each.kind == "INIT_LIST_EXPR" for each in operands(node)):
+            raise Untranslated(f"an object of {element} that is allocated")
+        zero = constant(0.0 if float_bits(element) else 0)
+        tree = ast.BinOp(ast.List([zero], ast.Load()), ast.Mult(), self.unconverted(sizes[0]))
+        return Value(tree, plain(node.type), data=LIST)
+
+    def _cxx_delete_expr(self, node: Node) -> Value:
+        if self.value(operands(node)[-1]).data != LIST:
+            raise Untranslated("what is deleted is no array of numbers")
+        return Value(constant(None), "void", data="nothing")
+
     # --- memory that is set -----------------------------------------------------------------------------
 
     def function_cudaMemset(self, node: Node) -> Value:
@@ -189,6 +236,16 @@ def without_casts(node: Node) -> Node:
     while inner.kind in ("CSTYLE_CAST_EXPR", "CXX_REINTERPRET_CAST_EXPR", "CXX_STATIC_CAST_EXPR") and operands(inner):
         inner = peeled(operands(inner)[-1])
     return inner
+
+
+def first_element(inner: Node) -> Node | None:
+    """Return the pointer of `&pointer[0]`; None for other expressions."""
+    if inner.kind != "UNARY_OPERATOR" or inner.operator != "&":
+        return None
+    element = peeled(operands(inner)[-1])
+    if element.kind != "ARRAY_SUBSCRIPT_EXPR" or peeled(operands(element)[-1]).value != 0:
+        return None
+    return operands(element)[-2]
 
 
 def start_of_vector(inner: Node) -> Node | None:

@@ -497,6 +497,8 @@ class Expressions:
                 return self.pointer(replace(data, element=element, is_typed=data.is_typed and same), to)
             if value.data == "host memory" and plain(element) != pointee(value.type):
                 return replace(value, tree=call("elements", value.tree, self._number_dtype(element)), type=plain(to))
+            if value.data == "host list" and plain(element) != pointee(value.type):
+                raise Untranslated(f"an array of {pointee(value.type)} as one of {element}")
             return value.as_type(to)
         if is_number(to) and is_number(value.type):
             return converted(value, to)

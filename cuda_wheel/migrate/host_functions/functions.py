@@ -16,7 +16,7 @@ from cuda_wheel.migrate.host_functions.calls import (
     is_default,
     is_simple,
 )
-from cuda_wheel.migrate.host_functions.copies import Copies
+from cuda_wheel.migrate.host_functions.copies import LIST, Copies
 from cuda_wheel.migrate.host_functions.cxx_types import (
     element_type,
     float_bits,
@@ -403,6 +403,13 @@ class FunctionTranslator(Copies):
 
     def _statement_compound_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
         return self.statements(node.children, is_tail)
+
+    def _statement_unexposed_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
+        """Return a statement with an attribute, such as a loop behind `#pragma unroll`."""
+        inner = [each for each in node.children if each.kind.endswith("_STMT")]
+        if len(inner) != 1:
+            raise Untranslated("a statement of an unknown kind")
+        return self.statement(inner[0], is_tail)
 
     def _statement_null_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
         return []
@@ -840,7 +847,7 @@ class FunctionTranslator(Copies):
         if data in ("error", "current stream", "nothing", "generator"):
             made.data = data
             return self._effect(replace(value, data=None))
-        if data in ("bytes", "device properties", "kernel", "type properties", "number", "philox", "host memory"):
+        if data in ("bytes", "device properties", "kernel", "type properties", "number", "philox", "host memory", LIST):
             made.data = data
         if isinstance(data, Pointer) and node.target in self._read_here and not is_assigned and not data.is_unknown:
             made.name, made.data = self.new_name(node.name), "host memory"
@@ -1440,6 +1447,8 @@ class FunctionTranslator(Copies):
         if definition is not None and definition.body is not None:
             self._check_references(definition)
         function = self.module.function_name(called, self.source, self.is_on_cpu)
+        if plain(node.type) in _STREAMS:  # other streams than the current one are not translated
+            return Value(constant(None), plain(node.type), data="current stream")
         made = call(name(function), *trees)
         made.template_count = count  # type: ignore[attr-defined]
         return self.typed(made, plain(node.type))
@@ -1478,7 +1487,7 @@ class FunctionTranslator(Copies):
             return value.tree
         if isinstance(value.data, str) and value.data in ("error", "guard", "type properties", "kernel", "lambda"):
             raise Untranslated(f"an argument that is a {value.data}")
-        if value.data == "host memory" or template_name(value.type) in TEXT_STREAMS:
+        if value.data in ("host memory", LIST) or template_name(value.type) in TEXT_STREAMS:
             raise Untranslated(f"an argument of type {value.type}")
         if float_bits(type_) == 32:
             return value.tree  # a parameter is rounded where it is used
@@ -1512,6 +1521,14 @@ class FunctionTranslator(Copies):
                 raise Untranslated(f"a template argument of {declared.name}")
         key = keys[0] if len(keys) == 1 else ast.Tuple(keys, ast.Load())
         return ast.Subscript(name(self.module.kernels_of(declared)), key, ast.Load())
+
+    def new_pointer(self, node: Node) -> ast.Name:
+        variable = self.variables.get(node.target)
+        if variable is None:
+            raise Untranslated("memory whose address is in no variable of the function")
+        element = pointee(variable.type) or "void"
+        variable.data = Pointer(name(variable.name), element, is_typed=False)
+        return name(variable.name)
 
     def kernels_name(self, node: Node) -> str:
         declared = self.declaration(node)
