@@ -37,9 +37,9 @@ __all__ = [
     "cbrtf",
     "ceil",
     "check_contiguous",
+    "check_integers",
     "check_same_gpu",
     "check_same_type",
-    "check_unsigned",
     "copy_bytes",
     "cos",
     "cosf",
@@ -508,10 +508,20 @@ def dim3(sizes: Any) -> tuple[int, int, int]:
     return uint32(x), uint32(y), uint32(z)
 
 
-def check_unsigned(x: int, bits: int) -> None:
-    """Raise TypeError for a number that an unsigned integer parameter does not hold, as pybind11 does."""
-    if not 0 <= x < 1 << bits:
-        raise TypeError(f"{x} does not fit an unsigned integer of {bits} bits")
+def check_integers(kind: str, *numbers: Any) -> None:
+    """Raise TypeError for a number that a parameter of the type `kind`, such as "int32", does not take: a float, or one
+    out of range. So does pybind11."""
+    bits = int(kind.removeprefix("u").removeprefix("int"))
+    low, high = (0, (1 << bits) - 1) if kind.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    for each in numbers:
+        if is_symbol(each):
+            continue
+        try:
+            number = operator.index(each)
+        except TypeError:
+            raise TypeError(f"incompatible function arguments: {each!r} is not an integer") from None
+        if not low <= number <= high:
+            raise TypeError(f"incompatible function arguments: {number} does not fit {kind}")
 
 
 def overloaded(name: str, arguments: tuple[Any, ...], *candidates: tuple[Any, ...]) -> Any:

@@ -299,6 +299,17 @@ int allocated(int n)
     return last;
 }
 
+void launched(const float* x, const float* weight, int n)
+{
+    if (n)
+        fill<<<1, n>>>((int*)x);
+}
+
+void checked(at::Tensor x, std::optional<at::Tensor> weight)
+{
+    launched(x.data_ptr<float>(), weight.has_value() ? weight.value().data_ptr<float>() : nullptr, 0);
+}
+
 at::Tensor as_other(at::Tensor x, at::Tensor y) { return x.to(y.dtype()); }
 
 int counted(int k)
@@ -323,6 +334,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("copied", &copied);
     m.def("allocated", &allocated);
     m.def("as_other", &as_other);
+    m.def("checked", &checked);
     m.def("counted", &counted);
     m.def("compiler", &compiler);
 }
@@ -342,6 +354,7 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
         "copied": [],
         "allocated": [],
         "as_other": [],
+        "checked": [],
         "counted": [],
         "compiler": ["__GNUC__ tells about the compiler of the C++"],
     }
@@ -362,6 +375,10 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
     assert names["copied"](numbers, 3) == [7, 8, 9, 106, 6]
     assert numbers.tolist() == [106, 7, 8, 9, 9, 10]
     assert names["as_other"](x, numbers).dtype == torch.int32
+    names["checked"](x, None)
+    for given in ((x.double(), None), (x, numbers)):
+        with pytest.raises(RuntimeError, match="expected scalar type Float but found "):
+            names["checked"](*given)
     with pytest.raises(SystemExit) as ended:
         names["allocated"](-1)
     assert ended.value.code == 3

@@ -114,6 +114,8 @@ struct Point { float x, y; Point(float x_, float y_ = 2.f) : x(x_), y(y_) {} flo
 template <typename T> struct Sized { T first = 5; int second; };
 __global__ void k(Params, Functor, Base);
 __global__ void g(dim3, dim3);
+template <class T> __global__ void shift(T, int) {}
+template <class T> __global__ void shift(T, Functor) {}
 template <class F, class... Args> __global__ void each(int, F, Args...) {}
 template <class F, class... Args> void apply(int n, F f, Args... args) { each<F><<<n, 1>>>(n, f, args...); }
 int height(dim3 grid) { return grid.y * 10 + grid.z; }
@@ -138,6 +140,8 @@ void run() {
   block.y = height(grid);
   g<<<grid, 1>>>(grid, block);
   apply(2, Functor(), 2.5f, 7);
+  shift<long><<<1, 1>>>(5, 6);
+  shift<long><<<1, 1>>>(5, Functor());
 }
 """
 
@@ -171,10 +175,10 @@ class Kernels(dict[str, Any]):
 
     def __init__(self) -> None:
         self.launches: list[tuple[Any, ...]] = []
-        self.names: list[tuple[str, ...]] = []
+        self.names: list[Any] = []
 
     def __missing__(self, key: Any) -> Any:
-        self.names += [key] if isinstance(key, tuple) else []
+        self.names += [key] if isinstance(key, tuple) or key.startswith("_Z") else []
         return self
 
     def launch(self, grid: int, block: int, *arguments: Any) -> None:
@@ -222,11 +226,13 @@ def test_objects_are_changed_and_copied_as_in_cpp(read_source: Callable[[str, st
     namespace = translated(source)
     namespace["run"]()
     params, base = namespace["Params"], namespace["Base"]
-    first, second, third, fourth, fifth = namespace["kernels"].launches
+    first, second, third, fourth, fifth, *others = namespace["kernels"].launches
     changed = params(n=3, batch=7, w=(0, 0.5), mode=1)
     assert first == (4, 5, bytes(changed), b"\0", bytes(base(4, 2.5)))
     # The copy was made before the change, and the part of a struct is what its base class has.
     assert second == (1, 1, bytes(params(n=3, mode=2)), b"\0", bytes(base(7, 0)))
     assert third == (1, 1, bytes(ctypes.sizeof(params)), b"\0", bytes(base(0, 5.0)))
     assert fourth == ((4, 3), 1, (4, 3, 1), (1, 31, 1))
-    assert fifth == (2, 1, 2, b"\0", 2.5, 7) and namespace["kernels"].names == [("each", "Functor", "float", "int")]
+    assert fifth == (2, 1, 2, b"\0", 2.5, 7) and others == [(1, 1, 5, 6), (1, 1, 5, b"\0")]
+    symbols = ["_Z5shiftIlEvT_i", "_Z5shiftIlEvT_7Functor"]  # of two kernels with one name
+    assert namespace["kernels"].names == [("each", "Functor", "float", "int"), *symbols]

@@ -477,11 +477,15 @@ def test_checks_of_tensors_are_those_of_aten() -> None:
         arithmetic.check_same_gpu("f", x)
 
 
-def test_unsigned_parameters_refuse_what_does_not_fit() -> None:
-    arithmetic.check_unsigned(2**32 - 1, 32)
-    for number in (-1, 2**32):
-        with pytest.raises(TypeError, match=f"{number} does not fit an unsigned integer of 32 bits"):
-            arithmetic.check_unsigned(number, 32)
+def test_integer_parameters_refuse_what_does_not_fit() -> None:
+    arithmetic.check_integers("uint32", 0, 2**32 - 1, True)
+    arithmetic.check_integers("int64", -(2**63), 2**63 - 1)
+    for kind, number in (("uint32", -1), ("uint32", 2**32), ("int8", 128), ("int16", -(2**15) - 1), ("uint64", 2**64)):
+        with pytest.raises(TypeError, match=f"{number} does not fit {kind}"):
+            arithmetic.check_integers(kind, 0, number)
+    for other in (1.0, "1", None):
+        with pytest.raises(TypeError, match="is not an integer"):
+            arithmetic.check_integers("int32", other)
 
 
 def test_indices_of_32_bits_reach_the_last_element() -> None:

@@ -346,6 +346,8 @@ class _Conversion:
         made.is_static = cursor.is_static_method() or cursor.storage_class == self._cindex.StorageClass.STATIC
         marks = {each.kind for each in cursor.get_children()}
         made.is_kernel = kinds.CUDAGLOBAL_ATTR in marks
+        if made.is_kernel:  # the host has a function of another name for it
+            made.symbol = re.sub(r"(\d+)__device_stub__", lambda found: str(int(found[1]) - 15), cursor.mangled_name)
         is_for_gpu = kinds.CUDADEVICE_ATTR in marks and kinds.CUDAHOST_ATTR not in marks
         made.template = self._template_arguments(cursor)
         if own is not None and not made.is_kernel:

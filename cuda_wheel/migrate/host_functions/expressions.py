@@ -462,7 +462,7 @@ class Expressions:
         if chosen.data.offset is None:
             tensor = text(chosen.data.tensor)
             if text(there) == f"{tensor} is not None":  # None stays None
-                return chosen
+                return replace(chosen, data=replace(chosen.data, is_unknown=True))
             tree = ast.IfExp(there, chosen.data.tensor, constant(None))
             return self.pointer(replace(chosen.data, tensor=tree), type_)
         return Value(ast.IfExp(there, chosen.tree, constant(None)), type_)
@@ -471,10 +471,12 @@ class Expressions:
         """Return a pointer as address, or as None for a null pointer."""
         data = value.data if isinstance(value, Value) else value
         if isinstance(data, Pointer) and data.offset is None:
+            if data.checked is not None:
+                checked = call(name("data_ptr"), data.tensor, data.checked)
+                is_there = ast.Compare(data.tensor, [ast.IsNot()], [constant(None)])
+                return ast.IfExp(is_there, checked, constant(None)) if data.is_unknown else checked
             if data.is_unknown:
                 return call(name("address"), data.tensor)
-            if data.checked is not None:
-                return call(name("data_ptr"), data.tensor, data.checked)
             return call(attribute(data.tensor, "data_ptr"))
         assert isinstance(value, Value)
         return value.tree

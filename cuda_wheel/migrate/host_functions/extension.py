@@ -510,10 +510,13 @@ class _Translation:
             yield from (f"    {line}".rstrip() for line in f'"""{doc}"""'.splitlines())
         yield from (f"    {each}" for each in renamed)
         if binding and binding.kind == "pybind":
+            integers: dict[str, list[str]] = {}  # pybind11 refuses what is no integer of the type
             for parameter, type_ in function.parameters:
                 bounds = integer_bounds(type_)
-                if bounds and bounds[0] == 0 and plain(type_) != "bool":  # pybind11 refuses what does not fit
-                    yield f"    check_unsigned({parameter}, {(bounds[1]).bit_length()})"
+                if bounds and plain(type_) != "bool":
+                    kind = f"{'u' if bounds[0] == 0 else ''}int{(bounds[1] - bounds[0]).bit_length()}"
+                    integers.setdefault(kind, []).append(parameter)
+            yield from (f'    check_integers("{each}", {", ".join(names)})' for each, names in integers.items())
         has_code = any(not isinstance(each, CommentLine) for each in function.body)
         if function.body and (has_code or not (binding and binding.doc)):
             yield from lines(function.body, 4)

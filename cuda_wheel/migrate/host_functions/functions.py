@@ -72,7 +72,7 @@ HELPERS = frozenset(
         "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
         "expf", "exp2f", "logf", "log2f", "log10f", "sinf", "cosf", "tanf", "tanhf", "cbrtf", "powf", "atan2f",
         "check_same_gpu", "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr",
-        "accessor", "check_unsigned", "dim3", "elements", "overloaded", "read_numbers", "write_numbers",
+        "accessor", "check_integers", "dim3", "elements", "overloaded", "read_numbers", "write_numbers",
     }
 )  # fmt: skip
 """Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
@@ -949,12 +949,16 @@ class FunctionTranslator(Copies):
 
     def _constant(self, node: Node, declared: Declaration, value: int | float) -> Value:
         type_ = plain(node.type)
-        if isinstance(value, float):
-            if not declared.is_own:
-                return Value(constant(value), type_)
-            return Value(name(self.module.constant_name(declared, value)), type_)
         if declared.is_own and declared.name:
-            tree: ast.expr = name(self.module.constant_name(declared, value))
+            made = self.module.constant_name(declared, value)
+            if any(each.name == made for each in self.variables.values()):  # the function's own hides it
+                tree: ast.expr = constant(value)
+            else:
+                self.names.add(made)
+                tree = name(made)
+        if isinstance(value, float):
+            return Value(tree if declared.is_own and declared.name else constant(value), type_)
+        if declared.is_own and declared.name:
             options = [each for each, _, number in reversed(self.symbols) if number == value]
             tree = Choice([text(tree), *options]) if options else tree
             return bounded(tree, type_, value, value)
@@ -1482,7 +1486,12 @@ class FunctionTranslator(Copies):
             return options_tree(value.data)
         if isinstance(value.data, Pointer):
             is_same = value.data.is_typed and plain(value.data.element) == (pointee(type_) or "")
-            return value.tree if is_same or value.data.offset is not None else self.address_tree(value)
+            is_checked = value.data.checked is not None  # by C++ here, whatever the function does with it
+            return (
+                value.tree
+                if (is_same and not is_checked) or value.data.offset is not None
+                else self.address_tree(value)
+            )
         if value.data in ("accessor", "device properties", "bytes", "number"):
             return value.tree
         if isinstance(value.data, str) and value.data in ("error", "guard", "type properties", "kernel", "lambda"):
@@ -1510,7 +1519,10 @@ class FunctionTranslator(Copies):
         return self.kernel_of(declared)
 
     def kernel_of(self, declared: Declaration) -> ast.expr:
-        """Return the expression of a kernel: `kernels["name", T, 4]`."""
+        """Return the expression of a kernel: `kernels["name", T, 4]`, or by its symbol if another one has that name."""
+        others = [each for each in self.source.declarations.values() if each.is_kernel and each.usr != declared.usr]
+        if any((each.qualified, each.template) == (declared.qualified, declared.template) for each in others):
+            return ast.Subscript(name(self.module.kernels_of(declared)), constant(declared.symbol), ast.Load())
         keys: list[ast.expr] = [constant(declared.qualified)]
         for each in declared.template:
             if each.type:

@@ -80,6 +80,8 @@ class Declaration:
     template: tuple[TemplateArgument, ...] = ()
     """Arguments of the template's instance that this function is; () for a function that is not a template."""
     is_kernel: bool = False
+    symbol: str = ""
+    """Mangled name of a kernel."""
     is_own: bool = False
     """Whether a file of the project declares it."""
     file: str = ""
