@@ -130,6 +130,7 @@ def test_an_original_is_built_for_one_gpu_with_the_options_of_its_own_build(
     (project / "k.cu").touch()
     for text, expected in [("PYBIND11_MODULE(a, m)", "module"), ("TORCH_LIBRARY(a, m)", None)]:
         (project / "a.cpp").write_text(text)
+        scripts.originals.built(package, tmp_path).unlink(missing_ok=True)
         assert scripts.originals.load(package, tmp_path) == expected
         assert asked["is_python_module"] is (expected is not None)
     assert os.environ["TORCH_CUDA_ARCH_LIST"] == "9.0"
@@ -139,6 +140,12 @@ def test_an_original_is_built_for_one_gpu_with_the_options_of_its_own_build(
     assert "-std=c++17" in asked["extra_cuda_cflags"] and "-std=c++14" not in asked["extra_cuda_cflags"]
     assert asked["extra_cflags"] == ["-std=c++17", "-DNDEBUG"]
     assert scripts.originals.built(package, tmp_path).exists()
+    # What is built, here or on another machine, is only loaded.
+    monkeypatch.setattr(cpp_extension, "load", None)
+    loaded: list[Path] = []
+    monkeypatch.setattr(pytest.importorskip("torch").ops, "load_library", loaded.append)
+    assert scripts.originals.load(package, tmp_path) is None
+    assert loaded == [scripts.originals.built(package, tmp_path).with_name("a_b.so")]
 
 
 # --- cases ------------------------------------------------------------------------------------------------------------
@@ -210,6 +217,23 @@ def test_a_difference_of_any_kind_is_seen_and_named(scripts: SimpleNamespace) ->
     ]:
         found = scripts.compare.verdict(*(of(scripts, "f", each, [1.0, 2.0]) for each in (theirs, ours)))
         assert found.startswith(f"DIFFERS: {says}" if says else "same bits"), found
+
+
+def test_a_launch_without_blocks_and_an_order_that_differs_are_told_apart(scripts: SimpleNamespace) -> None:
+    torch = pytest.importorskip("torch")
+
+    def fails(x: Any) -> None:
+        raise RuntimeError("CUDA error: invalid argument\nSearch for ...")
+
+    ours = of(scripts, "f", lambda x: x, [1.0])
+    assert scripts.compare.verdict(of(scripts, "f", fails, [1.0]), ours).startswith("EMPTY LAUNCH: only the original")
+
+    def given(*numbers: float) -> dict[str, Any]:
+        return {"shape": {"result": 0}, "tensors": [torch.tensor(numbers)]}
+
+    first, same, other = given(1.0, 2.0), given(1.0, 2.0), given(1.0, 2.5)
+    assert scripts.compare.verdict([first, same, same], [other]).startswith("DIFFERS: ")
+    assert scripts.compare.verdict([first, same, other], [other]) == "same bits"
 
 
 def test_a_case_says_what_of_its_arguments_is_compared(scripts: SimpleNamespace) -> None:
@@ -313,7 +337,7 @@ first = int(sys.argv[1])
 if first >= {loads_until}:
     sys.exit("no such library")
 cases = [SimpleNamespace(function=name, arguments=list, is_racy=name == "fine", after=list) for name in names]
-compare.run_side(functions.__getitem__, cases, Path({results!r}), first, twice=True)
+compare.run_side(functions.__getitem__, cases, Path({results!r}), first, again=2)
 """
 
 
@@ -334,8 +358,8 @@ def test_a_crash_or_a_call_that_hangs_costs_one_case(scripts: SimpleNamespace, t
         script.write_text(SIDE.format(folder=folder, names=names, results=str(results), loads_until=loads_until))
         assert scripts.compare.run_cases([sys.executable, str(script)], results, len(names)) == lost
         for number in {*range(len(names))} - {*lost}:
-            one, again = scripts.compare.outcomes(results, number, lost)
-            assert one["shape"]["result"] == again["shape"]["result"] == {"int": "7"}
+            found = scripts.compare.outcomes(results, number, lost)
+            assert [each["shape"]["result"] for each in found] == [{"int": "7"}] * 3
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -426,7 +450,7 @@ def test_the_page_tells_what_is_whole_what_differs_and_why_the_rest_is_not_trans
         "| wrong in silence | 1 | 0 |",
         "| fail loudly | 2 | 0 |",
         "| not compared | 2 | 1 |",
-        "| one | 4 | 2 | 7 | 6 | 5 | 1 | 1 | 0 | 1 | 2 | 0 |",
+        "| one | 4 | 2 | 7 | 6 | 5 | 1 | 1 | 0 | 0 | 1 | 2 | 0 |",
         "| two (apart) | 2 | 1 | 2 | 1 | 2 | 1 | 0 | 1 | 0 | 0 | 0 |",
         "- three: not translated: E: e\n- three: not compared: the original is not built",
         "## Calls with other results\n\n- one: f, case 2: DIFFERS: tensor 1 of 2\n\n",

@@ -16,6 +16,7 @@ behind it. The verdict on a call is one of
 
 - `same bits`; `close` or `the original differs`: threads write in any order, and two calls of the original differ so;
 - `both raise`, with the exceptions' types;
+- `EMPTY LAUNCH`: the original raises for a launch without blocks, which the port leaves out;
 - `DIFFERS`: wrong in silence, also where only the original raises;
 - `FAILED`: the port raises, is not built, or crashes;
 - `NOT COMPARED`: the original does not run, or not with these arguments.
@@ -37,7 +38,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,8 @@ BUILD_LIMIT = 540
 """In seconds, for everything that is built."""
 LOAD_LIMIT, LIMIT = 200, 60
 """In seconds: for loading a side, and for a call."""
+AGAIN = 3
+"""How often more the original gets a call in which threads write in any order."""
 LOST = 3
 """Exit code of a process whose GPU context is lost."""
 
@@ -106,15 +109,15 @@ def outcome(function_of: Callable[[str], Any], case: Any) -> dict[str, Any]:
         return {"raised": type(error).__name__, "message": str(error)[:600]}
 
 
-def run_side(function_of: Callable[[str], Any], cases: Sequence[Any], results: Path, first: int, twice: bool) -> None:
+def run_side(function_of: Callable[[str], Any], cases: Sequence[Any], results: Path, first: int, again: int) -> None:
     """Call the cases from number `first` on, and save what each gives in `results`; ends the process with the exit code
-    LOST behind a call that lost the GPU context. Racy cases are called two times if `twice`."""
+    LOST behind a call that lost the GPU context. Racy cases are called `again` times more."""
     import torch
 
     for number, case in enumerate(cases[first:], first):
         (results / "current").write_text(str(number))
         signal.alarm(LIMIT)
-        given = [outcome(function_of, case) for _ in range(1 + (twice and case.is_racy))]
+        given = [outcome(function_of, case) for _ in range(1 + again * case.is_racy)]
         torch.save(given, results / "part")
         (results / "part").rename(results / f"{number}.pt")
         signal.alarm(0)
@@ -155,7 +158,7 @@ def run_here(package: Package, folder: Path, side: str, results: Path, first: in
         module = importlib.import_module(f"ported_{python_name(package)}")
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = True
-    run_side(functions_of(module), cases_of(python_name(package)), results, first, side == "original")
+    run_side(functions_of(module), cases_of(python_name(package)), results, first, AGAIN if side == "original" else 0)
 
 
 # --- both sides -------------------------------------------------------------------------------------------------------
@@ -228,9 +231,16 @@ def verdict(theirs: Sequence[Mapping[str, Any]] | str, ours: Sequence[Mapping[st
             return f"FAILED: {our['raised']}: {our['message']}"
         also = "" if our["raised"] == first["raised"] else f", the port {our['raised']}: {our['message']}"
         return f"both raise: {first['raised']}: {first['message']}{also}"
+    if "raised" in first and re.match("CUDA error: invalid (configuration )?argument", first["message"]):
+        return f"EMPTY LAUNCH: only the original raises {first['raised']}: {first['message']}"
     if "raised" in first:
         return f"DIFFERS: only the original raises {first['raised']}: {first['message']}"
-    again = next((each for each in more if "shape" in each), None)
+    found = [_compared(first, our, each) for each in more if "shape" in each] or [_compared(first, our, None)]
+    return next((each for each in found if not each.startswith("DIFFERS")), found[0])
+
+
+def _compared(first: Mapping[str, Any], our: Mapping[str, Any], again: Mapping[str, Any] | None) -> str:
+    """Return the verdict on what both sides gave. `again`: what another call of the original gave."""
     if wrong := unlike(first["shape"], our["shape"]):
         if again and unlike(first["shape"], again["shape"]):
             return f"the original differs between two calls: the port: {wrong}"
@@ -364,15 +374,19 @@ def main() -> None:
     extract(folder / "wheels", folder / "site")
     results: dict[str, Any] = {}
     with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)) // 2)) as pool:  # most of the time PyTorch is imported
-        for package, found in zip(listed, pool.map(lambda each: compared(each, folder), listed), strict=True):
+        waiting = {pool.submit(compared, package, folder): package for package in listed}
+        for each in as_completed(waiting):
+            package, found = waiting[each], each.result()
             record = record_of(package, folder)
             translated = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {"failed": "no record"}
             results[package.name] = found | {"translated": translated, "apart": package.apart}
             show(package.name, found)
+            if options.json:  # what is done is kept if the rest takes too long
+                ordered = {name: results[name] for name in (one.name for one in listed) if name in results}
+                written = json.dumps({"machine": machine(), "extensions": ordered}, indent=1)
+                options.json.write_text(written, encoding="utf-8")
     totals = Counter(each for found in results.values() for each in found.get("functions", {}).values())
     print(f"\nfunctions: {dict(totals)}", flush=True)
-    if options.json:
-        options.json.write_text(json.dumps({"machine": machine(), "extensions": results}, indent=1), encoding="utf-8")
 
 
 def machine() -> dict[str, str]:

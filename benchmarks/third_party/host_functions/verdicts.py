@@ -22,7 +22,9 @@ from ports.results import is_as_the_original, tests
 
 __all__ = ["KINDS", "kind", "page", "reason", "worst"]
 
-KINDS = ("same bits", "as two calls of the original", "both raise", "DIFFERS", "FAILED", "NOT COMPARED")
+KINDS = (
+    "same bits", "as two calls of the original", "both raise", "EMPTY LAUNCH", "DIFFERS", "FAILED", "NOT COMPARED",
+)  # fmt: skip
 """Kinds of verdicts on a case."""
 
 EQUAL, RAISES = "equal", "only raises"
@@ -41,7 +43,10 @@ line. Functions for tensors in host memory only can stay C++, and are counted al
 both from the unedited sources. Both get equal inputs: the usual ones, odd sizes, other element types, strides, no
 elements, and arguments that the original refuses. A call has the same bits if all results and all arguments after it
 have, with their shapes, strides and element types. Where threads add in any order, two calls of the original differ,
-too. A function is wrong in silence if a call gives another result, or none of the original's exceptions."""
+too. A function is wrong in silence if a call gives another result, or none of the original's exceptions.
+
+A launch without blocks is an error in CUDA, and the translation leaves it out: where only the original raises for that,
+the call is an `EMPTY LAUNCH`."""
 
 
 def kind(verdict: str) -> str:
