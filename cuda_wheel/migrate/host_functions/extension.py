@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,14 @@ from cuda_wheel.migrate.host_functions.functions import (
     python_name,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
-from cuda_wheel.migrate.host_functions.python_code import CommentLine, lines, merged, not_implemented, text
+from cuda_wheel.migrate.host_functions.python_code import (
+    CommentLine,
+    lines,
+    merged,
+    not_implemented,
+    text,
+    unknown_names,
+)
 from cuda_wheel.migrate.host_functions.records import PythonClass, RecordTable
 from cuda_wheel.migrate.host_functions.values import Untranslated
 
@@ -78,6 +86,10 @@ OVERLOADS = frozenset({"Tensor", "int", "float", "bool", "str"})
 
 _Template = tuple[str, int, str]
 """(file, line, qualified name) of a function, or of the template whose instances are functions."""
+
+
+_IMPORTED = ("torch", "Tensor", "cuda_wheel", "ctypes", "dataclasses")
+"""Names that a module imports where it needs them."""
 
 
 def translate(extension: Extension, aten: Any) -> PythonModule:
@@ -311,6 +323,7 @@ class _Translation:
         self._mark_for_cpu()
         self._drop_unused_template_parameters()
         functions = [self._functions[key] for key in self._order]
+        self._check_names(functions)
         bound = {each.python for each in self._bindings if each.python}
         reached = {key: self._reached(key) for key in self._order if self._functions[key].name in bound}
         listed = [self._described(binding, reached) for binding in self._bindings if not binding.is_duplicate]
@@ -324,6 +337,18 @@ class _Translation:
                 if declared.body is not None:
                     launches |= {(declared.file, each.offset) for each in launches_in(declared.body)}
         return PythonModule(self._text(functions), tuple(listed), frozenset(launches), frozenset(done))
+
+    def _check_names(self, functions: Sequence[Translated]) -> None:
+        """Make functions unfinished that use a name which nothing defines: the translation has missed something."""
+        known = {*dir(builtins), *HELPERS, *_IMPORTED, *self._kernels.values(), *self._constants, *self._taken()}
+        known |= {each for each, _ in self._states.values()} | {each.name for each in functions} | self._overloaded
+        for each in functions:
+            parameters = [*each.template, *(parameter for parameter, _ in each.parameters)]
+            unknown = [] if each.failures else unknown_names(each.body, parameters, known)
+            if unknown and each.declared is not None:
+                reason = f"{', '.join(unknown)} would have no value in Python"
+                each.failures.append(Failure(each.declared.file, each.declared.line, reason))
+                each.body.insert(0, not_implemented(f"{each.declared.file}:{each.declared.line}: {reason}"))
 
     def _drop_unused_template_parameters(self) -> None:
         by_name = {each.name: each for each in self._functions.values()}

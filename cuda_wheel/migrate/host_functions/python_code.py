@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "not_implemented",
     "parse",
     "text",
+    "unknown_names",
 ]
 
 
@@ -232,3 +233,43 @@ def _wrapped(before: str, tree: ast.expr, after: str, indent: int) -> Iterator[s
         yield f"{pad}){after}"
     else:
         yield f"{pad}{before}{whole}{after}"
+
+
+def unknown_names(body: Sequence[ast.stmt], parameters: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return the names that a function reads and nothing defines, sorted.
+
+    `known` are the names outside of the function. A variable that is first assigned from itself is unknown as well:
+    Python takes it for the function's own.
+    """
+    tree = ast.parse("\n".join(lines(body, 0)))
+    bound = set(parameters)
+    found = []
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            bound.add(each.id)
+        elif isinstance(each, ast.FunctionDef):
+            bound |= {each.name, *(one.arg for one in each.args.args)}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Name) and each.id not in bound and each.id not in known:
+            found.append(each.id)
+    assigned = {*parameters, *(one for each in ast.walk(tree) if isinstance(each, ast.Global) for one in each.names)}
+    for statement in _in_order(tree.body):
+        if isinstance(statement, ast.Assign):
+            targets = {each.id for one in statement.targets for each in ast.walk(one) if isinstance(each, ast.Name)}
+            read = {each.id for each in ast.walk(statement.value) if isinstance(each, ast.Name)}
+            found += sorted((targets & read) - assigned)
+            assigned |= targets
+        elif isinstance(statement, ast.For):
+            assigned |= {each.id for each in ast.walk(statement.target) if isinstance(each, ast.Name)}
+        elif isinstance(statement, ast.FunctionDef):
+            assigned |= {each.arg for each in statement.args.args}
+            assigned |= {one for each in ast.walk(statement) if isinstance(each, ast.Nonlocal) for one in each.names}
+    return sorted({*found})
+
+
+def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements and those inside them, as they stand in the text."""
+    for each in body:
+        yield each
+        for part in ("body", "orelse"):
+            yield from _in_order(getattr(each, part, ()))
