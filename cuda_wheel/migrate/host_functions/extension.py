@@ -17,11 +17,11 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
     template_arguments,
     template_name,
 )
+from cuda_wheel.migrate.host_functions.flow import launches_in
 from cuda_wheel.migrate.host_functions.functions import (
     HELPERS,
     Failure,
     Translated,
-    launches_in,
     python_name,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree

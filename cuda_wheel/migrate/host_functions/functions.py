@@ -27,7 +27,6 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
     template_name,
 )
 from cuda_wheel.migrate.host_functions.expressions import (
-    COMPARISONS,
     TENSOR_OPERATORS,
     callee_of,
     is_assignment,
@@ -37,6 +36,15 @@ from cuda_wheel.migrate.host_functions.expressions import (
     options_tree,
     peeled,
 )
+from cuda_wheel.migrate.host_functions.flow import (
+    assigned_in,
+    ends,
+    for_parts,
+    has_break,
+    has_continue,
+    mutated_in,
+    only_value,
+)
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import (
     Choice,
@@ -45,11 +53,19 @@ from cuda_wheel.migrate.host_functions.python_code import (
     call,
     choices,
     constant,
+    device_of,
+    is_constant,
+    is_flag,
+    known_of,
+    leaves,
     merged,
     name,
+    negative,
     not_implemented,
-    parse,
+    plain_tree,
+    stored,
     text,
+    with_globals,
 )
 from cuda_wheel.migrate.host_functions.values import (
     Options,
@@ -62,7 +78,7 @@ from cuda_wheel.migrate.host_functions.values import (
     truth,
 )
 
-__all__ = ["HELPERS", "Failure", "FunctionTranslator", "Module", "Translated", "launches_in", "python_name"]
+__all__ = ["HELPERS", "Failure", "FunctionTranslator", "Module", "Translated", "python_name"]
 
 _STREAMS = ("cudaStream_t", "CUstream_st *", "struct CUstream_st *", "c10::cuda::CUDAStream")
 HELPERS = frozenset(
@@ -345,7 +361,7 @@ class FunctionTranslator(Copies):
                 found += self._untranslated(node, error)
                 continue
             found += made
-            if made and isinstance(made[-1], ast.If) and _of_device(made[-1].test) == "cuda" and _leaves(made[-1].body):
+            if made and isinstance(made[-1], ast.If) and device_of(made[-1].test) == "cuda" and leaves(made[-1].body):
                 self.is_on_cpu = True
             context = self._context
             if context is not None:
@@ -1006,11 +1022,11 @@ class FunctionTranslator(Copies):
         if isinstance(outcome, bool):
             chosen = parts[1] if outcome else parts[2] if len(parts) > 2 else None
             return before + (self.block(chosen, is_tail) if chosen else [])
-        device, was_on_cpu = _of_device(test.tree), self.is_on_cpu
+        device, was_on_cpu = device_of(test.tree), self.is_on_cpu
         self.is_on_cpu |= device == "cpu"
-        one = self._branch(parts[1], is_tail, _known(test.tree, True))
+        one = self._branch(parts[1], is_tail, known_of(test.tree, True))
         self.is_on_cpu = was_on_cpu or device == "cuda"
-        other = self._branch(parts[2], is_tail, _known(test.tree, False)) if len(parts) > 2 else []
+        other = self._branch(parts[2], is_tail, known_of(test.tree, False)) if len(parts) > 2 else []
         self.is_on_cpu = was_on_cpu
         if not one and not other:
             return before
@@ -1037,8 +1053,8 @@ class FunctionTranslator(Copies):
         if (
             one
             and other
-            and _is_flag(one[0], True)
-            and _is_flag(other[0], False)
+            and is_flag(one[0], True)
+            and is_flag(other[0], False)
             and isinstance(one[0], ast.Assign)
             and isinstance(other[0], ast.Assign)
             and text(one[0].targets[0]) == text(other[0].targets[0])
@@ -1120,7 +1136,7 @@ class FunctionTranslator(Copies):
                 raise Untranslated("code before the first case of a switch", each.line)
         for number in reversed(range(len(groups) - 1)):
             statements, following = groups[number][1], groups[number + 1][1]
-            if statements and not _ends(statements) and any(each.kind != "NULL_STMT" for each in statements):
+            if statements and not ends(statements) and any(each.kind != "NULL_STMT" for each in statements):
                 statements += following  # the case goes on into the next one
         return groups
 
@@ -1138,7 +1154,7 @@ class FunctionTranslator(Copies):
         ):
             last = flat.pop()
             flat += last.children[:-1]
-        if any(_has_break(each) for each in flat):
+        if any(has_break(each) for each in flat):
             raise Untranslated("a break inside a case")
         context, self._context = self._context, None
         made = self.statements(flat, is_tail)
@@ -1162,13 +1178,13 @@ class FunctionTranslator(Copies):
         inner = peeled(condition)
         if inner.kind in ("INTEGER_LITERAL", "CXX_BOOL_LITERAL_EXPR") and not inner.value:
             return self.block(body, is_tail)
-        if _has_continue(body):
+        if has_continue(body):
             raise Untranslated("continue in a do loop")
         test = truth(self.value(condition))
         return [ast.While(constant(True), [*self._loop_body(body), ast.If(negated(test.tree), [ast.Break()], [])], [])]
 
     def _statement_for_stmt(self, node: Node, is_tail: bool) -> list[ast.stmt]:
-        first, condition, step, body = _for_parts(node)
+        first, condition, step, body = for_parts(node)
         changed = assigned_in(body, self.source) | mutated_in(body, self.source)
         counted = self._counted(first, condition, step, body, changed)
         if counted is not None:
@@ -1180,7 +1196,7 @@ class FunctionTranslator(Copies):
                 if first.kind == "DECL_STMT"
                 else self.expression_statement(first, False)
             )
-        if _has_continue(body) and step is not None:
+        if has_continue(body) and step is not None:
             raise Untranslated("continue in a loop that is not a range")
         test = truth(self.value(condition)).tree if condition is not None else constant(True)
         inner = self._loop_body(body)
@@ -1325,12 +1341,12 @@ class FunctionTranslator(Copies):
         return self.typed(call(name(variable.name), *trees), plain(node.type))
 
     def _is_in_place(self, node: Node) -> bool:
-        node = _only_value(node)
+        node = only_value(node)
         return (
             node.kind == "CALL_EXPR"
             and node.name == "operator()"
             and bool(node.arguments)
-            and _only_value(node.arguments[0]).kind == "LAMBDA_EXPR"
+            and only_value(node.arguments[0]).kind == "LAMBDA_EXPR"
         )
 
     def _in_place(self, node: Node, target: str | None) -> list[ast.stmt] | None:
@@ -1338,10 +1354,10 @@ class FunctionTranslator(Copies):
 
         `target`: the variable that gets the result, "return", or None.
         """
-        node = _only_value(node)
+        node = only_value(node)
         if not self._is_in_place(node):
             return None
-        made = _only_value(node.arguments[0])
+        made = only_value(node.arguments[0])
         body = next(each for each in reversed(made.children) if each.kind == "COMPOUND_STMT")
         parameters = [each for each in made.children if each.kind == "PARM_DECL"]
         before: list[ast.stmt] = []
@@ -1561,245 +1577,6 @@ class FunctionTranslator(Copies):
             if value.data == "host memory":
                 return self.operation("+", value, self.value(index), value.type)
         raise Untranslated("the address of a variable", node.line)
-
-
-def is_constant(tree: ast.expr) -> bool:
-    """Return whether an expression consists of literals only."""
-    return all(
-        isinstance(each, (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.expr_context))
-        for each in ast.walk(tree)
-    )
-
-
-def with_globals(statements: list[ast.stmt], states: set[str]) -> list[ast.stmt]:
-    """Return a function's statements behind `global` for the module's variables that they assign."""
-    found = set()
-    for each in (node for statement in statements for node in ast.walk(statement)):
-        targets = each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)]
-        names = [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
-        subscripts = [
-            node for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Subscript)
-        ]
-        found |= {given for given in names if given in states and not subscripts}
-        if isinstance(each, ast.FunctionDef):
-            each.body = with_globals(each.body, states)
-    return [ast.Global(sorted(found)), *statements] if found else statements
-
-
-# --- what a piece of code changes -----------------------------------------------------------------------
-
-
-def assigned_in(node: Node, source: SourceTree) -> set[int]:
-    """Return the keys of the variables that code assigns, or may assign through a reference."""
-    found: set[int] = set()
-    for each in node.walk_all():
-        if is_assignment(each):
-            found |= _target(operands(each)[0])
-        elif each.kind == "UNARY_OPERATOR" and each.operator in ("++", "--", "p++", "p--", "&"):
-            if plain(operands(each)[-1].type) not in source.records:
-                found |= _target(operands(each)[-1])
-        elif each.kind == "CALL_EXPR" and each.arguments:
-            if each.name in ("operator=", "operator++", "operator--", "operator<<"):
-                found |= _target(each.arguments[0])
-            elif each.name in ("tie", "swap"):
-                for argument in each.arguments:
-                    found |= _target(argument)
-            else:
-                declared = source.declarations.get(each.target)
-                if declared is not None and declared.is_own:
-                    for (_, type_), argument in zip(declared.parameters, each.arguments, strict=False):
-                        if (
-                            type_.endswith("&")
-                            and not type_.startswith("const ")
-                            and not type_.endswith("&&")
-                            and not is_tensor(type_)
-                            and plain(type_) not in source.records
-                        ):
-                            found |= _target(argument)
-    return found
-
-
-def mutated_in(node: Node, source: SourceTree) -> set[int]:
-    """Return the keys of the containers that code changes."""
-    found = set()
-    for each in node.walk_all():
-        if each.kind == "CALL_EXPR" and each.name in (
-            "push_back",
-            "emplace_back",
-            "clear",
-            "resize",
-            "insert",
-            "erase",
-            "pop_back",
-        ):
-            callee = callee_of(each)
-            if callee is not None and operands(callee):
-                found |= _target(operands(callee)[0])
-        elif each.kind == "CALL_EXPR" and each.name == "operator=" and each.arguments:
-            inner = peeled(each.arguments[0])
-            if inner.kind == "CALL_EXPR" and inner.name == "operator[]":
-                found |= _target(inner.arguments[0])
-        elif is_assignment(each):
-            inner = peeled(operands(each)[0])
-            if inner.kind == "CALL_EXPR" and inner.name == "operator[]" and inner.arguments:
-                found |= _target(inner.arguments[0])
-    return found
-
-
-def _target(node: Node) -> set[int]:
-    inner = peeled(node)
-    return {inner.target} if inner.kind == "DECL_REF_EXPR" and inner.target else set()
-
-
-def launches_in(node: Node) -> Iterator[Node]:
-    """Yield the launches in a piece of code."""
-    for each in node.walk_all():
-        if each.kind == "CALL_EXPR" and any(child.name == "__cudaPushCallConfiguration" for child in each.children):
-            yield each
-
-
-def plain_tree(tree: ast.expr) -> ast.expr:
-    """Return an expression as it is written whatever the instance."""
-    return parse(choices(tree)[-1]) if isinstance(tree, Choice) else tree
-
-
-def stored(tree: ast.expr) -> Any:
-    """Return the place of a value that is read: `x[0, 1]` for `x[0, 1].item()`, an element of an accessor."""
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "item":
-        return tree.func.value
-    return tree
-
-
-def negative(tree: ast.expr) -> ast.expr:
-    return (
-        constant(-tree.value)
-        if isinstance(tree, ast.Constant) and isinstance(tree.value, int)
-        else ast.UnaryOp(ast.USub(), tree)
-    )
-
-
-def _known(test: ast.expr, outcome: bool) -> tuple[str, bool] | None:
-    """Return what a condition says of a variable in its branch."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and isinstance(test.operand, ast.Name):
-        return test.operand.id, not outcome
-    return (test.id, outcome) if isinstance(test, ast.Name) else None
-
-
-def _of_device(test: ast.expr) -> str | None:
-    """Return "cuda" or "cpu" if a condition says where a tensor is; None for another condition."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return {"cuda": "cpu", "cpu": "cuda"}.get(_of_device(test.operand) or "")
-    if isinstance(test, ast.BoolOp):
-        found = {_of_device(each) for each in test.values}
-        return found.pop() if len(found) == 1 else None
-    if isinstance(test, ast.Attribute) and test.attr in ("is_cuda", "is_cpu"):
-        return test.attr.removeprefix("is_")
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and text(test.left).endswith("device.type"):
-        device = text(test.comparators[0]).strip("'\"")
-        if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and device in ("cuda", "cpu"):
-            return device if isinstance(test.ops[0], ast.Eq) else {"cuda": "cpu", "cpu": "cuda"}[device]
-    return None
-
-
-def _leaves(body: Sequence[ast.stmt]) -> bool:
-    """Return whether code ends in return or raise."""
-    if not body:
-        return False
-    last = body[-1]
-    if isinstance(last, ast.If):
-        return _leaves(last.body) and _leaves(last.orelse)
-    return isinstance(last, (ast.Return, ast.Raise)) or (isinstance(last, ast.With) and _leaves(last.body))
-
-
-def _is_flag(statement: ast.stmt, value: bool) -> bool:
-    return (
-        isinstance(statement, ast.Assign)
-        and isinstance(statement.value, (ast.Constant, Choice))
-        and (
-            text(statement.value) == str(value)
-            or (isinstance(statement.value, Choice) and str(value) in statement.value.options)
-        )
-        and isinstance(statement.targets[0], ast.Name)
-    )
-
-
-def _only_value(node: Node) -> Node:
-    """Return an expression without conversions and copies of its value."""
-    while True:
-        inner = peeled(node)
-        if (
-            inner.kind == "CALL_EXPR"
-            and not inner.children
-            and len(inner.arguments) == 1
-            and plain(inner.arguments[0].type) == plain(inner.type)
-            and not inner.name.startswith("operator")
-        ):
-            node = inner.arguments[0]
-            continue
-        return inner
-
-
-def _ends(statements: Sequence[Node]) -> bool:
-    last = statements[-1]
-    if last.kind == "COMPOUND_STMT":
-        return bool(last.children) and _ends(last.children)
-    if last.kind == "IF_STMT":
-        condition, *branches = operands(last)
-        is_complete = len(branches) == 2 or _is_always(condition, True)
-        return is_complete and all(_ends([each]) for each in branches)
-    inner = peeled(last)
-    return (
-        last.kind in ("BREAK_STMT", "RETURN_STMT", "CONTINUE_STMT")
-        or inner.kind == "CXX_THROW_EXPR"
-        or (inner.kind == "CALL_EXPR" and inner.name in ("torchCheckFail", "exit", "abort", "torchInternalAssertFail"))
-        or (last.kind == "DO_STMT" and bool(last.children) and _ends([last.children[0]]))
-    )
-
-
-def _is_always(node: Node, outcome: bool) -> bool:
-    """Return whether a condition is a literal of this value, as that of `TORCH_CHECK(false, ...)`."""
-    inner = peeled(node)
-    if inner.kind == "UNARY_OPERATOR" and inner.operator == "!":
-        return _is_always(operands(inner)[-1], not outcome)
-    if inner.kind == "CALL_EXPR" and inner.name == "__builtin_expect":
-        return _is_always(inner.arguments[0], outcome)
-    if inner.kind in ("CXX_STATIC_CAST_EXPR", "CSTYLE_CAST_EXPR"):
-        return _is_always(operands(inner)[-1], outcome)
-    return inner.kind == "CXX_BOOL_LITERAL_EXPR" and inner.value == outcome
-
-
-def _has_break(node: Node) -> bool:
-    if node.kind == "BREAK_STMT":
-        return True
-    if node.kind in ("FOR_STMT", "WHILE_STMT", "DO_STMT", "SWITCH_STMT", "CXX_FOR_RANGE_STMT", "LAMBDA_EXPR"):
-        return False
-    return any(map(_has_break, node.children))
-
-
-def _has_continue(node: Node) -> bool:
-    if node.kind == "CONTINUE_STMT":
-        return True
-    if node.kind in ("FOR_STMT", "WHILE_STMT", "DO_STMT", "CXX_FOR_RANGE_STMT", "LAMBDA_EXPR"):
-        return False
-    return any(map(_has_continue, node.children))
-
-
-def _for_parts(node: Node) -> tuple[Node | None, Node | None, Node | None, Node]:
-    """Return the parts of a loop: start, condition, step and body. libclang leaves out those that are empty."""
-    *parts, body = node.children
-    first = condition = step = None
-    for each in parts:
-        inner = peeled(each)
-        is_test = plain(each.type) == "bool" or (inner.kind == "BINARY_OPERATOR" and inner.operator in COMPARISONS)
-        if each.kind == "DECL_STMT" and first is None:
-            first = each
-        elif is_test and condition is None:
-            condition = each
-        elif condition is None and first is None and each is parts[0] and len(parts) == 3:
-            first = each
-        else:
-            step = each
-    return first, condition, step, body
 
 
 def _dedented(lines: Sequence[str]) -> list[str]:

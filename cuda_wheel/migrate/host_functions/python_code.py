@@ -13,13 +13,22 @@ __all__ = [
     "call",
     "choices",
     "constant",
+    "device_of",
+    "is_constant",
+    "is_flag",
+    "known_of",
+    "leaves",
     "lines",
     "merged",
     "name",
+    "negative",
     "not_implemented",
     "parse",
+    "plain_tree",
+    "stored",
     "text",
     "unknown_names",
+    "with_globals",
 ]
 
 
@@ -273,3 +282,93 @@ def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         yield each
         for part in ("body", "orelse"):
             yield from _in_order(getattr(each, part, ()))
+
+
+def is_constant(tree: ast.expr) -> bool:
+    """Return whether an expression consists of literals only."""
+    return all(
+        isinstance(each, (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.unaryop, ast.expr_context))
+        for each in ast.walk(tree)
+    )
+
+
+def with_globals(statements: list[ast.stmt], states: set[str]) -> list[ast.stmt]:
+    """Return a function's statements behind `global` for the module's variables that they assign."""
+    found = set()
+    for each in (node for statement in statements for node in ast.walk(statement)):
+        targets = each.targets if isinstance(each, ast.Assign) else [getattr(each, "target", None)]
+        names = [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
+        subscripts = [
+            node for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Subscript)
+        ]
+        found |= {given for given in names if given in states and not subscripts}
+        if isinstance(each, ast.FunctionDef):
+            each.body = with_globals(each.body, states)
+    return [ast.Global(sorted(found)), *statements] if found else statements
+
+
+def negative(tree: ast.expr) -> ast.expr:
+    """Return a number with the other sign."""
+    return (
+        constant(-tree.value)
+        if isinstance(tree, ast.Constant) and isinstance(tree.value, int)
+        else ast.UnaryOp(ast.USub(), tree)
+    )
+
+
+def leaves(body: Sequence[ast.stmt]) -> bool:
+    """Return whether code ends in return or raise."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.If):
+        return leaves(last.body) and leaves(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise)) or (isinstance(last, ast.With) and leaves(last.body))
+
+
+def known_of(test: ast.expr, outcome: bool) -> tuple[str, bool] | None:
+    """Return what a condition says of a variable in its branch."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and isinstance(test.operand, ast.Name):
+        return test.operand.id, not outcome
+    return (test.id, outcome) if isinstance(test, ast.Name) else None
+
+
+def device_of(test: ast.expr) -> str | None:
+    """Return "cuda" or "cpu" if a condition says where a tensor is; None for another condition."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return {"cuda": "cpu", "cpu": "cuda"}.get(device_of(test.operand) or "")
+    if isinstance(test, ast.BoolOp):
+        found = {device_of(each) for each in test.values}
+        return found.pop() if len(found) == 1 else None
+    if isinstance(test, ast.Attribute) and test.attr in ("is_cuda", "is_cpu"):
+        return test.attr.removeprefix("is_")
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and text(test.left).endswith("device.type"):
+        device = text(test.comparators[0]).strip("'\"")
+        if isinstance(test.ops[0], (ast.Eq, ast.NotEq)) and device in ("cuda", "cpu"):
+            return device if isinstance(test.ops[0], ast.Eq) else {"cuda": "cpu", "cpu": "cuda"}[device]
+    return None
+
+
+def is_flag(statement: ast.stmt, value: bool) -> bool:
+    """Return whether a statement gives a variable this value, in one of the instances."""
+    return (
+        isinstance(statement, ast.Assign)
+        and isinstance(statement.value, (ast.Constant, Choice))
+        and (
+            text(statement.value) == str(value)
+            or (isinstance(statement.value, Choice) and str(value) in statement.value.options)
+        )
+        and isinstance(statement.targets[0], ast.Name)
+    )
+
+
+def plain_tree(tree: ast.expr) -> ast.expr:
+    """Return an expression as it is written whatever the instance."""
+    return parse(choices(tree)[-1]) if isinstance(tree, Choice) else tree
+
+
+def stored(tree: ast.expr) -> Any:
+    """Return the place of a value that is read: `x[0, 1]` for `x[0, 1].item()`, an element of an accessor."""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr == "item":
+        return tree.func.value
+    return tree
