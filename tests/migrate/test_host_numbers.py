@@ -67,6 +67,10 @@ int unrolled(int n) {
 struct Traits { static constexpr int kSize = 24; static constexpr int kWide = 3; };
 int named(int n) { constexpr int kSize = Traits::kSize; return n * kSize; }
 int hidden(int n) { int kWide = n; { n += Traits::kWide; } return n * 100 + kWide; }
+int pointers(int n) {
+  std::vector<int> v(12, 2); int *p = &v[0] + (n & 3); const int *q = &v[5];
+  *p = n; p[2] += 7; ++p; p += 1; *p -= 3; *(p + 1) = *q + 1;
+  int sum = 0; for (int i = 0; i < 12; i++) { sum = sum * 3 + v[i]; sum %= 10007; } return sum + q[1] + *q - (p - 1)[0]; }
 int onward(int n) { switch (n % 6) { case 0: n += 1; case 1: n *= 2; if (n > 30) return n; break; case 2: case 3: n -= 5; case 4: return n; default: n = 3; } return n + 7; }
 int known(int n) { switch (n % 3) { case 0: if (!(false)) { return 1; } case 1: if (n > 5) return 2; else return 4; default: n++; } return n; }
 inline int plus_both(int a, double b) { return a + (int)b; }

@@ -19,6 +19,7 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import Choice, attribute, call, constant, name, parse, text
 from cuda_wheel.migrate.host_functions.values import (
+    ListPointer,
     Options,
     Pointer,
     Untranslated,
@@ -27,6 +28,7 @@ from cuda_wheel.migrate.host_functions.values import (
     converted,
     none,
     rounded,
+    sum_of,
     to_integer,
     truth,
 )
@@ -298,6 +300,9 @@ class Expressions:
 
     def operation(self, operator: str, one: Value, other: Value, type_: str) -> Value:
         """Return the value of a binary operator of numbers or pointers."""
+        if isinstance(one.data, ListPointer) and operator in ("+", "-") and integer_bounds(other.type):
+            step = other.tree if operator == "+" else ast.UnaryOp(ast.USub(), other.tree)
+            return replace(one, tree=sum_of(one.tree, step))
         is_pointer = "nullptr" in one.type + other.type or one.type.endswith("*") or other.type.endswith("*")
         if is_pointer and (operator in ("==", "!=") or "host memory" not in (one.data, other.data)):
             return self._pointer_operation(operator, one, other)
@@ -499,7 +504,8 @@ class Expressions:
                 return self.pointer(replace(data, element=element, is_typed=data.is_typed and same), to)
             if value.data == "host memory" and plain(element) != pointee(value.type):
                 return replace(value, tree=call("elements", value.tree, self._number_dtype(element)), type=plain(to))
-            if value.data == "host list" and plain(element) != pointee(value.type):
+            is_list = value.data == "host list" or isinstance(value.data, ListPointer)
+            if is_list and plain(element) != pointee(value.type):
                 raise Untranslated(f"an array of {pointee(value.type)} as one of {element}")
             return value.as_type(to)
         if is_number(to) and is_number(value.type):
@@ -518,6 +524,8 @@ class Expressions:
 
     def dereferenced(self, value: Value, node: Node) -> Value:
         """Return what a pointer or an optional points to."""
+        if isinstance(value.data, ListPointer):
+            return self.typed_number(value.data.at(value.tree, constant(0)), node)
         return self.element(self.host_memory(value), bounded(constant(0), "int", 0, 0), node)
 
     def host_memory(self, value: Value) -> Value:
@@ -541,15 +549,19 @@ class Expressions:
     def _array_subscript_expr(self, node: Node) -> Value:
         owner, index = operands(node)[-2:]
         value = self.value(owner)
+        if isinstance(value.data, ListPointer):
+            return self.typed_number(value.data.at(value.tree, self.value(index).tree), node)
         if isinstance(value.data, Pointer):
             value = self.host_memory(value)
         return self.element(value, self.value(index), node)
 
-    def element(self, owner: Value, index: Value, node: Node) -> Value:
-        """Return an element of an array or a container."""
-        tree = ast.Subscript(owner.tree, index.tree, ast.Load())
+    def typed_number(self, tree: ast.expr, node: Node) -> Value:
         type_ = plain(node.type)
         return bounded(tree, type_) if integer_bounds(type_) else Value(tree, type_)
+
+    def element(self, owner: Value, index: Value, node: Node) -> Value:
+        """Return an element of an array or a container."""
+        return self.typed_number(ast.Subscript(owner.tree, index.tree, ast.Load()), node)
 
 
 def options_tree(options: Options) -> ast.expr:

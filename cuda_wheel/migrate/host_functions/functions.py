@@ -68,6 +68,7 @@ from cuda_wheel.migrate.host_functions.python_code import (
     with_globals,
 )
 from cuda_wheel.migrate.host_functions.values import (
+    ListPointer,
     Options,
     Pointer,
     Untranslated,
@@ -623,7 +624,7 @@ class FunctionTranslator(Copies):
             tree = options_tree(value.data)
             variable.data = Options(((None, name(variable.name)),))
             return [ast.Assign([name(variable.name)], tree)]
-        if value.data in ("philox", "host memory"):
+        if value.data in ("philox", "host memory") or isinstance(value.data, ListPointer):
             variable.data = value.data
         if is_number(variable.type):
             value = converted(value, variable.type)
@@ -633,7 +634,7 @@ class FunctionTranslator(Copies):
         left, right = operands(node)[-2:]
         one, other = self.value(left), self.value(right)
         operator = node.operator[:-1]
-        if isinstance(one.data, Pointer) or one.data == "host memory":
+        if isinstance(one.data, (Pointer, ListPointer)) or one.data == "host memory":
             moved = self.operation(operator, one, other, one.type)
             variable = self.variables.get(peeled(left).target)
             if variable is None:
@@ -657,7 +658,7 @@ class FunctionTranslator(Copies):
         value = self.value(node)
         if isinstance(value.data, Pointer) or value.data == "host memory":
             raise Untranslated("a pointer that is moved")
-        if not is_number(value.type):
+        if not is_number(value.type) and not isinstance(value.data, ListPointer):
             raise Untranslated(f"the operator {operator} of {value.type}")
         kind: ast.operator = ast.Add() if operator == "++" else ast.Sub()
         return [ast.AugAssign(stored(value.tree), kind, constant(1))]
@@ -883,6 +884,9 @@ class FunctionTranslator(Copies):
             made.data = data
             return [ast.Assign([name(made.name)], tree)]
         made.name = self.new_name(node.name)
+        if isinstance(data, ListPointer):
+            made.data = data
+            return [ast.Assign([name(made.name)], value.tree)]
         if made.type == "dim3" and node.target in self._measured:  # its members are read by number
             parts = list(value.tree.elts) if isinstance(value.tree, ast.Tuple) else [value.tree]
             value = replace(value, tree=ast.List(parts + [constant(1)] * (3 - len(parts)), ast.Load()))
@@ -1512,7 +1516,8 @@ class FunctionTranslator(Copies):
             return value.tree
         if isinstance(value.data, str) and value.data in ("error", "guard", "type properties", "kernel", "lambda"):
             raise Untranslated(f"an argument that is a {value.data}")
-        if value.data in ("host memory", LIST) or template_name(value.type) in TEXT_STREAMS:
+        is_of_host = value.data in ("host memory", LIST) or isinstance(value.data, ListPointer)
+        if is_of_host or template_name(value.type) in TEXT_STREAMS:
             raise Untranslated(f"an argument of type {value.type}")
         if float_bits(type_) == 32:
             return value.tree  # a parameter is rounded where it is used
@@ -1576,6 +1581,11 @@ class FunctionTranslator(Copies):
                 return self.moved(value, self.value(index))
             if value.data == "host memory":
                 return self.operation("+", value, self.value(index), value.type)
+        is_element = inner.kind == "CALL_EXPR" and inner.name == "operator[]"
+        if is_element and template_name(inner.arguments[0].type) == "std::vector":
+            numbers, place = (self.value(each) for each in inner.arguments)
+            if isinstance(numbers.tree, ast.Name) and is_number(inner.type) and plain(inner.type) != "bool":
+                return Value(place.tree, f"{plain(inner.type)} *", data=ListPointer(numbers.tree))
         raise Untranslated("the address of a variable", node.line)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from cuda_wheel.migrate.host_functions.cxx_types import float_bits, integer_bounds, plain
 from cuda_wheel.migrate.host_functions.python_code import call, constant, name
 
-__all__ = ["Options", "Pointer", "Untranslated", "Value", "converted", "none", "rounded"]
+__all__ = ["ListPointer", "Options", "Pointer", "Untranslated", "Value", "converted", "none", "rounded"]
 
 
 class Untranslated(Exception):
@@ -37,6 +37,25 @@ class Pointer:
     """Element type of PyTorch that `data_ptr<T>()` checks; None if it checks none."""
     is_unknown: bool = False
     """Whether `tensor` may be an address or None as well: a parameter, or a variable that is assigned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPointer:
+    """A pointer into a vector of numbers of the host. The tree of the value is the index there."""
+
+    numbers: ast.expr
+    """The list."""
+
+    def at(self, start: ast.expr, index: ast.expr) -> ast.expr:
+        """Return the number that is `index` numbers behind the one at `start`."""
+        return ast.Subscript(self.numbers, sum_of(start, index), ast.Load())
+
+
+def sum_of(one: ast.expr, other: ast.expr) -> ast.expr:
+    """Return the sum of two whole numbers, without a 0."""
+    if isinstance(one, ast.Constant) and one.value == 0:
+        return other
+    return one if isinstance(other, ast.Constant) and other.value == 0 else ast.BinOp(one, ast.Add(), other)
 
 
 @dataclass(frozen=True, slots=True)
