@@ -181,7 +181,8 @@ class KernelLaunch:
         assert current_stream is not None, "PyTorch has current streams"
         self.launch = launch_on_streams_of(kernel, current_stream, partial(has_blocks, kernel.name))
         """Function that launches the kernel: `launch(grid, block, *arguments, **settings)`. The settings are those of
-        `Kernel.launch`, such as `shared_memory`, but not the stream. With a 0 in the grid, nothing is launched."""
+        `Kernel.launch`, such as `shared_memory`, but not the stream. With a 0 in the grid, nothing is launched, and
+        the arguments are checked."""
 
 
 class CheckedLaunch:

@@ -70,13 +70,15 @@ def launch_on_streams_of(
     """Return a function of grid, block, and the kernel's arguments, which launches on the stream that `current_stream`
     returns for the current GPU.
 
-    It also takes `shared_memory` and the launch attributes of `Kernel.launch`. It launches nothing if
-    `has_blocks(grid)` is False. It is made once for each kernel, so that all calls must pass the same functions.
+    It also takes `shared_memory` and the launch attributes of `Kernel.launch`. If `has_blocks(grid)` is False, it launches
+    nothing, and only checks the arguments. It is made once for each kernel, so that all calls must pass the same
+    functions.
     """
     launcher = launcher_of(kernel)
     if "launch_here" not in launcher.__dict__:
         functions = launcher.functions
         functions.namespace |= {"current_stream_here": current_stream, "has_blocks": has_blocks}
+        functions.namespace["check_arguments"] = launcher.check_arguments
         launcher.__dict__["launch_here"] = _here(functions)
     function: Callable[..., None] = launcher.__dict__["launch_here"]
     return function
@@ -164,6 +166,7 @@ def launch_here(grid, block, {parameters}*rest, shared_memory=0, **attributes):
         slot = slots.pop()
     except Exception:
         if not has_blocks(grid):
+            check_arguments(({names}*rest,))
             return
         slots, slot = prepare(grid, block, shared_memory, attributes)
     kept = slot.kept

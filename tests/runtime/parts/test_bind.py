@@ -16,7 +16,7 @@ import pytest
 import cuda_wheel
 from cuda_wheel.runtime.errors import ArgumentError, DriverError
 from cuda_wheel.runtime.launching import launcher_of
-from cuda_wheel.runtime.parts.bind import launch_by_address
+from cuda_wheel.runtime.parts.bind import launch_by_address, launch_on_streams_of
 from tests.support.array_libraries import StandInCuPy, StandInPyTorch, cupy_array, torch_tensor
 from tests.support.driver import Driver, Result
 from tests.support.launches import kernel_of, saxpy, takes
@@ -296,3 +296,30 @@ def test_addresses_are_launched_without_the_checks_of_arrays(driver: Driver) -> 
     kernel.launch(2, 64, 2.0, X, Y, 7)
     assert driver.launches[-1].stream == 0  # in a slot that both use
     assert {len(slots) for slots in launcher_of(kernel)._pools.values()} == {1}
+
+
+# --- on the current stream of a library: for functions of PyTorch ----------------------------------------
+
+
+def test_a_launch_without_blocks_only_checks_its_arguments(driver: Driver) -> None:
+    def has_blocks(grid: Any) -> bool:
+        return 0 not in (grid if isinstance(grid, tuple) else (grid,))
+
+    launch = launch_on_streams_of(saxpy(), lambda device: 5, has_blocks)
+    launch(2, 64, 2.0, X, Y, 7)
+    assert driver.launches[-1].stream == 5 and numbers(driver) == (2, X, Y, 7)
+    empty = torch_tensor(0, "float32")
+    empty.shape = (0,)
+    for grid in (0, (2, 0), (0, 1, 1)):
+        launch(grid, 64, 2.0, X, None, 7)
+        launch(grid, 64, 2.0, empty, empty, 0)
+    for args, message in (
+        ((2.0, X, Y, 1 << 31), r"argument 4 \(int\): 2147483648 is out of range"),
+        ((2.0, torch_tensor(X, "float64"), Y, 7), "argument 2 .*: takes an array of float32, not of float64"),
+        ((2.0, X), "takes 4 arguments, .* but got 2"),
+        ((2.0, X, Y, 7, 8), "takes 4 arguments, .* but got 5"),
+    ):
+        for grid in (0, (1, 0)):
+            with pytest.raises(ArgumentError, match=message):
+                launch(grid, 64, *args)
+    assert len(driver.launches) == 1
