@@ -70,9 +70,8 @@ def launch_on_streams_of(
     """Return a function of grid, block, and the kernel's arguments, which launches on the stream that `current_stream`
     returns for the current GPU.
 
-    It also takes `shared_memory` and the launch attributes of `Kernel.launch`. If `has_blocks(grid)` is False, it launches
-    nothing, and only checks the arguments. It is made once for each kernel, so that all calls must pass the same
-    functions.
+    It also takes `shared_memory` and the launch attributes of `Kernel.launch`. If `has_blocks(grid)` is False, it only
+    checks the arguments. It is made once for each kernel, so that all calls must pass the same functions.
     """
     launcher = launcher_of(kernel)
     if "launch_here" not in launcher.__dict__:
