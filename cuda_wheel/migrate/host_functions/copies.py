@@ -119,7 +119,7 @@ class Copies(Calls):
             target = peeled(operands(inner)[-1])
             if target.kind == "DECL_REF_EXPR" and is_number(target.type):
                 return self._variable(self.value(target).tree, plain(target.type), False)
-        if inner.kind == "DECL_REF_EXPR" and inner.type.endswith("]"):
+        if inner.kind == "DECL_REF_EXPR" and inner.type.endswith("]") and inner.type.count("[") == 1:
             return self._variable(self.value(inner).tree, inner.type.partition("[")[0], True)
         first = first_element(inner) or inner
         value = self.value(first)
