@@ -12,11 +12,20 @@ from cuda_wheel.migrate.host_functions.calls import is_default, is_simple
 from cuda_wheel.migrate.host_functions.cxx_types import is_number, plain, template_name
 from cuda_wheel.migrate.host_functions.expressions import callee_of, is_tensor, operands, peeled
 from cuda_wheel.migrate.host_functions.flow import mutated_in
-from cuda_wheel.migrate.host_functions.functions import Translated, Variable, python_name
+from cuda_wheel.migrate.host_functions.functions import Translated, python_name
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse
 from cuda_wheel.migrate.host_functions.records import RecordTranslator
-from cuda_wheel.migrate.host_functions.values import Options, Pointer, Untranslated, Value, converted, none, rounded
+from cuda_wheel.migrate.host_functions.values import (
+    Options,
+    Pointer,
+    Untranslated,
+    Value,
+    Variable,
+    converted,
+    none,
+    rounded,
+)
 
 __all__ = ["AutogradTable", "AutogradTranslator"]
 

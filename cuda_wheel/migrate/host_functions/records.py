@@ -26,12 +26,20 @@ from cuda_wheel.migrate.host_functions.functions import (
     _STREAMS,
     FunctionTranslator,
     Translated,
-    Variable,
     python_name,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, RecordField, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name
-from cuda_wheel.migrate.host_functions.values import Options, Pointer, Untranslated, Value, bounded, converted, rounded
+from cuda_wheel.migrate.host_functions.values import (
+    Options,
+    Pointer,
+    Untranslated,
+    Value,
+    Variable,
+    bounded,
+    converted,
+    rounded,
+)
 
 __all__ = ["PythonClass", "RecordTable", "RecordTranslator"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from cuda_wheel.migrate.host_functions.cxx_types import float_bits, integer_bounds, plain
 from cuda_wheel.migrate.host_functions.python_code import call, constant, name
 
-__all__ = ["ListPointer", "Options", "Pointer", "Untranslated", "Value", "converted", "none", "rounded"]
+__all__ = ["ListPointer", "Options", "Pointer", "Untranslated", "Value", "Variable", "converted", "none", "rounded"]
 
 
 class Untranslated(Exception):
@@ -93,6 +93,20 @@ class Value:
 
     def as_type(self, type_: str) -> Value:
         return replace(self, type=plain(type_))
+
+
+@dataclass
+class Variable:
+    """A variable or parameter of the function."""
+
+    name: str
+    type: str
+    low: int | None = None
+    high: int | None = None
+    is_unrounded: bool = False
+    data: Any = None
+    tree: ast.expr | None = None
+    """What stands for the variable in Python, if not its name."""
 
 
 def none(type_: str = "std::nullptr_t") -> Value:
