@@ -326,12 +326,6 @@ class Launcher:
             return wrong
         return ArgumentError(f"{self._kernel.info.name}: {error}") if isinstance(error, ArgumentError) else error
 
-    def check_arguments(self, args: Sequence[Any]) -> None:
-        """Raise ArgumentError if a launch with checks would refuse these arguments."""
-        wrong = self.wrong_argument([value for value in args if not isinstance(value, Missing)], self.checked)
-        if wrong is not None:
-            raise wrong
-
     def wrong_argument(self, args: Sequence[Any], converters: Sequence[Converter]) -> Exception | None:
         """Return the error that says which argument is wrong, and why; None if these converters accept all."""
         info = self._kernel.info

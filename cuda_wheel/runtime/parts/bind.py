@@ -1,12 +1,13 @@
 """Make launch functions that check less: bound launches, and those of operators, which pass arrays as addresses."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import Converter, NumberConverter, is_of
 from ..arrays import PointerConverter
-from ..generated import LaunchFunctions, define, is_last
+from ..generated import LaunchFunctions, Missing, define, is_last
 from ..launching import Slot, launcher_of
 from ..streams import FindStream, by_arrays, stream_address
 
@@ -77,10 +78,17 @@ def launch_on_streams_of(
     if "launch_here" not in launcher.__dict__:
         functions = launcher.functions
         functions.namespace |= {"current_stream_here": current_stream, "has_blocks": has_blocks}
-        functions.namespace["check_arguments"] = launcher.check_arguments
+        functions.namespace["check_arguments"] = partial(_check_arguments, launcher)
         launcher.__dict__["launch_here"] = _here(functions)
     function: Callable[..., None] = launcher.__dict__["launch_here"]
     return function
+
+
+def _check_arguments(launcher: Any, args: Sequence[Any]) -> None:
+    """Raise ArgumentError if a launch would refuse these arguments."""
+    wrong = launcher.wrong_argument([value for value in args if not isinstance(value, Missing)], launcher.checked)
+    if wrong is not None:
+        raise wrong
 
 
 _BOUND = """
