@@ -19,13 +19,7 @@ from cuda_wheel.cli.init_command import report_changes
 from cuda_wheel.migrate.host_functions.functions import Failure
 from cuda_wheel.migrate.host_modules import HostModule, with_imports
 from cuda_wheel.migrate.import_sources import ImportProposal, project_root, propose_import, shared_settings
-from cuda_wheel.migrate.init_project import (
-    ProjectChanges,
-    cmake_call,
-    init_project,
-    read_project,
-    unlisted_package,
-)
+from cuda_wheel.migrate.init_project import ProjectChanges, cmake_call, init_project, read_project, unlisted_package
 from cuda_wheel.migrate.module_tables import ModuleTrial
 from cuda_wheel.migrate.pyproject_edit import FileChange, read_text, table_lines
 

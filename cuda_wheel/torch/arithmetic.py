@@ -590,12 +590,17 @@ def accessor(x: Any, dtype: Any, dimensions: int) -> Any:
 
     Raises RuntimeError for a tensor on a GPU, of another element type, or of other dimensions.
     """
-    if x.device.type != "cpu":
-        raise RuntimeError(f"the memory of a tensor on {x.device} cannot be read on the host")
+    _check_on_host(x)
     data_ptr(x, dtype)
     if x.dim() != dimensions:
         raise RuntimeError(f"TensorAccessor expected {dimensions} dims but tensor has {x.dim()}")
     return x
+
+
+def _check_on_host(x: Any) -> None:
+    """Raise RuntimeError for a tensor whose memory is not that of the host."""
+    if x.device.type != "cpu":
+        raise RuntimeError(f"the memory of a tensor on {x.device} cannot be read on the host")
 
 
 def elements(x: Any, dtype: Any, offset: int = 0, of: Any = None) -> Any:
@@ -613,8 +618,7 @@ def elements(x: Any, dtype: Any, offset: int = 0, of: Any = None) -> Any:
     if isinstance(x, ctypes.Array):
         start, before, size = ctypes.addressof(x), 0, ctypes.sizeof(x)
     else:
-        if x.device.type != "cpu":
-            raise RuntimeError(f"the memory of a tensor on {x.device} cannot be read on the host")
+        _check_on_host(x)
         if of is not None:
             data_ptr(x, of)
         start, before = x.data_ptr(), x.storage_offset() * x.element_size()

@@ -30,7 +30,7 @@ from cuda_wheel.migrate.host_functions.expressions import (
     peeled,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node
-from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse
+from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse, repeated
 from cuda_wheel.migrate.host_functions.values import (
     Options,
     Pointer,
@@ -42,6 +42,7 @@ from cuda_wheel.migrate.host_functions.values import (
     rounded,
     to_integer,
     truth,
+    zero_of,
 )
 
 __all__ = ["RAISED", "Calls", "is_default"]
@@ -317,10 +318,10 @@ class Calls(Expressions):
         values = [self.value(each) for each in given]
         first = values[0]
         if len(given) == 1 and integer_bounds(first.type) and "initializer_list" not in given[0].type:
-            filler = constant(None) if is_tensor(element) else constant(0.0 if float_bits(element) else 0)
-            return Value(ast.BinOp(ast.List([filler], ast.Load()), ast.Mult(), first.tree), type_)
+            filler = constant(None) if is_tensor(element) else zero_of(element)
+            return Value(repeated(filler, first.tree), type_)
         if len(given) == 2 and integer_bounds(first.type) and "iterator" not in given[0].type:
-            return Value(ast.BinOp(ast.List([rounded(values[1]).tree], ast.Load()), ast.Mult(), first.tree), type_)
+            return Value(repeated(rounded(values[1]).tree, first.tree), type_)
         if len(given) == 1 or "initializer_list" in given[0].type:
             if isinstance(first.tree, (ast.List, ast.Tuple)):
                 return first.as_type(type_)
@@ -769,7 +770,7 @@ class Calls(Expressions):
             return Value(tree, type_, data="accessor")
         if not is_number(type_):
             raise Untranslated(f"an element of type {type_} on the host")
-        return bounded(tree, type_) if integer_bounds(type_) else Value(tree, type_)
+        return self.typed_number(tree, node)
 
     def _streamed(self, node: Node) -> Value:
         """Return what is written to std::cout or std::cerr as print."""
@@ -797,13 +798,12 @@ class Calls(Expressions):
         if inner.kind == "CHARACTER_LITERAL" and isinstance(inner.value, int):
             return constant(chr(inner.value))
         value = rounded(self.value(node))
-        if value.type == "std::string" or (
-            isinstance(value.tree, (ast.Constant, ast.JoinedStr)) and "char" in value.type
-        ):
-            if isinstance(value.tree, ast.Constant) and isinstance(value.tree.value, str):
-                return value.tree
-            if value.type == "std::string":
-                return ast.FormattedValue(value.tree, -1)
+        is_string = value.type == "std::string"
+        is_literal = isinstance(value.tree, ast.Constant) and isinstance(value.tree.value, str)
+        if is_literal and (is_string or "char" in value.type):
+            return value.tree
+        if is_string:
+            return ast.FormattedValue(value.tree, -1)
         if float_bits(value.type):
             return ast.FormattedValue(value.tree, -1, ast.JoinedStr([constant("g")]))
         if integer_bounds(value.type) and "char" not in value.type:

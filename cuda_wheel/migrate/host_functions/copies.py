@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from cuda_wheel.migrate.host_functions.calls import Calls, is_default
 from cuda_wheel.migrate.host_functions.cxx_types import (
-    float_bits,
     integer_bounds,
     is_number,
     item_size,
@@ -19,13 +18,10 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
 )
 from cuda_wheel.migrate.host_functions.expressions import callee_of, operands, peeled
 from cuda_wheel.migrate.host_functions.nodes import Node
-from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse
-from cuda_wheel.migrate.host_functions.values import Pointer, Untranslated, Value, rounded
+from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse, repeated
+from cuda_wheel.migrate.host_functions.values import LIST, Pointer, Untranslated, Value, rounded, zero_of
 
-__all__ = ["LIST", "Copies"]
-
-LIST = "host list"
-"""`Value.data` of a pointer to an array of numbers that the host allocates: in Python, a list."""
+__all__ = ["Copies"]
 
 
 @dataclass(frozen=True)
@@ -193,8 +189,7 @@ class Copies(Calls):
         sizes = [each for each in operands(node) if integer_bounds(each.type)]
         if not is_number(element) or len(sizes) != 1 or any(each.kind == "INIT_LIST_EXPR" for each in operands(node)):
             raise Untranslated(f"an object of {element} that is allocated")
-        zero = constant(0.0 if float_bits(element) else 0)
-        tree = ast.BinOp(ast.List([zero], ast.Load()), ast.Mult(), self.unconverted(sizes[0]))
+        tree = repeated(zero_of(element), self.unconverted(sizes[0]))
         return Value(tree, plain(node.type), data=LIST)
 
     def _cxx_delete_expr(self, node: Node) -> Value:
@@ -220,14 +215,10 @@ class Copies(Calls):
             return Value(call("fill_bytes", place.tree, place.offset, byte.tree, length), kind, data=data)
         if not byte.low == byte.high == 0:
             raise Untranslated(f"{what} of numbers to another value than 0")
-        zero = constant(0.0 if float_bits(place.element) else 0)
-        if not place.is_list:
-            self._count(place, size)
-            return Value(ast.NamedExpr(place.tree, zero), kind, data=data)  # type: ignore[arg-type]
-        count = self._count(place, size)
-        part = ast.Subscript(place.tree, ast.Slice(None, count), ast.Store())
-        zeros = ast.BinOp(ast.List([zero], ast.Load()), ast.Mult(), count)
-        return Value(ast.NamedExpr(part, zeros), kind, data=data)  # type: ignore[arg-type]
+        count, zero = self._count(place, size), zero_of(place.element)
+        target = ast.Subscript(place.tree, ast.Slice(None, count), ast.Store()) if place.is_list else place.tree
+        given = repeated(zero, count) if place.is_list else zero
+        return Value(ast.NamedExpr(target, given), kind, data=data)  # type: ignore[arg-type]
 
 
 def without_casts(node: Node) -> Node:

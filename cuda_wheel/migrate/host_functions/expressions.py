@@ -19,6 +19,7 @@ from cuda_wheel.migrate.host_functions.cxx_types import (
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
 from cuda_wheel.migrate.host_functions.python_code import Choice, attribute, call, constant, name, parse, text
 from cuda_wheel.migrate.host_functions.values import (
+    LIST,
     ListPointer,
     Options,
     Pointer,
@@ -301,15 +302,13 @@ class Expressions:
     def operation(self, operator: str, one: Value, other: Value, type_: str) -> Value:
         """Return the value of a binary operator of numbers or pointers."""
         if isinstance(one.data, ListPointer) and operator in ("+", "-") and integer_bounds(other.type):
-            step = other.tree if operator == "+" else ast.UnaryOp(ast.USub(), other.tree)
-            return replace(one, tree=sum_of(one.tree, step))
+            return replace(one, tree=sum_of(one.tree, _step(operator, other)))
         is_pointer = "nullptr" in one.type + other.type or one.type.endswith("*") or other.type.endswith("*")
         if is_pointer and (operator in ("==", "!=") or "host memory" not in (one.data, other.data)):
             return self._pointer_operation(operator, one, other)
         if one.data == "host memory" and operator in ("+", "-") and integer_bounds(other.type):
             element = pointee(one.type) or ""
-            step = other.tree if operator == "+" else ast.UnaryOp(ast.USub(), other.tree)
-            offset = ast.BinOp(self.size_of(element), ast.Mult(), step)
+            offset = ast.BinOp(self.size_of(element), ast.Mult(), _step(operator, other))
             return replace(one, tree=call("elements", one.tree, self.dtype_choice(element), offset))
         if one.data == "error" or other.data == "error":
             if operator in ("==", "!="):
@@ -387,9 +386,7 @@ class Expressions:
         if operator == "+" and isinstance(other.data, Pointer):
             one, other = other, one
         if operator in ("+", "-") and isinstance(one.data, Pointer) and other.low is not None:
-            return self.moved(
-                one, other if operator == "+" else replace(other, tree=ast.UnaryOp(ast.USub(), other.tree))
-            )
+            return self.moved(one, replace(other, tree=_step(operator, other)))
         raise Untranslated(f"the operator {operator} of pointers is not translated")
 
     def moved(self, pointer: Value, distance: Value) -> Value:
@@ -504,7 +501,7 @@ class Expressions:
                 return self.pointer(replace(data, element=element, is_typed=data.is_typed and same), to)
             if value.data == "host memory" and plain(element) != pointee(value.type):
                 return replace(value, tree=call("elements", value.tree, self._number_dtype(element)), type=plain(to))
-            is_list = value.data == "host list" or isinstance(value.data, ListPointer)
+            is_list = value.data == LIST or isinstance(value.data, ListPointer)
             if is_list and plain(element) != pointee(value.type):
                 raise Untranslated(f"an array of {pointee(value.type)} as one of {element}")
             return value.as_type(to)
@@ -600,6 +597,11 @@ def negated(tree: ast.expr) -> ast.expr:
         if found is not None:
             return ast.Compare(tree.left, [found()], tree.comparators)
     return ast.UnaryOp(ast.Not(), tree)
+
+
+def _step(operator: str, distance: Value) -> ast.expr:
+    """Return by how many elements `pointer + distance` or `pointer - distance` moves a pointer."""
+    return distance.tree if operator == "+" else ast.UnaryOp(ast.USub(), distance.tree)
 
 
 def _joined(tree: ast.expr, operator: ast.boolop) -> list[ast.expr]:

@@ -17,7 +17,6 @@ from cuda_wheel.migrate.host_functions.calls import (
     is_simple,
 )
 from cuda_wheel.migrate.host_functions.control_flow import ControlFlow
-from cuda_wheel.migrate.host_functions.copies import LIST
 from cuda_wheel.migrate.host_functions.cxx_types import (
     element_type,
     float_bits,
@@ -57,11 +56,13 @@ from cuda_wheel.migrate.host_functions.python_code import (
     name,
     not_implemented,
     plain_tree,
+    repeated,
     stored,
     text,
     with_globals,
 )
 from cuda_wheel.migrate.host_functions.values import (
+    LIST,
     ListPointer,
     Options,
     Pointer,
@@ -72,6 +73,7 @@ from cuda_wheel.migrate.host_functions.values import (
     converted,
     rounded,
     truth,
+    zero_of,
 )
 
 __all__ = ["HELPERS", "Failure", "FunctionTranslator", "Module", "Translated", "python_name"]
@@ -715,8 +717,8 @@ class FunctionTranslator(ControlFlow):
         """Return the statement that gives a static variable of the function its first value, in the first call."""
         if self.declared.template:
             raise Untranslated(f"the static variable {node.name} of a template")
-        first = self._initializer(node)
-        if first is None or (peeled(first).kind == "CALL_EXPR" and not peeled(first).arguments):
+        first = self._first_value(node)
+        if first is None:
             self._state(node, declared, None)
             return []
         value = self.value(first)
@@ -724,14 +726,20 @@ class FunctionTranslator(ControlFlow):
             self._state(node, declared, rounded(value).tree)
             return []
         variable = self._state(node, declared, constant(None))
-        is_plain = value.data is None or value.data == "device properties"
-        if not is_plain or plain(node.type) != variable.type:
+        if value.data not in (None, "device properties"):
             raise Untranslated(f"the static variable {node.name} of type {node.type}")
         variable.data = value.data
         if is_number(variable.type):
             value = converted(value, variable.type)
         is_missing = ast.Compare(name(variable.name), [ast.Is()], [constant(None)])
         return [ast.If(is_missing, [ast.Assign([name(variable.name)], rounded(value).tree)], [])]
+
+    def _first_value(self, node: Node) -> Node | None:
+        """Return the initializer of a variable that lives as long as the program; None for the first value of its
+        type."""
+        first = self._initializer(node)
+        is_default = first is None or (peeled(first).kind == "CALL_EXPR" and not peeled(first).arguments)
+        return None if is_default else first
 
     def _state(self, node: Node, declared: Declaration, initial: ast.expr | None) -> Variable:
         """Declare a variable that lives as long as the program, which is one of the Python module.
@@ -744,7 +752,7 @@ class FunctionTranslator(ControlFlow):
             raise Untranslated(f"{declared.qualified} is not translated", node.line)
         if initial is None:
             if is_number(type_):
-                initial = constant(0.0 if float_bits(type_) else False if type_ == "bool" else 0)
+                initial = constant(False) if type_ == "bool" else zero_of(type_)
             elif type_ in ("std::string", "cudaDeviceProp") or template_name(type_) == "std::basic_string":
                 initial = constant(None if type_ == "cudaDeviceProp" else "")
             elif is_tensor(type_) or type_.startswith("std::optional"):
@@ -753,8 +761,7 @@ class FunctionTranslator(ControlFlow):
                 initial = ast.List([], ast.Load())
             elif "[" in type_ and is_number(element):
                 size = int(type_.partition("[")[2].partition("]")[0])
-                filler = constant(0.0 if float_bits(element) else 0)
-                initial = ast.BinOp(ast.List([filler], ast.Load()), ast.Mult(), constant(size))
+                initial = repeated(zero_of(element), constant(size))
             else:
                 raise Untranslated(f"the static variable {node.name} of type {node.type}")
         made = self.module.state_name(declared, initial)
@@ -774,13 +781,10 @@ class FunctionTranslator(ControlFlow):
         declared = self.declaration(node)
         if declared is None or declared.kind != "VAR_DECL" or not declared.is_own or declared.body is None:
             return None
-        first = self._initializer(declared.body)
-        is_default = first is None or (peeled(first).kind == "CALL_EXPR" and not peeled(first).arguments)
-        initial = None if is_default or first is None else rounded(self.value(first)).tree
-        is_of_file = (declared.is_static or "(anonymous" in declared.qualified) and not declared.type.startswith(
-            "const"
-        )
-        if is_of_file and declared.file != self.source.path:
+        first = self._first_value(declared.body)
+        initial = None if first is None else rounded(self.value(first)).tree
+        is_of_file = declared.is_static or "(anonymous" in declared.qualified
+        if is_of_file and not declared.type.startswith("const") and declared.file != self.source.path:
             raise Untranslated(f"{declared.qualified}, of which each source file has its own", node.line)
         if initial is not None and not is_constant(initial):
             raise Untranslated(f"the variable {declared.qualified}, whose first value is computed", node.line)
@@ -824,8 +828,7 @@ class FunctionTranslator(ControlFlow):
             return []
         if "[" in type_ and is_number(type_.partition("[")[0]):
             size = type_.partition("[")[2].partition("]")[0]
-            filler = constant(0.0 if float_bits(type_.partition("[")[0]) else 0)
-            return [ast.Assign(target, ast.BinOp(ast.List([filler], ast.Load()), ast.Mult(), constant(int(size))))]
+            return [ast.Assign(target, repeated(zero_of(type_.partition("[")[0]), constant(int(size))))]
         return self.own_variable(node, variable)
 
     def own_variable(self, node: Node, variable: Variable) -> list[ast.stmt]:
@@ -1199,11 +1202,8 @@ class FunctionTranslator(ControlFlow):
         if isinstance(value.data, Pointer):
             is_same = value.data.is_typed and plain(value.data.element) == (pointee(type_) or "")
             is_checked = value.data.checked is not None  # by C++ here, whatever the function does with it
-            return (
-                value.tree
-                if (is_same and not is_checked) or value.data.offset is not None
-                else self.address_tree(value)
-            )
+            is_whole = value.data.offset is None
+            return self.address_tree(value) if is_whole and (is_checked or not is_same) else value.tree
         if value.data in ("accessor", "device properties", "bytes", "number"):
             return value.tree
         if isinstance(value.data, str) and value.data in ("error", "guard", "type properties", "kernel", "lambda"):

@@ -316,6 +316,11 @@ def negative(tree: ast.expr) -> ast.expr:
     )
 
 
+def repeated(item: ast.expr, count: ast.expr) -> ast.expr:
+    """Return a list that has `item` `count` times."""
+    return ast.BinOp(ast.List([item], ast.Load()), ast.Mult(), count)
+
+
 def leaves(body: Sequence[ast.stmt]) -> bool:
     """Return whether code ends in return or raise."""
     if not body:

@@ -29,7 +29,7 @@ from cuda_wheel.migrate.host_functions.functions import (
     python_name,
 )
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, Record, RecordField, SourceTree
-from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name
+from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, repeated
 from cuda_wheel.migrate.host_functions.values import (
     Options,
     Pointer,
@@ -39,6 +39,7 @@ from cuda_wheel.migrate.host_functions.values import (
     bounded,
     converted,
     rounded,
+    zero_of,
 )
 
 __all__ = ["PythonClass", "RecordTable", "RecordTranslator"]
@@ -513,9 +514,8 @@ class RecordTranslator(FunctionTranslator):
             element, number = template_arguments(type_)
             count = re.match(r"\d+", number)
             if count and (is_number(element) or _is_pointer(element)):
-                filler = constant(None if _is_pointer(element) else 0.0 if float_bits(element) else 0)
-                repeated = ast.BinOp(ast.List([filler], ast.Load()), ast.Mult(), constant(int(count[0])))
-                return [ast.Assign([name(variable.name)], repeated)]
+                filler = constant(None) if _is_pointer(element) else zero_of(element)
+                return [ast.Assign([name(variable.name)], repeated(filler, constant(int(count[0]))))]
         if self._enum(type_):
             return []
         return super().own_variable(node, variable)

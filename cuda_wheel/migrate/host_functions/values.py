@@ -22,6 +22,10 @@ class Untranslated(Exception):
         """1-based line in the source; 0 if the statement's line says enough."""
 
 
+LIST = "host list"
+"""`Value.data` of a pointer to an array of numbers that the host allocates: in Python, a list."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pointer:
     """A pointer to memory of a tensor."""
@@ -111,6 +115,11 @@ class Variable:
 
 def none(type_: str = "std::nullptr_t") -> Value:
     return Value(constant(None), type_)
+
+
+def zero_of(type_: str) -> ast.expr:
+    """Return the 0 of a number type."""
+    return constant(0.0 if float_bits(type_) else 0)
 
 
 def bounded(tree: ast.expr, type_: str, low: int | None = None, high: int | None = None) -> Value:

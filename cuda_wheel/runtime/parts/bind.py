@@ -29,9 +29,7 @@ def bind(
     """Return a function that launches a kernel with this configuration and these arguments; see `Kernel.bind`."""
     launcher = launcher_of(kernel)
     address = None if stream is None else stream_address(stream)
-    wrong = launcher.wrong_argument(args, launcher.checked)
-    if wrong is not None:
-        raise wrong
+    _check_arguments(launcher, args)
     slots, slot = launcher.prepare(grid, block, shared_memory, attributes)
     slots.append(slot)
     configuration = slot.configuration

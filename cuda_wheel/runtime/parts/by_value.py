@@ -194,8 +194,7 @@ class AccessorConverter(PointerConverter):
         "{pack}" is the function that packs, and "{}" the source for all other values.
         """
         at, sizes, strides = f"at_{value}", f"sizes_{value}", f"strides_{value}"
-        known = f"type({value}) is {kind} and {value}.dtype is {dtype} and {here} and {value}.is_cuda"
-        known += f" and not {value}.is_neg() and ({at} := {value}.data_ptr())"
+        known = _has_memory(value, kind, dtype, here)
         known += f" and ({sizes} := {value}.shape) and ({strides} := {value}.stride())"
         if self._accessor.index_format == "i":  # a product that does not fit may still be right: the reader decides
             known += "".join(f" and {sizes}[{each}] * {strides}[{each}] < {1 << 31}" for each in self._dimensions)
@@ -311,8 +310,7 @@ class TensorInfoConverter(AccessorConverter):
         self._pack = struct.Struct(f"<Q{2 * _ROOM}{accessor.index_format}i4x").pack
 
     def tensor_expression(self, value: str, kind: str, dtype: str, here: str) -> str:
-        known = f"type({value}) is {kind} and {value}.dtype is {dtype} and {here} and {value}.is_cuda"
-        known += f" and not {value}.is_neg() and (at_{value} := {value}.data_ptr())"
+        known = _has_memory(value, kind, dtype, here)
         return f"{{pack}}(at_{value}, {value}.shape, {value}.stride()) if {known} else {{}}"
 
     def namespace(self, name: str) -> dict[str, Any]:
@@ -328,6 +326,13 @@ class TensorInfoConverter(AccessorConverter):
     def _all_bytes(self, address: int, sizes: Sequence[int], strides: Sequence[int]) -> bytes:
         rest = (0,) * (_ROOM - len(sizes))
         return self._pack(address, *sizes, *rest, *strides, *rest, len(sizes))
+
+
+def _has_memory(value: str, kind: str, dtype: str, here: str) -> str:
+    """Return the condition of a `tensor_expression` for a tensor with memory on the GPU, which assigns its address to
+    `at_{value}`."""
+    known = f"type({value}) is {kind} and {value}.dtype is {dtype} and {here} and {value}.is_cuda"
+    return f"{known} and not {value}.is_neg() and (at_{value} := {value}.data_ptr())"
 
 
 def _in_elements(strides: Sequence[int], size: int) -> list[int]:
