@@ -10,11 +10,13 @@
 #include <torch/enum.h>
 #include <torch/fft.h>
 #include <torch/library.h>
-#include <torch/print.h>
 #include <torch/special.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 #include <torch/version.h>
+#if __has_include(<torch/print.h>)
+#include <torch/print.h> // not before PyTorch 2.12
+#endif
 
 namespace torch {
 namespace python {}
