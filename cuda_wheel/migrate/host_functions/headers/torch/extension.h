@@ -15,7 +15,7 @@
 #include <torch/utils.h>
 #include <torch/version.h>
 #if __has_include(<torch/print.h>)
-#include <torch/print.h> // not before PyTorch 2.12
+#include <torch/print.h> // not in older releases of PyTorch
 #endif
 
 namespace torch {
