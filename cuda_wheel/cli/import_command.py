@@ -172,6 +172,8 @@ def _print_host(host: HostModule) -> None:
             print(printable(f"    {line}"))
         for line in each.cpu_functions:
             print(printable(f"    {line} is for tensors on the CPU, and can stay C++: {_CPU_GUIDE}"))
+    for line in _failure_lines(module.others):
+        print(printable(f"  {line}"))
     sys.stdout.flush()  # the next one may take a minute
 
 

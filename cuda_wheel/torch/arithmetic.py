@@ -66,6 +66,7 @@ __all__ = [
     "log10",
     "log10f",
     "logf",
+    "null_accessor",
     "overloaded",
     "pow",
     "powf",
@@ -595,6 +596,19 @@ def accessor(x: Any, dtype: Any, dimensions: int) -> Any:
     if x.dim() != dimensions:
         raise RuntimeError(f"TensorAccessor expected {dimensions} dims but tensor has {x.dim()}")
     return x
+
+
+def null_accessor(dtype: Any, sizes: Any, strides: Any) -> Any:
+    """Return what a kernel takes for `PackedTensorAccessor<T, N>(nullptr, sizes, strides)`: a tensor on the current GPU
+    that has these sizes and strides, and no memory.
+
+    Raises RuntimeError if it would have elements, because no tensor has elements without memory.
+    """
+    import torch
+
+    if 0 not in sizes:
+        raise RuntimeError(f"an accessor of no memory has elements: its sizes are {list(sizes)}")
+    return torch.empty(0, dtype=dtype, device="cuda").as_strided(sizes, strides)
 
 
 def _check_on_host(x: Any) -> None:

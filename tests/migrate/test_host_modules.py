@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -310,6 +311,38 @@ void checked(at::Tensor x, std::optional<at::Tensor> weight)
     launched(x.data_ptr<float>(), weight.has_value() ? weight.value().data_ptr<float>() : nullptr, 0);
 }
 
+__global__ void add(at::PackedTensorAccessor32<float, 1> x, at::PackedTensorAccessor32<float, 1> y)
+{
+    if (y.size(0))
+        x[threadIdx.x] += y[threadIdx.x];
+}
+
+static at::PackedTensorAccessor32<float, 1> or_none(const std::optional<at::Tensor>& x)
+{
+    if (!x.has_value()) {
+        const std::vector<int> zeros(1);
+        return at::PackedTensorAccessor32<float, 1>(nullptr, zeros.data(), zeros.data());
+    }
+    return x.value().packed_accessor32<float, 1>();
+}
+
+void added(at::Tensor x, std::optional<at::Tensor> y)
+{
+    auto accessor = or_none(y);
+    [&] {
+        switch (x.scalar_type()) {
+        case at::ScalarType::Float: {
+            if (x.dim() == 1)
+                return add<<<1, x.size(0)>>>(x.packed_accessor32<float, 1>(), accessor);
+            else
+                AT_ERROR("dimensions");
+        }
+        default:
+            AT_ERROR("another type");
+        }
+    }();
+}
+
 at::Tensor as_other(at::Tensor x, at::Tensor y) { return x.to(y.dtype()); }
 
 int counted(int k)
@@ -333,6 +366,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("both", &both);
     m.def("copied", &copied);
     m.def("allocated", &allocated);
+    m.def("added", &added);
     m.def("as_other", &as_other);
     m.def("checked", &checked);
     m.def("counted", &counted);
@@ -353,6 +387,7 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
         "both": [],
         "copied": [],
         "allocated": [],
+        "added": [],
         "as_other": [],
         "checked": [],
         "counted": [],
@@ -390,9 +425,110 @@ def test_memory_of_the_host_is_read_and_written(translator: tuple[Reader, AtenTa
         "    host[:n] = read_numbers(memory, 0, torch.int32, n)\n",
         f"found = read_numbers({address}, uint64(uint64(k) * 4), torch.int32, 1)[0]",
         f"write_numbers({address}, 0, torch.int32, [most])",
+        "        return null_accessor(torch.float32, zeros[:1], zeros[:1])\n    return x\n",
+        "        if x.dim() == 1:\n"
+        "            kernels['add'].launch(1, x.size(0), x, accessor_)\n"
+        "        else:\n"
+        "            raise RuntimeError('dimensions')\n"
+        "    else:\n"
+        "        raise RuntimeError('another type')\n",
     ):
         assert line in module.text, module.text
     assert (x[0, 1], y[0, 1]) == (torch.tensor(3.0) * 0.1, torch.tensor(7.0) * 0.1)
+
+
+INSTANCES = """\
+#include <torch/extension.h>
+
+enum class Mode { sum, mean = 5 };
+
+template <typename T, int N> struct Traits {
+    static constexpr int bytes = N * sizeof(T);
+};
+
+template <typename T> __global__ void fill(T* x) { x[threadIdx.x] = threadIdx.x; }
+
+template <typename T, int N> struct Filled {
+    static int run(at::Tensor x)
+    {
+        fill<T><<<1, N>>>(x.data_ptr<T>());
+        return Traits<T, N>::bytes;
+    }
+};
+
+int filled(at::Tensor x, Mode mode)
+{
+    if (mode == Mode::mean)
+        return Filled<float, 4>::run(x);
+    return Filled<double, 32>::run(x);
+}
+
+void added(const float* x, const float* y, int n)
+{
+    if (n)
+        fill<<<1, n>>>((float*)x);
+}
+
+void both(at::Tensor x, at::Tensor y)
+{
+    added(x.contiguous().data_ptr<float>(), y[0].to(at::kFloat).data_ptr<float>(), x.view({-1}).size(0));
+    added(x.view({-1}).data_ptr<float>(), (y.defined() ? y : y.clone()).data_ptr<float>() + 1, 0);
+}
+
+struct Held {
+    int x;
+};
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
+{
+    py::enum_<Mode>(m, "Mode").value("sum", Mode::sum).value("mean", Mode::mean).export_values();
+    py::class_<Held>(m, "Held").def_readonly("x", &Held::x);
+    m.def("filled", &filled);
+    m.def("both", &both, "Call it.");
+    m.attr("version") = "1.0";
+}
+"""
+
+
+@pytest.mark.slow
+def test_instances_of_a_class_template_and_temporary_tensors_stay_apart(
+    translator: tuple[Reader, AtenTable], tmp_path: Path
+) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    (tmp_path / "a.cu").write_text(INSTANCES)
+    tree = translator[0].read(tmp_path, "a.cu", (), ["-DTORCH_EXTENSION_NAME=_C"])
+    module = translate(
+        Extension("demo._C", [tree], {"a.cu": "demo.a"}, {"a.cu": INSTANCES.splitlines()}), translator[1]
+    )
+    assert [(each.name, each.failures) for each in module.functions] == [("filled", ()), ("both", ())]
+    assert [(each.line, each.reason) for each in module.others] == [
+        (45, "the class Held is not written"),
+        (48, "the attribute version is not written"),
+    ]
+    names: dict[str, Any] = {}
+    exec(module.text, names)
+    launches: list[Any] = []
+
+    class Kernels(dict[Any, Any]):
+        def __missing__(self, key: Any) -> Any:
+            return SimpleNamespace(launch=lambda *given: launches.append((key, *given)))
+
+    names["kernels"] = Kernels()
+    x = torch.zeros(2, 3)
+    assert names["filled"](x, names["Mode"].mean) == 16 and names["mean"] == 5
+    assert launches == [(("fill", torch.float32), 1, 4, x)]
+    assert names["filled"](x.double(), names["sum"]) == 256
+    with pytest.raises(TypeError, match=re.escape("mode is no Mode: 5")):
+        names["filled"](x, 5)
+    assert (
+        "    added(\n"
+        "        data_ptr((kept := x.contiguous()), torch.float32),\n"
+        "        data_ptr((kept_2 := y[0].to(torch.float32)), torch.float32),\n"
+        "        int32(x.view([-1]).size(0)),\n"
+        "    )\n"
+        "    added(data_ptr(x.view([-1]), torch.float32), "
+    ) in module.text, module.text
+    names["both"](x, torch.ones(2, 3))
 
 
 @pytest.mark.slow

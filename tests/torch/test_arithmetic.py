@@ -545,6 +545,15 @@ def test_an_accessor_is_of_a_known_tensor() -> None:
             arithmetic.accessor(other, torch.float32, 2)
 
 
+def test_an_accessor_of_no_memory_has_no_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = torch.empty
+    monkeypatch.setattr(torch, "empty", lambda *sizes, device, **more: empty(*sizes, **more) if device == "cuda" else 0)
+    x = arithmetic.null_accessor(torch.float16, [0, 3], [0, 2])
+    assert (x.dtype, tuple(x.shape), x.stride(), x.data_ptr()) == (torch.float16, (0, 3), (0, 2), 0)
+    with pytest.raises(RuntimeError, match=re.escape("has elements: its sizes are [2, 3]")):
+        arithmetic.null_accessor(torch.float16, [2, 3], [3, 1])
+
+
 @pytest.mark.parametrize(
     ("dtype", "numbers"),
     [("int32", [-5, 2**31 - 1]), ("uint64", [0, 2**64 - 1]), ("float32", [0.5, -2.0]), ("uint8", [7, 255])],

@@ -68,15 +68,15 @@ class AutogradTable:
     """The subclasses of `torch.autograd.Function` that the Python module of an extension defines."""
 
     def __init__(self) -> None:
-        self._classes: dict[tuple[str, str], str] = {}
-        """(file, qualified name in C++) -> name in Python."""
+        self._classes: dict[tuple[str, str, str], str] = {}
+        """(file, qualified name in C++, instance of a template) -> name in Python."""
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._classes.values())
 
     def name_of(self, forward: Declaration, taken: Callable[[], Sequence[str]]) -> str:
         """Return the name of the class to which a method belongs. `taken` returns the names that the module has."""
-        key = (forward.file, forward.qualified.rpartition("::")[0])
+        key = _class_key(forward)
         if key not in self._classes:
             self._classes[key] = python_name(key[1].rpartition("::")[2], tuple(taken()))
         return self._classes[key]
@@ -106,7 +106,11 @@ class AutogradTable:
     def _class_of(self, function: Translated) -> str | None:
         if function.declared is None or function.declared.name not in ("forward", "backward"):
             return None
-        return self._classes.get((function.declared.file, function.declared.qualified.rpartition("::")[0]))
+        return self._classes.get(_class_key(function.declared))
+
+
+def _class_key(method: Declaration) -> tuple[str, str, str]:
+    return method.file, method.qualified.rpartition("::")[0], method.instance
 
 
 def _method(function: Translated, short: str) -> Translated:
@@ -420,7 +424,8 @@ def autograd_class(declared: Declaration, source: SourceTree) -> Record | None:
         return None
     of = declared.qualified.rpartition("::")[0]
     for each in source.records.values():
-        if each.name.replace("(anonymous namespace)::", "").partition("<")[0] == of:
+        is_instance = not declared.instance or each.name == declared.instance
+        if is_instance and each.name.replace("(anonymous namespace)::", "").partition("<")[0] == of:
             return each if any(template_name(base) == _BASE for base in each.bases) else None
     return None
 

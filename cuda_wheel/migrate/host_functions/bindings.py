@@ -1,4 +1,4 @@
-"""Find the functions that an extension defines for Python: PYBIND11_MODULE, TORCH_LIBRARY and RegisterOperators."""
+"""Find what an extension defines for Python: PYBIND11_MODULE, TORCH_LIBRARY and RegisterOperators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cuda_wheel.migrate.host_functions.expressions import operands, peeled, unqu
 from cuda_wheel.migrate.host_functions.functions import Failure
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node, SourceTree
 
-__all__ = ["Binding", "bindings_in"]
+__all__ = ["Binding", "Enumeration", "bindings_in", "enumerations_in", "others_in"]
 
 
 @dataclass
@@ -42,6 +42,77 @@ class Binding:
     @property
     def usr(self) -> str:
         return self.declared.usr if self.declared else ""
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """An enumeration that pybind11 defines for Python."""
+
+    name: str
+    cxx: str
+    """Name in C++, without its namespaces."""
+    members: tuple[tuple[str, int], ...]
+    is_exported: bool
+    """Whether the members are names of the module, too."""
+
+
+def enumerations_in(tree: SourceTree) -> list[Enumeration]:
+    """Return the enumerations that a source file defines for Python, in their order."""
+    found = []
+    for statement in _pybind_statements(tree):
+        for made in _calls_named(statement, "enum_"):
+            label, members = _string(made), []
+            for each in reversed(_calls_named(statement, "value")):
+                named = next((one for one in each.walk_all() if _is_enumerator(tree, one)), None)
+                key = _string(each)
+                if key is not None and named is not None and isinstance(named.value, int):
+                    members.append((key, named.value))
+            if label is not None and _is_of_module(made):
+                cxx = made.type.partition("<")[2].rpartition(">")[0].rpartition("::")[2]
+                is_exported = bool(_calls_named(statement, "export_values"))
+                found.append(Enumeration(label, cxx, tuple(members), is_exported))
+    return found
+
+
+def others_in(tree: SourceTree) -> list[tuple[int, str]]:
+    """Return (line, text) of each definition of pybind11 that is neither a function nor an enumeration."""
+    found = []
+    for statement in _pybind_statements(tree):
+        for each in statement.walk_all():
+            if each.kind != "CALL_EXPR" or each.name not in ("class_", "enum_", "attr", "def_submodule", "bind_vector"):
+                continue
+            label = _string(each)
+            is_attribute = each.name == "attr" and any(one.name == "operator=" for one in statement.walk_all())
+            if label is None or (each.name == "attr" and not is_attribute):
+                continue
+            if each.name == "enum_" and _is_of_module(each):
+                continue
+            what = {"class_": "the class", "enum_": "the enumeration", "def_submodule": "the submodule"}
+            found.append((each.line, f"{what.get(each.name, 'the attribute')} {label} is not written"))
+    return found
+
+
+def _pybind_statements(tree: SourceTree) -> Iterator[Node]:
+    for key in tree.functions:
+        declared = tree.declarations[key]
+        if declared.body is not None and declared.name.startswith("pybind11_init_"):
+            for block in declared.body.children:
+                if block.kind == "COMPOUND_STMT":
+                    yield from block.children
+
+
+def _calls_named(node: Node, called: str) -> list[Node]:
+    return [each for each in node.walk_all() if each.kind == "CALL_EXPR" and each.name == called and each.arguments]
+
+
+def _is_enumerator(tree: SourceTree, node: Node) -> bool:
+    declared = tree.declarations.get(node.target)
+    return declared is not None and declared.kind == "ENUM_CONSTANT_DECL"
+
+
+def _is_of_module(made: Node) -> bool:
+    """Return whether an object of pybind11 is defined in the module itself, not in a class or submodule."""
+    return "module_" in peeled(made.arguments[0]).type
 
 
 def bindings_in(tree: SourceTree) -> list[Binding]:

@@ -32,6 +32,7 @@ from cuda_wheel.migrate.host_functions.expressions import (
 from cuda_wheel.migrate.host_functions.nodes import Declaration, Node
 from cuda_wheel.migrate.host_functions.python_code import attribute, call, constant, name, parse, repeated
 from cuda_wheel.migrate.host_functions.values import (
+    ListPointer,
     Options,
     Pointer,
     Untranslated,
@@ -40,6 +41,7 @@ from cuda_wheel.migrate.host_functions.values import (
     converted,
     none,
     rounded,
+    sum_of,
     to_integer,
     truth,
     zero_of,
@@ -245,6 +247,8 @@ class Calls(Expressions):
             return self.value(given[0]).as_type(type_)
         if type_ == "at::TensorArg":
             return Value(self.value(given[0]).tree, type_)
+        if "PackedTensorAccessor" in family and len(given) == 3:
+            return self._null_accessor(given, type_)
         if len(given) == 1:
             value = self.value(given[0])
             if family in ("std::optional", "c10::optional") and value.type in ("std::nullopt_t",):
@@ -274,6 +278,21 @@ class Calls(Expressions):
         if guard is not None:
             return guard
         return self.own_object(node, declared, given)
+
+    def _null_accessor(self, given: Sequence[Node], type_: str) -> Value:
+        """Return an accessor that is made of a pointer, sizes and strides; only the null pointer is translated."""
+        number, dimensions = _accessed(type_)
+        data, *lists = (self.value(each) for each in given)
+        if not isinstance(data.tree, ast.Constant) or data.tree.value not in (None, 0):
+            raise Untranslated("an accessor that is made of a pointer to memory")
+        parts = []
+        for each in lists:
+            if not isinstance(each.data, ListPointer):
+                raise Untranslated("an accessor whose sizes and strides are no vectors of the host")
+            is_first = isinstance(each.tree, ast.Constant) and each.tree.value == 0
+            part = ast.Slice(None if is_first else each.tree, sum_of(each.tree, constant(dimensions)))
+            parts.append(ast.Subscript(each.data.numbers, part, ast.Load()))
+        return Value(call("null_accessor", self.dtype_choice(number), *parts), type_, data="accessor")
 
     def _index(self, given: Sequence[Node], type_: str) -> Value:
         values = [self.value(each) for each in given]
@@ -512,7 +531,8 @@ class Calls(Expressions):
         type_ = plain(type_)
         if integer_bounds(type_):
             return bounded(tree, type_)
-        return Value(tree, type_, is_unrounded=type_ == "float" and not isinstance(tree, ast.Constant))
+        data = "accessor" if "PackedTensorAccessor" in template_name(type_) else None
+        return Value(tree, type_, is_unrounded=type_ == "float" and not isinstance(tree, ast.Constant), data=data)
 
     def _list_method(self, node: Node, owner: Value, method: str) -> Value:
         element = (template_arguments(owner.type) or [plain(node.type)])[0]
@@ -526,6 +546,8 @@ class Calls(Expressions):
                 raise Untranslated(f"{method} of {len(given)} values")
             value = converted(self.value(given[0]), element) if is_number(element) else self.value(given[0])
             return Value(call(attribute(owner.tree, "append"), rounded(value).tree), "void")
+        if method == "data" and isinstance(owner.tree, ast.Name) and is_number(element) and plain(element) != "bool":
+            return Value(constant(0), f"{plain(element)} *", data=ListPointer(owner.tree))
         if method in ("back", "front"):
             return self.typed(ast.Subscript(owner.tree, constant(-1 if method == "back" else 0), ast.Load()), element)
         if method in ("at", "operator[]"):
@@ -586,10 +608,8 @@ class Calls(Expressions):
             checked = self.dtype_choice(element) if element_type(element) is not None else None
             return self.pointer(Pointer(tree, element, element != "void", checked=checked), type_)
         if method == "accessor":  # for the host; kernels take packed ones
-            given_types = template_arguments(type_)
-            number, count = given_types[1:3] if "ArrayRef" in given_types[0] else given_types[:2]
-            dimensions = constant(int(count.rstrip("ul")))
-            checked = call("accessor", tree, self.dtype_choice(number), dimensions)
+            number, dimensions = _accessed(type_)
+            checked = call("accessor", tree, self.dtype_choice(number), constant(dimensions))
             return Value(checked, type_, data="accessor")
         if method in _ACCESSORS:
             return Value(tree, type_, data="accessor")
@@ -1276,8 +1296,18 @@ class Calls(Expressions):
         if data.is_typed and element in matches:
             return value.tree
         if isinstance(data.tensor, (ast.IfExp, ast.Constant)):
-            return call(name("address"), data.tensor)
+            return call(name("address"), self.kept(data.tensor))
         return self.address_tree(data)
+
+
+def _accessed(type_: str) -> tuple[str, int]:
+    """Return the element type and the number of dimensions of an accessor type.
+
+    Newer releases of PyTorch have more template arguments before them: classes of their own.
+    """
+    given = template_arguments(type_)
+    place = next(number for number, each in enumerate(given) if each.rstrip("ul").isdigit())
+    return given[place - 1], int(given[place].rstrip("ul"))
 
 
 def is_text(value: Value) -> bool:

@@ -318,6 +318,12 @@ class _Conversion:
             is_own=own is not None,
             usr=definition.get_usr(),
         )
+        if definition.semantic_parent is not None and definition.semantic_parent.kind in (
+            kinds.STRUCT_DECL,
+            kinds.CLASS_DECL,
+        ):
+            owner = definition.semantic_parent.type.get_canonical().spelling
+            made.instance = owner if "<" in owner else ""
         if definition.kind in (kinds.FUNCTION_DECL, kinds.CXX_METHOD, kinds.CONSTRUCTOR, kinds.CONVERSION_FUNCTION):
             self._describe_function(made, definition, own)
         elif definition.kind == kinds.VAR_DECL:

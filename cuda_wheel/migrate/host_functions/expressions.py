@@ -474,14 +474,27 @@ class Expressions:
         data = value.data if isinstance(value, Value) else value
         if isinstance(data, Pointer) and data.offset is None:
             if data.checked is not None:
-                checked = call(name("data_ptr"), data.tensor, data.checked)
+                checked = call(name("data_ptr"), self.kept(data.tensor), data.checked)
                 is_there = ast.Compare(data.tensor, [ast.IsNot()], [constant(None)])
                 return ast.IfExp(is_there, checked, constant(None)) if data.is_unknown else checked
             if data.is_unknown:
                 return call(name("address"), data.tensor)
-            return call(attribute(data.tensor, "data_ptr"))
+            return call(attribute(self.kept(data.tensor), "data_ptr"))
         assert isinstance(value, Value)
         return value.tree
+
+    def new_name(self, given: str) -> str:
+        """Return a new name for a variable of the function."""
+        raise NotImplementedError
+
+    def kept(self, tensor: ast.expr) -> ast.expr:
+        """Return a tensor whose memory stays when only its address goes on: a new tensor becomes a variable.
+
+        C++ keeps a temporary object to the end of the statement; Python frees it as soon as its address is taken.
+        """
+        if not makes_tensor(tensor):
+            return tensor
+        return ast.NamedExpr(name(self.new_name("kept")), tensor)
 
     def _init_list_expr(self, node: Node) -> Value:
         values = [self.value(each) for each in operands(node)]
@@ -559,6 +572,20 @@ class Expressions:
     def element(self, owner: Value, index: Value, node: Node) -> Value:
         """Return an element of an array or a container."""
         return self.typed_number(ast.Subscript(owner.tree, index.tree, ast.Load()), node)
+
+
+_VIEWS = {"detach", "expand", "narrow", "permute", "select", "squeeze", "t", "transpose", "unsqueeze", "view"}
+
+
+def makes_tensor(tree: ast.expr) -> bool:
+    """Return whether an expression may be a tensor that nothing else holds."""
+    if isinstance(tree, (ast.Attribute, ast.Subscript)):
+        return makes_tensor(tree.value)
+    if isinstance(tree, ast.IfExp):
+        return makes_tensor(tree.body) or makes_tensor(tree.orelse)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute) and tree.func.attr in _VIEWS:
+        return makes_tensor(tree.func.value)
+    return not isinstance(tree, (ast.Name, ast.Constant, ast.NamedExpr))
 
 
 def options_tree(options: Options) -> ast.expr:

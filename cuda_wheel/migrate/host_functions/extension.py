@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cuda_wheel.migrate.host_functions.autograd import AutogradTable, AutogradTranslator
-from cuda_wheel.migrate.host_functions.bindings import Binding, bindings_in
+from cuda_wheel.migrate.host_functions.bindings import Binding, Enumeration, bindings_in, enumerations_in, others_in
 from cuda_wheel.migrate.host_functions.cxx_types import (
     integer_bounds,
     plain,
@@ -66,6 +66,8 @@ class PythonModule:
     launches: frozenset[tuple[str, int]]
     """(path, byte offset) of each launch that the functions reach."""
     translated_launches: frozenset[tuple[str, int]]
+    others: tuple[Failure, ...] = ()
+    """What else the extension defines for Python, and nothing is written for."""
 
 
 @dataclass
@@ -84,11 +86,11 @@ class Extension:
 OVERLOADS = frozenset({"Tensor", "int", "float", "bool", "str"})
 """Annotations of parameters by which `cuda_wheel.torch.arithmetic.overloaded` chooses."""
 
-_Template = tuple[str, int, str]
-"""(file, line, qualified name) of a function, or of the template whose instances are functions."""
+_Template = tuple[str, int, str, str]
+"""(file, line, qualified name, instance of the class) of a function, or of a template whose instances are functions."""
 
 
-_IMPORTED = ("torch", "Tensor", "cuda_wheel", "ctypes", "dataclasses")
+_IMPORTED = ("torch", "Tensor", "cuda_wheel", "ctypes", "dataclasses", "enum")
 """Names that a module imports where it needs them."""
 
 
@@ -112,6 +114,7 @@ class _Translation:
         self._split = split
         self.differing: set[_Template] = set()
         self._bindings = [each for tree in extension.trees for each in bindings_in(tree)]
+        self._enumerations = [each for tree in extension.trees for each in enumerations_in(tree)]
         for each in self._bindings:  # a schema, and its implementation in another file
             if each.kind == "library" and each.is_definition and each.declared is None:
                 each.is_duplicate = any(
@@ -136,7 +139,7 @@ class _Translation:
         """Key of a function -> (path, definition) of each of its instances."""
         self._functions: dict[Any, Translated] = {}
         self._constants: dict[str, Any] = {}
-        self._constant_names: dict[str, str] = {}
+        self._constant_names: dict[tuple[str, str, Any], str] = {}
         self._states: dict[Any, tuple[str, str]] = {}
         """Variable of C++ that lives as long as the program -> its name in Python, and its first value."""
         self._kernels: dict[str, str] = {}
@@ -158,7 +161,8 @@ class _Translation:
 
     def _taken(self) -> tuple[str, ...]:
         """Return the names of the functions and classes of the module."""
-        return (*self._names.values(), *self._records.names(), *self._autograd.names())
+        enumerations = (each.name for each in self._enumerations)
+        return (*self._names.values(), *self._records.names(), *self._autograd.names(), *enumerations)
 
     def autograd_class(self, forward: Declaration) -> str:
         """Return the name of the autograd function whose `forward` this is."""
@@ -196,7 +200,7 @@ class _Translation:
         if found is None:
             raise Untranslated(f"{declared.qualified} is not defined in the extension's sources")
         declared, source = found, self._tree_of.get(id(found), source)
-        key: Any = (declared.file, declared.line, declared.qualified)
+        key: Any = (declared.file, declared.line, declared.qualified, declared.instance)
         if declared.template and key in self._split:
             key = (*key, tuple((each.type, each.value) for each in declared.template))
         self._edges.setdefault(self._current, set()).add((key, is_on_cpu))
@@ -208,12 +212,10 @@ class _Translation:
             if declared.kind == "CONSTRUCTOR":
                 given = f"make_{given}"
             elif declared.kind == "CXX_METHOD":
-                given = "_".join(declared.qualified.split("::")[-2:])
-            if len(key) == 4:
-                given += "".join(
-                    f"_{re.sub(r'[^A-Za-z0-9]+', '_', each.type or str(each.value)).strip('_')}"
-                    for each in declared.template
-                )
+                of, method = declared.qualified.split("::")[-2:]
+                given = _joined([of, declared.instance.partition("<")[2], method])
+            if len(key) == 5:
+                given = _joined([given, *(each.type or str(each.value) for each in declared.template)])
             self._names[key] = python_name(given, self._taken())
         if instance not in self._seen:
             self._seen.add(instance)
@@ -229,7 +231,8 @@ class _Translation:
         return names.pop() if len(names) == 1 else None
 
     def constant_name(self, declared: Declaration, value: Any) -> str:
-        key = f"{declared.file}:{declared.qualified}"
+        # Instances of a class template have constants of one name, with other values.
+        key = (declared.file, declared.qualified, value)
         if key not in self._constant_names:
             made = python_name(declared.name, tuple(self._constants))
             if self._constants.get(declared.name) == value:
@@ -271,7 +274,7 @@ class _Translation:
             key, declared, source = self._waiting.pop(0)
             self._source, self._current = source, key
             translator = AutogradTranslator(self, source, declared, self.extension.texts.get(declared.file, ()))
-            translator.has_parameters = len(key) != 4
+            translator.has_parameters = len(key) != 5
             try:
                 made = translator.translate()
             except Untranslated as error:
@@ -287,7 +290,7 @@ class _Translation:
                     declared,
                 )
             made.name = self._names[key]
-            if len(key) == 4:
+            if len(key) == 5:
                 made.template = []
             if key not in self._instances:
                 self._order.append(key)
@@ -336,7 +339,9 @@ class _Translation:
             for declared in tree.declarations.values():
                 if declared.body is not None:
                     launches |= {(declared.file, each.offset) for each in launches_in(declared.body)}
-        return PythonModule(self._text(functions), tuple(listed), frozenset(launches), frozenset(done))
+        others = [Failure(tree.path, *each) for tree in self.extension.trees for each in others_in(tree)]
+        written = self._text(functions)
+        return PythonModule(written, tuple(listed), frozenset(launches), frozenset(done), tuple(others))
 
     def _check_names(self, functions: Sequence[Translated]) -> None:
         """Make functions unfinished that use a name which nothing defines: the translation has missed something."""
@@ -479,12 +484,12 @@ class _Translation:
             ]
         body += self._registrations()
         functions_words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", "\n".join(body)))
-        body = self._records.text(functions_words) + body
+        body = [*self._enumeration_text(), *self._records.text(functions_words), *body]
         joined = "\n".join(body)
         words = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", joined))
         helpers = sorted({*words} & HELPERS & _called(joined))
         head = [f'"""The functions of {self.extension.name}, which `cuda-wheel import` translated from C++."""', ""]
-        head += [f"import {each}" for each in ("ctypes", "dataclasses") if re.search(rf"\b{each}\.", joined)]
+        head += [f"import {each}" for each in ("ctypes", "dataclasses", "enum") if re.search(rf"\b{each}\.", joined)]
         head += [""] * (len(head) > 2) + ["import torch"]
         if re.search(r"\bTensor\b", joined):
             head.append("from torch import Tensor")
@@ -538,7 +543,12 @@ class _Translation:
             integers: dict[str, list[str]] = {}  # pybind11 refuses what is no integer of the type
             for parameter, type_ in function.parameters:
                 bounds = integer_bounds(type_)
-                if bounds and plain(type_) != "bool":
+                enumeration = self._enumeration_of(function, parameter)
+                if enumeration is not None:
+                    yield f"    if not isinstance({parameter}, {enumeration.name}):"
+                    yield f'        raise TypeError(f"{parameter} is no {enumeration.name}: {{{parameter}!r}}")'
+                    yield f"    {parameter} = int({parameter})"
+                elif bounds and plain(type_) != "bool":
                     kind = f"{'u' if bounds[0] == 0 else ''}int{(bounds[1] - bounds[0]).bit_length()}"
                     integers.setdefault(kind, []).append(parameter)
             yield from (f'    check_integers("{each}", {", ".join(names)})' for each, names in integers.items())
@@ -547,6 +557,23 @@ class _Translation:
             yield from lines(function.body, 4)
         elif not function.body and not (binding and binding.doc) and not renamed:
             yield "    pass"
+
+    def _enumeration_of(self, function: Translated, parameter: str) -> Enumeration | None:
+        """Return the enumeration that pybind11 asks for as a parameter of a function."""
+        body = function.declared.body if function.declared else None
+        declared = [each for each in body.children if each.kind == "PARM_DECL"] if body else []
+        if len(declared) != len(function.parameters):
+            return None
+        number = [each for each, _ in function.parameters].index(parameter)
+        written = declared[number].written.removeprefix("const ").rstrip("& ").rpartition("::")[2]
+        return next((each for each in self._enumerations if each.cxx == written), None)
+
+    def _enumeration_text(self) -> Iterator[str]:
+        for each in self._enumerations:
+            yield from ("", "", f"class {each.name}(enum.IntEnum):", f'    """`{each.cxx}` of the C++ code."""', "")
+            yield from (f"    {member} = {value}" for member, value in each.members)
+            if each.is_exported:
+                yield from ("", "", f"globals().update({each.name}.__members__)")
 
     def _overloads(self, called: str) -> Iterator[str]:
         """Yield the function that calls one of those with the same name, as pybind11 does."""
@@ -584,9 +611,14 @@ class _Translation:
 
 
 def _signature(declared: Declaration) -> tuple[Any, ...]:
-    """Return name, template arguments and parameter types of a function, which are the same in all source files."""
+    """Return name, class, template arguments and parameter types of a function, the same in all source files."""
     template = tuple((each.type, each.value) for each in declared.template)
-    return declared.qualified, template, tuple(plain(type_) for _, type_ in declared.parameters)
+    return declared.qualified, declared.instance, template, tuple(plain(type_) for _, type_ in declared.parameters)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Return names and C++ types as one name: "run", "float, 4>" is "run_float_4"."""
+    return "_".join(made for each in parts if (made := re.sub(r"[^A-Za-z0-9]+", "_", each).strip("_")))
 
 
 def _called(source: str) -> set[str]:

@@ -105,9 +105,11 @@ def only_value(node: Node) -> Node:
 
 def ends(statements: Sequence[Node]) -> bool:
     """Return whether nothing behind these statements runs."""
-    last = statements[-1]
+    last = next((each for each in reversed(statements) if each.kind != "NULL_STMT"), None)
+    if last is None:
+        return False
     if last.kind == "COMPOUND_STMT":
-        return bool(last.children) and ends(last.children)
+        return ends(last.children)
     if last.kind == "IF_STMT":
         condition, *branches = operands(last)
         is_complete = len(branches) == 2 or _is_always(condition, True)
@@ -117,7 +119,7 @@ def ends(statements: Sequence[Node]) -> bool:
         last.kind in ("BREAK_STMT", "RETURN_STMT", "CONTINUE_STMT")
         or inner.kind == "CXX_THROW_EXPR"
         or (inner.kind == "CALL_EXPR" and inner.name in ("torchCheckFail", "exit", "abort", "torchInternalAssertFail"))
-        or (last.kind == "DO_STMT" and bool(last.children) and ends([last.children[0]]))
+        or (last.kind == "DO_STMT" and ends(last.children[:1]))
     )
 
 

@@ -86,7 +86,8 @@ HELPERS = frozenset(
         "sin", "cos", "tan", "floor", "ceil", "round", "trunc", "tanh", "fmod", "cbrt", "exp2", "atan2", "rint",
         "expf", "exp2f", "logf", "log2f", "log10f", "sinf", "cosf", "tanf", "tanhf", "cbrtf", "powf", "atan2f",
         "check_same_gpu", "check_same_type", "check_contiguous", "can_use_32_bit_index_math", "data_ptr",
-        "accessor", "check_integers", "dim3", "elements", "overloaded", "read_numbers", "write_numbers",
+        "accessor", "check_integers", "dim3", "elements", "null_accessor", "overloaded", "read_numbers",
+        "write_numbers",
     }
 )  # fmt: skip
 """Functions of `cuda_wheel.torch.arithmetic`, which has them with C++'s results."""
@@ -94,7 +95,7 @@ HELPERS = frozenset(
 _RESERVED = {
     "torch", "cuda_wheel", "len", "range", "min", "max", "int", "float", "bool", "list", "tuple", "dict", "str", "abs",
     "print", "all", "any", "sum", "set", "zip",
-    "kernels", "Tensor", "ctypes", "dataclasses",
+    "kernels", "Tensor", "ctypes", "dataclasses", "enum",
 }  # fmt: skip
 
 

@@ -79,6 +79,8 @@ class Declaration:
     """Default of each parameter of a function of the project; None for one without."""
     template: tuple[TemplateArgument, ...] = ()
     """Arguments of the template's instance that this function is; () for a function that is not a template."""
+    instance: str = ""
+    """C++ type of the instance of a class template whose member this is; "" for all others."""
     is_kernel: bool = False
     symbol: str = ""
     """Mangled name of a kernel."""
