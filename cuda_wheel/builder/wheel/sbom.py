@@ -1,6 +1,6 @@
 """Write a wheel's SBOM (CycloneDX): the files and packages that its images were built from.
 
-Sources: PEP 770, for the path in the wheel; CycloneDX 1.6, JSON reference. The optional serial number and timestamp are
+Sources: PEP 770, for the path in the wheel; CycloneDX 1.7, JSON reference. The optional serial number and timestamp are
 left out: the same inputs give the same bytes.
 """
 
@@ -138,9 +138,9 @@ def merged(documents: Sequence[Document]) -> bytes:
     """Return the SBOM of a wheel as JSON text, from its modules' parts."""
     dependencies = [dependency for document in documents for dependency in document["dependencies"]]
     document = {
-        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "$schema": "http://cyclonedx.org/schema/bom-1.7.schema.json",
         "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
+        "specVersion": "1.7",
         "version": 1,
         "metadata": {
             "lifecycles": [{"phase": "build"}],

@@ -49,7 +49,7 @@ def is_valid(text: bytes) -> bool:
     Draft7Validator.FORMAT_CHECKER.checks("iri-reference", ValueError)(
         lambda text: not isinstance(text, str) or is_valid_syntax("iri_reference", text)
     )
-    return JsonStrictValidator(SchemaVersion.V1_6).validate_str(text.decode()) is None
+    return JsonStrictValidator(SchemaVersion.V1_7).validate_str(text.decode()) is None
 
 
 def build(project: Path, output: Path) -> dict[str, bytes]:
