@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.cli.arguments import add_json_option, add_path_argument, print_json, printable
+from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json, printable
 from cuda_wheel.inspect.archive import file_digests
 from cuda_wheel.inspect.manifest_checks import manifest_differences
 from cuda_wheel.inspect.modules import FoundModule, find_modules, tuned_differences
+from cuda_wheel.inspect.publisher import PYPI, PublisherCheck, check_publisher, parse_publisher
 from cuda_wheel.inspect.rebuild import Comparison, read_sbom, rebuild, sbom_differences
 from cuda_wheel.inspect.wheel_checks import installed_differences, record_differences
 
@@ -41,6 +42,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --rebuild: files that the build back end writes and that may differ, such as demo/_version.py or "
         "dist-info/WHEEL; may be repeated",
     )
+    parser.add_argument(
+        "--publisher",
+        type=argument_type(parse_publisher),
+        metavar="WHO",
+        help="check by the wheel's attestations that the CI of this repository published it: github:OWNER/REPOSITORY, "
+        "github:OWNER/REPOSITORY/WORKFLOW.yml, gitlab:GROUP/PROJECT or gitlab:GROUP/PROJECT//.gitlab-ci.yml",
+    )
+    parser.add_argument(
+        "--index",
+        metavar="URL",
+        help=f"with --publisher: the index that has the attestations, if none lie beside the wheel; default: {PYPI}",
+    )
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="with --publisher: use no network; the attestation must lie beside the wheel",
+    )
     add_json_option(parser)
 
 
@@ -57,6 +75,16 @@ def run(options: argparse.Namespace) -> int:
         **{name.lower(): {"differences": lines} for name, lines in by_list.items()},
     }
     passed = not any(lines for _, lines in (*by_module, *by_list.items()))
+    if wheel is not None and options.publisher:
+        check = check_publisher(wheel, options.publisher, options.index or PYPI, options.offline)
+        document["publisher"] = {
+            "name": str(check.publisher),
+            "proven": check.is_proven,
+            "attestations": [vars(each) for each in check.attestations],
+        }
+        passed = passed and check.is_proven
+        if not options.json:
+            _print_publisher(check)
     if wheel is not None and options.rebuild:
         comparison = rebuild(wheel, options.rebuild, not options.no_build_isolation).allowing(options.allow)
         document["rebuild"] = {"identical": comparison.is_identical, **vars(comparison)}
@@ -71,12 +99,17 @@ def run(options: argparse.Namespace) -> int:
 def _wheel_path(options: argparse.Namespace) -> Path | None:
     """Return the path of the wheel that `options.path` names; None if that is not a wheel.
 
-    Exit with a usage error if an option lacks what it needs: `--rebuild` needs a wheel; `--allow` and
-    `--no-build-isolation` need `--rebuild`.
+    Exit with a usage error if an option lacks what it needs: `--rebuild` and `--publisher` need a wheel; `--allow` and
+    `--no-build-isolation` need `--rebuild`; `--index` and `--offline` need `--publisher`.
     """
     wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
     if options.rebuild and wheel is None:
         options.refuse("--rebuild needs a wheel")
+    if options.publisher and wheel is None:
+        options.refuse("--publisher needs a wheel, because attestations are of files that were published")
+    for name in ("index", "offline"):
+        if getattr(options, name) and not options.publisher:
+            options.refuse(f"--{name} needs --publisher")
     if options.allow and not options.rebuild:
         options.refuse("--allow needs --rebuild")
     if options.no_build_isolation and not options.rebuild:
@@ -105,6 +138,20 @@ def _print_differences(by_module: Sequence[tuple[str, list[str]]], by_list: Mapp
     for name, lines in by_list.items():
         print(printable(f"{name}: {'; '.join(lines) or 'matches the files'}"))
     sys.stdout.flush()  # a rebuild may take minutes
+
+
+def _print_publisher(check: PublisherCheck) -> None:
+    """Print a line for each attestation that was found, or that there is none."""
+    if not check.attestations:
+        print(printable(f"publisher: nothing proves that {check.publisher} published it: {check.searched}"))
+    for each in check.attestations:
+        if each.problem:
+            print(printable(f"publisher: {each.source} does not prove {check.publisher}: {each.problem}"))
+        else:
+            kind = each.kind.removeprefix("https://").partition("/")[2] or each.kind
+            place = " ".join(filter(None, (each.ref, each.commit)))
+            print(printable(f"publisher: {each.publisher} attests it ({kind}) at {place}"))
+    sys.stdout.flush()
 
 
 def _print_comparison(comparison: Comparison) -> None:

@@ -100,7 +100,17 @@ def test_a_rebuild_is_identical(shape: str, project: Path, wheel: Path, capfd: p
     shutil.rmtree(project)
 
 
-@pytest.mark.parametrize("options", [["--rebuild", "."], ["--allow", "x"], ["--no-build-isolation"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--rebuild", "."],
+        ["--allow", "x"],
+        ["--no-build-isolation"],
+        ["--publisher", "github:acme/saxpy"],
+        ["--offline"],
+        ["--index", "https://example.com/simple"],
+    ],
+)
 def test_an_option_without_what_it_needs_is_wrong_usage(
     options: list[str], tmp_path: Path, unpacked, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,3 +118,54 @@ def test_an_option_without_what_it_needs_is_wrong_usage(
         main(["verify", str(unpacked("saxpy")), *options])
     assert exit.value.code == 2
     assert f"{options[0]} needs " in capsys.readouterr().err
+
+
+# --- who published it: tests/inspect/test_publisher.py has which attestations prove it ------------------------
+
+
+def test_verify_says_who_published_a_wheel(
+    fixture_wheel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pypi_attestations")
+    from tests.support.private_sigstore import COMMIT, PrivateSigstore
+
+    sigstore = PrivateSigstore()
+    for name, value in sigstore.trust(tmp_path / "home").items():
+        monkeypatch.setenv(name, value)
+    wheel = Path(shutil.copy(fixture_wheel("saxpy"), tmp_path))
+    command = ["verify", str(wheel), "--offline", "--publisher"]
+    assert main([*command, "github:acme/saxpy"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[-1] == (
+        f"publisher: nothing proves that github:acme/saxpy published it: no {wheel.name}.publish.attestation lies beside "
+        "the wheel, and --offline asks no index"
+    )
+    file = wheel.with_name(f"{wheel.name}.publish.attestation")
+    file.write_text(json.dumps(sigstore.attest(wheel)))
+    assert main([*command, "github:acme/saxpy"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == "" and captured.out.splitlines() == [
+        "saxpy_demo.kernels.saxpy: matches its manifest",
+        "RECORD: matches the files",
+        "SBOM: matches the files",
+        f"publisher: github:acme/saxpy/release.yml attests it (attestations/publish/v1) at refs/tags/v1.0 {COMMIT}",
+    ]
+    assert main([*command, "github:mallory/saxpy"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        f"publisher: {file.name} does not prove github:mallory/saxpy: it is of github:acme/saxpy/release.yml, "
+        "not of github:mallory/saxpy"
+    )
+    assert main([*command, "github:mallory/saxpy", "--json"]) == 1
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)["publisher"]
+    assert (document["name"], document["proven"]) == ("github:mallory/saxpy", False)
+    assert document["attestations"][0]["publisher"] == "github:acme/saxpy/release.yml"
+    file.write_text("{}")
+    assert main([*command, "github:acme/saxpy"]) == 1
+    assert f"cuda-wheel: {file.name} has no attestation in the form of PEP 740" in capsys.readouterr().err
+
+
+def test_a_publisher_in_another_form_is_wrong_usage(unpacked, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
+        main(["verify", str(unpacked("saxpy")), "--publisher", "acme/saxpy"])
+    assert exit.value.code == 2
+    assert "expected github:OWNER/REPOSITORY or github:OWNER/REPOSITORY/WORKFLOW.yml" in capsys.readouterr().err
