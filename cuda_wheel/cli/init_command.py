@@ -6,7 +6,9 @@ import argparse
 import os
 from pathlib import Path
 
-from cuda_wheel.cli.arguments import printable
+from cuda_wheel.cli.arguments import argument_type, printable
+from cuda_wheel.inspect.coverage_report import parse_requirement
+from cuda_wheel.migrate.ci_files import DEFAULT_COVERAGE, HOSTS, add_ci_files
 from cuda_wheel.migrate.init_project import ProjectChanges, init_project
 from cuda_wheel.migrate.pyproject_edit import FileChange, diff, write_changes
 
@@ -20,12 +22,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--package", default="", help="which of several packages is to have the kernels")
     parser.add_argument("--dry-run", action="store_true", help="write nothing; print the changes as a diff")
+    parser.add_argument(
+        "--ci",
+        choices=HOSTS,
+        help="also write the files for CI: build, check, rebuild, and publish with attestations for a tag",
+    )
+    parser.add_argument(
+        "--require",
+        type=argument_type(_coverage),
+        metavar="WHAT",
+        help="with --ci: which GPUs and drivers the wheel must cover, as for `cuda-wheel coverage`; default: "
+        f'"{DEFAULT_COVERAGE}"',
+    )
+
+
+def _coverage(text: str) -> str:
+    """Return an argument of `coverage --require` without spaces; raises ValueError if `text` is none."""
+    parse_requirement(text)
+    return "".join(text.split())
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the changes, or print them as a diff with `--dry-run`. Print which settings and files exist already."""
+    if options.require is not None and not options.ci:
+        options.refuse("--require needs --ci")
     root = options.project.resolve()
     done = init_project(root, options.package)
+    if options.ci:
+        add_ci_files(done, options.ci, DEFAULT_COVERAGE if options.require is None else options.require)
     report_changes(done, done.changes, options.dry_run)
     if not done.changes:
         print("cuda-wheel: nothing to write")

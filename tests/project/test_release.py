@@ -37,7 +37,10 @@ def test_files_for_ci_are_as_their_schemas_say(tmp_path: Path) -> None:
     for block in blocks(PAGE):
         if block.language == "yaml":
             (tmp_path / Path(block.title).name.lstrip(".")).write_text(block.text)
-    files = {"github-workflows": [*WORKFLOWS, tmp_path / "publish.yml"], "gitlab-ci": [tmp_path / "gitlab-ci.yml"]}
+    files = {
+        "github-workflows": [*WORKFLOWS, tmp_path / "wheel.yml", tmp_path / "publish.yml"],
+        "gitlab-ci": [tmp_path / "gitlab-ci.yml"],
+    }
     broken = tmp_path / "broken.yml"
     broken.write_text(WORKFLOWS[0].read_text().replace("runs-on:", "run-on:"))
     for schema, paths in files.items():
