@@ -28,6 +28,7 @@ pytest_plugins = [
         "nvidia_tools",
         "arithmetic",
         "environments",
+        "package_index",
         "loaded_modules",
         "stand_in_driver",
         "variants",

@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json, printable
 from cuda_wheel.inspect.archive import file_digests
+from cuda_wheel.inspect.installed_wheel import differences_from_wheel, find_installation, find_wheel
 from cuda_wheel.inspect.manifest_checks import manifest_differences
 from cuda_wheel.inspect.modules import FoundModule, find_modules, tuned_differences
-from cuda_wheel.inspect.publisher import PYPI, PublisherCheck, check_publisher, parse_publisher
+from cuda_wheel.inspect.package_index import PYPI, download
+from cuda_wheel.inspect.publisher import PublisherCheck, check_publisher, parse_publisher, require_library
 from cuda_wheel.inspect.rebuild import Comparison, read_sbom, rebuild, sbom_differences
 from cuda_wheel.inspect.wheel_checks import installed_differences, record_differences
 
@@ -46,8 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--publisher",
         type=argument_type(parse_publisher),
         metavar="WHO",
-        help="check by the wheel's attestations that the CI of this repository published it: github:OWNER/REPOSITORY, "
-        "github:OWNER/REPOSITORY/WORKFLOW.yml, gitlab:GROUP/PROJECT or gitlab:GROUP/PROJECT//.gitlab-ci.yml",
+        help="check by attestations that the CI of this repository published the wheel, or the one that was installed: "
+        "github:OWNER/REPOSITORY, github:OWNER/REPOSITORY/WORKFLOW.yml, gitlab:GROUP/PROJECT or "
+        "gitlab:GROUP/PROJECT//.gitlab-ci.yml",
     )
     parser.add_argument(
         "--index",
@@ -75,16 +79,17 @@ def run(options: argparse.Namespace) -> int:
         **{name.lower(): {"differences": lines} for name, lines in by_list.items()},
     }
     passed = not any(lines for _, lines in (*by_module, *by_list.items()))
-    if wheel is not None and options.publisher:
-        check = check_publisher(wheel, options.publisher, options.index or PYPI, options.offline)
+    if options.publisher:
+        check, installed = _check_publisher(options, wheel, modules)
         document["publisher"] = {
             "name": str(check.publisher),
             "proven": check.is_proven,
             "attestations": [vars(each) for each in check.attestations],
+            **({} if wheel else {"wheel": check.wheel, "differences": installed}),
         }
-        passed = passed and check.is_proven
+        passed = passed and check.is_proven and not installed
         if not options.json:
-            _print_publisher(check)
+            _print_publisher(check, None if wheel else installed)
     if wheel is not None and options.rebuild:
         comparison = rebuild(wheel, options.rebuild, not options.no_build_isolation).allowing(options.allow)
         document["rebuild"] = {"identical": comparison.is_identical, **vars(comparison)}
@@ -99,14 +104,14 @@ def run(options: argparse.Namespace) -> int:
 def _wheel_path(options: argparse.Namespace) -> Path | None:
     """Return the path of the wheel that `options.path` names; None if that is not a wheel.
 
-    Exit with a usage error if an option lacks what it needs: `--rebuild` and `--publisher` need a wheel; `--allow` and
+    Exit with a usage error if an option lacks what it needs: `--rebuild` and `--offline` need a wheel; `--allow` and
     `--no-build-isolation` need `--rebuild`; `--index` and `--offline` need `--publisher`.
     """
     wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
     if options.rebuild and wheel is None:
         options.refuse("--rebuild needs a wheel")
-    if options.publisher and wheel is None:
-        options.refuse("--publisher needs a wheel, because attestations are of files that were published")
+    if options.publisher and options.offline and wheel is None:
+        options.refuse("--offline needs a wheel, which has its attestation beside it")
     for name in ("index", "offline"):
         if getattr(options, name) and not options.publisher:
             options.refuse(f"--{name} needs --publisher")
@@ -140,8 +145,26 @@ def _print_differences(by_module: Sequence[tuple[str, list[str]]], by_list: Mapp
     sys.stdout.flush()  # a rebuild may take minutes
 
 
-def _print_publisher(check: PublisherCheck) -> None:
-    """Print a line for each attestation that was found, or that there is none."""
+def _check_publisher(
+    options: argparse.Namespace, wheel: Path | None, modules: Sequence[FoundModule]
+) -> tuple[PublisherCheck, list[str]]:
+    """Return who published `wheel`. If it is None, return who published the wheel that installed `modules`, and where
+    installed files differ from it, one line each."""
+    index = options.index or PYPI
+    if wheel is not None:
+        return check_publisher(wheel, options.publisher, index, options.offline), []
+    require_library()
+    installation = find_installation(modules)
+    with scratch() as folder:
+        file = download(find_wheel(installation, index), folder)
+        return check_publisher(file, options.publisher, index), differences_from_wheel(installation, file)
+
+
+def _print_publisher(check: PublisherCheck, installed: Sequence[str] | None) -> None:
+    """Print a line for each attestation that was found, or that there is none.
+
+    `installed`: where installed files differ from their wheel; None if a wheel was checked.
+    """
     if not check.attestations:
         print(printable(f"publisher: nothing proves that {check.publisher} published it: {check.searched}"))
     for each in check.attestations:
@@ -151,6 +174,8 @@ def _print_publisher(check: PublisherCheck) -> None:
             kind = each.kind.removeprefix("https://").partition("/")[2] or each.kind
             place = " ".join(filter(None, (each.ref, each.commit)))
             print(printable(f"publisher: {each.publisher} attests it ({kind}) at {place}"))
+    if installed is not None:
+        print(printable(f"installed: {'; '.join(installed) or f'the files are those of {check.wheel}'}"))
     sys.stdout.flush()
 
 

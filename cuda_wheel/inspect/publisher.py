@@ -5,7 +5,7 @@ attestation counts if Sigstore's certificate authority gave its certificate to a
 signature is right and in Sigstore's public log, and it is about a file with this name and these bytes.
 
 Sources: PEP 740 and "Index hosted attestations" of the PyPA specifications, for the files and what the index answers;
-"Simple repository API" there; Fulcio's certificate specification, for what a certificate says.
+Fulcio's certificate specification, for what a certificate says.
 """
 
 from __future__ import annotations
@@ -18,24 +18,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
 
+from cuda_wheel.inspect.package_index import INTEGRITY, PYPI, get, listed_files, project_url
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 
 if TYPE_CHECKING:
     from pypi_attestations import Attestation, Distribution
 
-__all__ = ["PYPI", "CheckedAttestation", "Publisher", "PublisherCheck", "check_publisher", "parse_publisher"]
-
-PYPI = "https://pypi.org/simple/"
-"""URL of the index that is asked by default."""
+__all__ = ["CheckedAttestation", "Publisher", "PublisherCheck", "check_publisher", "parse_publisher", "require_library"]
 
 SUFFIXES = (".attestation", ".provenance")
 """Ends of the names of files beside a wheel: NAME.publish.attestation, as tools write it, has one attestation;
 NAME.provenance has what an index answers, one or more."""
-
-MAXIMUM_ANSWER = 64 << 20
-"""Maximum size of an index's answer, in bytes. The largest projects have lists of some 10 MB."""
 
 _ISSUERS = {"github": "https://token.actions.githubusercontent.com", "gitlab": "https://gitlab.com"}
 _SITES = {"github": "https://github.com/", "gitlab": "https://gitlab.com/"}
@@ -105,6 +99,8 @@ class CheckedAttestation:
 class PublisherCheck:
     """Whether attestations prove that a publisher made a wheel."""
 
+    wheel: str
+    """File name of the wheel."""
     publisher: Publisher
     attestations: list[CheckedAttestation]
     """All that were found."""
@@ -128,8 +124,7 @@ def check_publisher(wheel: Path, publisher: Publisher, index: str = PYPI, offlin
     Raises CudaWheelError if pypi-attestations is not installed, `wheel` has not the name of a wheel or an sdist, an
     attestation that was found cannot be read, the index does not answer, or the keys cannot be refreshed.
     """
-    if importlib.util.find_spec("pypi_attestations") is None:
-        raise CudaWheelError("attestations are checked with pypi-attestations: pip install 'cuda-wheel[verify]'.")
+    require_library()
     from pypi_attestations import Distribution
 
     # Without a handler, Python prints sigstore's warning that `offline` refreshes no keys.
@@ -148,13 +143,19 @@ def check_publisher(wheel: Path, publisher: Publisher, index: str = PYPI, offlin
     elif not sources:
         found = _from_index(distribution, index)
         sources = [found] if found else []
-        searched += f", and {_project_url(distribution.name, index)} has none for it"
+        searched += f", and {_project_url(distribution, index)} has none for it"
     checked = [
         _checked(source, attestation, distribution, publisher, offline)
         for source, content in sources
         for attestation in _parsed(source, content)
     ]
-    return PublisherCheck(publisher, checked, searched)
+    return PublisherCheck(wheel.name, publisher, checked, searched)
+
+
+def require_library() -> None:
+    """Raise CudaWheelError if the library that checks attestations is not installed."""
+    if importlib.util.find_spec("pypi_attestations") is None:
+        raise CudaWheelError("attestations are checked with pypi-attestations: pip install 'cuda-wheel[verify]'.")
 
 
 # --- find attestations --------------------------------------------------------------------------------
@@ -167,9 +168,8 @@ def _files_beside(wheel: Path) -> Iterator[tuple[str, bytes]]:
             yield path.name, path.read_bytes()
 
 
-def _project_url(filename: str, index: str) -> str:
-    project = re.sub(r"[-_.]+", "-", filename.partition("-")[0]).lower()
-    return f"{index.rstrip('/')}/{project}/"
+def _project_url(distribution: Distribution, index: str) -> str:
+    return project_url(distribution.name.partition("-")[0], index)  # file names have no other "-" before the version
 
 
 def _from_index(distribution: Distribution, index: str) -> tuple[str, bytes] | None:
@@ -178,41 +178,16 @@ def _from_index(distribution: Distribution, index: str) -> tuple[str, bytes] | N
     Raises ImageError if the index has another file of that name, and CudaWheelError if it does not answer, has no such
     project or file, or does not answer as PEP 691 says.
     """
-    url = _project_url(distribution.name, index)
-    try:
-        files = json.loads(_get(url, "application/vnd.pypi.simple.v1+json"))["files"]
-        file = next((each for each in files if each["filename"] == distribution.name), None)
-        if file is None:
-            raise CudaWheelError(f"{url} has no file {distribution.name}.")
-        digest, provenance = file["hashes"].get("sha256"), file.get("provenance")
-        place = None if provenance is None else urljoin(url, provenance)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise CudaWheelError(f"{url} does not list files as PEP 691 says: {type(error).__name__}: {error}.") from None
-    if digest != distribution.digest:
+    url = _project_url(distribution, index)
+    file = next((each for each in listed_files(url) if each.name == distribution.name), None)
+    if file is None:
+        raise CudaWheelError(f"{url} has no file {distribution.name}.")
+    if file.sha256 != distribution.digest:
         raise ImageError(
             f"{distribution.name} is not the file of that name at {url}: its SHA-256 is {distribution.digest}, that of "
-            f"the index's is {digest}."
+            f"the index's is {file.sha256}."
         )
-    return None if place is None else (place, _get(place, "application/vnd.pypi.integrity.v1+json"))
-
-
-def _get(url: str, media_type: str) -> bytes:
-    """Return what a server answers to a GET request for a URL; raises CudaWheelError if it does not answer."""
-    import requests
-
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise CudaWheelError(f"{url} is not a URL with https.")
-    content = b""
-    try:
-        with requests.get(url, headers={"Accept": media_type}, timeout=30, stream=True) as answer:
-            answer.raise_for_status()
-            for block in answer.iter_content(1 << 20):
-                content += block
-                if len(content) > MAXIMUM_ANSWER:
-                    raise CudaWheelError(f"{url} answers with more than {MAXIMUM_ANSWER} bytes.")
-    except requests.RequestException as error:
-        raise CudaWheelError(f"{url} cannot be read: {error}.") from error
-    return content
+    return None if file.provenance is None else (file.provenance, get(file.provenance, INTEGRITY))
 
 
 def _parsed(source: str, content: bytes) -> list[Attestation]:

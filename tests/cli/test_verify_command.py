@@ -106,8 +106,8 @@ def test_a_rebuild_is_identical(shape: str, project: Path, wheel: Path, capfd: p
         ["--rebuild", "."],
         ["--allow", "x"],
         ["--no-build-isolation"],
-        ["--publisher", "github:acme/saxpy"],
         ["--offline"],
+        ["--offline", "--publisher", "github:acme/saxpy"],
         ["--index", "https://example.com/simple"],
     ],
 )

@@ -10,20 +10,20 @@ import json
 import subprocess
 import sys
 import tarfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial, reduce
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cuda_wheel.inspect import package_index
 from cuda_wheel.inspect import publisher as checks
 from cuda_wheel.inspect.publisher import CheckedAttestation, PublisherCheck, check_publisher, parse_publisher
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
+from tests.support.package_index import INTEGRITY, SIMPLE, Answers
 
 pytest.importorskip("pypi_attestations")
 from tests.support.private_sigstore import COMMIT, PUBLISH, PrivateSigstore
@@ -272,45 +272,12 @@ def test_keys_that_cannot_be_refreshed_are_an_error_that_names_offline(
 
 # --- an index -----------------------------------------------------------------------------------------------
 
-Answers = dict[str, tuple[str, str]]
-
-
-@pytest.fixture
-def index() -> Iterator[tuple[str, Answers]]:
-    """The URL of an index, and its answers, which tests fill: path -> media type and text."""
-    answers: Answers = {}
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            media_type, text = answers.get(self.path, ("", ""))
-            if self.headers["Accept"] != media_type:  # the index has nothing in that form
-                self.send_error(404 if not media_type else 406)
-                return
-            self.send_response(200)
-            self.send_header("Content-Type", media_type)
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.02])
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/simple", answers
-        server.shutdown()
-        thread.join()
-
-
-SIMPLE, INTEGRITY = "application/vnd.pypi.simple.v1+json", "application/vnd.pypi.integrity.v1+json"
-
 
 @pytest.fixture
 def from_index(wheel: Path, index: tuple[str, Answers], monkeypatch: pytest.MonkeyPatch) -> Check:
     """Return a function that checks the wheel with the index, and with keys that need no refreshing."""
     problem = checks._problem
     monkeypatch.setattr(checks, "_problem", lambda *arguments: problem(*arguments[:3], True))
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     return partial(check_publisher, wheel, parse_publisher(WHO), index[0])
 
 
@@ -390,7 +357,7 @@ def test_an_index_cannot_name_a_file_of_this_machine(
 def test_an_answer_without_an_end_is_an_error(
     wheel: Path, index: tuple[str, Answers], from_index: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checks, "MAXIMUM_ANSWER", 100)
+    monkeypatch.setattr(package_index, "MAXIMUM_ANSWER", 100)
     index[1]["/simple/saxpy-demo/"] = SIMPLE, listed(wheel)
     with pytest.raises(CudaWheelError, match="answers with more than 100 bytes"):
         from_index()
