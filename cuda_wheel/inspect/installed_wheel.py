@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from importlib.metadata import PathDistribution
 from pathlib import Path
 
 from cuda_wheel.inspect.archive import file_digests
@@ -40,15 +39,14 @@ def find_installation(modules: Iterable[FoundModule]) -> Installation:
     found = {_metadata_folder(Path(module.location).absolute()) for module in modules}
     folder = found.pop()
     if folder is None or found:
-        raise CudaWheelError(
-            "--publisher needs a wheel or one installed package: "
-            + ("several distributions installed these modules." if folder and found else "no RECORD lists the modules.")
-        )
-    metadata = PathDistribution(folder).metadata
+        reason = "no RECORD lists some modules" if None in (folder, *found) else "several distributions installed these"
+        raise CudaWheelError(f"--publisher needs a wheel or one installed package: {reason}.")
     with suppress(OSError, UnicodeDecodeError):
-        tags = re.findall(r"^Tag: *([\w.-]+)\s*$", (folder / "WHEEL").read_text(encoding="utf-8"), re.MULTILINE)
-        if tags and metadata["Name"] and metadata["Version"]:
-            return Installation(folder.parent, metadata["Name"], metadata["Version"], frozenset(tags))
+        metadata, wheel = ((folder / name).read_text(encoding="utf-8") for name in ("METADATA", "WHEEL"))
+        names, versions = (re.findall(rf"^{key}: *(\S+)\s*$", metadata, re.MULTILINE) for key in ("Name", "Version"))
+        tags = re.findall(r"^Tag: *([\w.-]+)\s*$", wheel, re.MULTILINE)
+        if names and versions and tags:  # the first: a description may have lines of this form too
+            return Installation(folder.parent, names[0], versions[0], frozenset(tags))
     raise CudaWheelError(f"{folder} does not say which wheel was installed.")
 
 

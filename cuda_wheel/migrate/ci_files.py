@@ -274,5 +274,5 @@ def _requirement(requires: Sequence[str]) -> str:
 def _python(requires: object) -> int:
     """Return the minor version of Python 3 for the jobs. `requires` is the project's `requires-python`, such as
     ">=3.13"."""
-    lowest = [int(number) for number in re.findall(r">=?\s*3\.(\d+)", str(requires))]
+    lowest = [int(number) for number in re.findall(r"(?:>=?|~=|==)\s*3\.(\d+)", str(requires))]
     return max([_PYTHON, *lowest])

@@ -148,7 +148,7 @@ def test_a_download_that_is_not_what_the_index_states_is_an_error(verify: Verify
 def test_modules_that_no_installer_recorded_are_an_error(verify: Verify, site: Path) -> None:
     (site / "saxpy_demo-1.0.dist-info/RECORD").unlink()
     status, shown = verify()
-    assert status == 1 and "needs a wheel or one installed package: no RECORD lists the modules." in shown
+    assert status == 1 and "needs a wheel or one installed package: no RECORD lists some modules." in shown
 
 
 def test_modules_of_several_distributions_are_an_error(
@@ -157,4 +157,15 @@ def test_modules_of_several_distributions_are_an_error(
     with zipfile.ZipFile(fixture_wheel("stencil")) as archive:
         archive.extractall(site)
     status, shown = verify()
-    assert status == 1 and "one installed package: several distributions installed these modules." in shown
+    assert status == 1 and "one installed package: several distributions installed these." in shown
+    (site / "saxpy_demo-1.0.dist-info/RECORD").unlink()
+    assert "one installed package: no RECORD lists some modules." in verify()[1]
+
+
+@pytest.mark.parametrize("name", ["METADATA", "WHEEL"])
+def test_metadata_that_names_no_wheel_is_an_error(name: str, verify: Verify, site: Path) -> None:
+    path = site / "saxpy_demo-1.0.dist-info" / name
+    path.write_text("Metadata-Version: 2.4\n")
+    assert f"{path.parent} does not say which wheel was installed." in verify()[1]
+    path.unlink()
+    assert f"{path.parent} does not say which wheel was installed." in verify()[1]

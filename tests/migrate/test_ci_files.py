@@ -141,6 +141,15 @@ def test_what_a_project_needs_is_in_its_files(tmp_path: Path) -> None:
     assert any("submodules" in line for line in proposed(root, "gitlab").advice)
 
 
+@pytest.mark.parametrize(
+    ("requires", "version"),
+    [(">=3.10", "3.12"), (">= 3.13, <3.15", "3.13"), ("~=3.13", "3.13"), ("==3.14.*", "3.14"), ("<4", "3.12")],
+)
+def test_the_jobs_use_a_python_that_the_project_allows(requires: str, version: str, tmp_path: Path) -> None:
+    wheel, _ = written(project(tmp_path, head("hatchling").replace(">=3.10", requires)), "github")
+    assert wheel["jobs"]["wheel"]["steps"][1]["with"] == {"python-version": version}
+
+
 @pytest.mark.parametrize("requirement", ["cuda-wheel @ https://example.com/$(x).whl", "cuda-wheel[cu12]`x`"])
 def test_a_requirement_that_a_shell_would_read_otherwise_is_not_copied(requirement: str, tmp_path: Path) -> None:
     root = project(tmp_path, head("hatchling").replace('"hatchling"', f'"hatchling", "{requirement}"'))
