@@ -1,12 +1,14 @@
 """Fill the reference pages of the documentation from the code, and turn Markdown into what Sphinx reads.
 
-A page has a line `*Generated when the site is built: NAME.*`, which is replaced with the Markdown of NAME. Nothing that
-the code says is written a second time by hand.
+A page has the Markdown of NAME between `<!-- generated: NAME -->` and `<!-- end of NAME -->`, so that it reads well in
+the repository too. Nothing that the code says is written by hand: `python scripts/docs_site.py` writes these parts, and
+a page that is not current is an error in `nox -s docs` and in the tests.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -15,23 +17,29 @@ from pathlib import Path
 from typing import Any
 
 from flowchart import svg
+from python_reference import described, with_fences
 
-from cuda_wheel import runtime
+import cuda_wheel
 from cuda_wheel.builder.config import compiler_options as option_table
 from cuda_wheel.builder.config.settings import Config, ModuleConfig, Settings
 from cuda_wheel.cli.main import COMMANDS, command_parser
+from cuda_wheel.runtime import manifest
 
-__all__ = ["GENERATED", "filled", "loaded_from_elsewhere", "on_docstring", "on_finished", "on_page"]
+__all__ = ["GENERATED", "filled", "loaded_from_elsewhere", "on_finished", "on_page"]
 
-_PLACE = re.compile(r"^\*Generated when the site is built: ([a-z ]+)\.\*$", re.MULTILINE)
+DOCS = Path(__file__).parents[1] / "docs"
+
+_PLACE = re.compile(r"^<!-- generated: ([a-z ]+) -->\n.*?^<!-- end of \1 -->$", re.MULTILINE | re.DOTALL)
 _CHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLED = re.compile(r'^```(\w+) title="([^"]+)"$', re.MULTILINE)
 
 
 def on_page(app: Any, page: str, source: list[str]) -> None:
-    """Replace the content of a page by the finished Markdown. Sphinx calls this, with the text as the only item of
-    `source`."""
-    text = filled(source[0]) + (contents(source[0]) if page == "index" else "")
+    """Replace the content of a page by what Sphinx reads. Sphinx calls this, with the text as the only item of
+    `source`. Raises ValueError if a generated part is not current."""
+    if filled(source[0]) != source[0]:
+        raise ValueError(f"docs/{page}.md is not what the code says: run python scripts/docs_site.py")
+    text = source[0] + (contents(source[0]) if page == "index" else "")
     text = _CHART.sub(lambda match: f'<figure class="flowchart">\n{svg(match[1])}\n</figure>', text)
     source[0] = _TITLED.sub(_code_block, text)
 
@@ -71,51 +79,39 @@ _LOADED = re.compile(
 )
 
 
-def on_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Turn a docstring from Markdown into reStructuredText: code in backticks, and indented examples."""
-    written: list[str] = []
-    example: int | None = None
-    for line in lines:
-        text = line.lstrip()
-        indent = len(line) - len(text)
-        if example is not None and text and indent < example:
-            example = None
-        before = _depth(next((each for each in reversed(written) if each), ""))
-        if example is None and text and written[-1:] == [""] and indent >= before + 4:
-            example = indent
-            written += [" " * before + ".. code-block:: python", ""]
-        written.append(line if example is not None else _MARKS.sub(_escaped, line))
-    lines[:] = written
-
-
-_MARKS = re.compile(r"`([^`]+)`|\||_(?!\w)")
-
-
-def _escaped(match: re.Match[str]) -> str:
-    """Return code in backticks in reStructuredText's quotes, and any other matched character with a backslash."""
-    return f"``{match[1]}``" if match[1] else f"\\{match[0]}"
-
-
-def _depth(line: str) -> int:
-    """Return the column at which the text of a line begins; in a list, after the mark of the item."""
-    return len(line) - len(re.sub(r"^ *(?:- )?", "", line))
-
-
 def filled(markdown: str) -> str:
-    """Return Markdown with the generated text in place of each line that asks for one. Raises KeyError for an unknown
-    name."""
-    return _PLACE.sub(lambda match: GENERATED[match[1]](), markdown)
+    """Return Markdown with each generated part as the code makes it now. Raises KeyError for an unknown name."""
+    return _PLACE.sub(
+        lambda match: f"<!-- generated: {match[1]} -->\n\n{GENERATED[match[1]]()}\n\n<!-- end of {match[1]} -->",
+        markdown,
+    )
 
 
 def contents(home: str) -> str:
-    """Return the tables of contents of the site: for each section of the home page, the pages that it links to."""
+    """Return the tables of contents of the site: for each section of the home page that has a list of pages, these
+    pages. Links in the other text of the home page are no part of them."""
     sections = [section.partition("\n") for section in home.split("\n## ")[1:]]
+    pages = {heading: _LISTED.findall("".join(_ITEM.findall(text))) for heading, _, text in sections}
     return "".join(
-        f"\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n"
-        + "\n".join(re.findall(r"\]\(([^)]+\.md)\)", links))
-        + "\n```\n"
-        for heading, _, links in sections
+        f"\n```{{toctree}}\n:hidden:\n:caption: {heading}\n\n" + "\n".join(listed) + "\n```\n"
+        for heading, listed in pages.items()
+        if listed
     )
+
+
+_ITEM = re.compile(r"^- .*\n(?:  .*\n)*", re.MULTILINE)
+_LISTED = re.compile(r"\]\(([^)#]+\.md)\)")
+
+
+def first_minute() -> str:
+    """Return the start of the README, up to the section for a clone, with links that lead within the site. A link to
+    what the site lacks becomes its text."""
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    text = text.partition("\n")[2].partition("\n## Try it\n")[0].strip()
+    return _LINK.sub(lambda link: f"[{link[1]}]({link[2]})" if link[2] else link[1], text)
+
+
+_LINK = re.compile(r"\[([^]]+)\]\((?!https:|#)(?:docs/([^)]+)|[^)]+)\)")
 
 
 def settings_table(cls: type, without: type | None = None) -> str:
@@ -186,13 +182,11 @@ def _code(*words: str) -> str:
 
 
 def python_names(kind: str) -> str:
-    """Return the Sphinx directives for the public names of `cuda_wheel` of one kind: "function", "class" or
+    """Return a Markdown section for each public name of `cuda_wheel` of one kind: "function", "class" or
     "exception"."""
-    values = {name: getattr(runtime, name) for name in sorted(runtime.__all__, key=str.lower)}
-    return _directives(
-        f".. auto{kind}:: cuda_wheel.{name}" + "\n   :members:" * (kind == "class")
-        for name, value in values.items()
-        if _kind(value) == kind
+    names = sorted((name for name in cuda_wheel.__all__ if name != "__version__"), key=str.lower)
+    return "\n\n".join(
+        described(value, level=3) for value in (getattr(cuda_wheel, name) for name in names) if _kind(value) == kind
     )
 
 
@@ -202,22 +196,28 @@ def _kind(value: Any) -> str:
     return "exception" if issubclass(value, Exception) else "class"
 
 
-def module_of(name: str) -> str:
-    """Return the Sphinx directive for a module of `cuda_wheel` and the names that it exports."""
-    return _directives([f".. automodule:: cuda_wheel.{name}\n   :members:\n   :imported-members:"])
+def module_of(name: str, level: int = 3) -> str:
+    """Return the Markdown of a module of `cuda_wheel`: its docstring, and a section for each name that it exports.
+
+    `level` is that of the sections' headings. Functions without a docstring, which are those of another function for `float`, are named at the end.
+    """
+    module = importlib.import_module(f"cuda_wheel.{name}")
+    values = {each: getattr(module, each) for each in module.__all__}
+    parts = [with_fences(inspect.cleandoc(module.__doc__ or ""))]
+    parts += [described(value, level, constructor=True) for value in values.values() if value.__doc__]
+    bare = [f"`{each}`" for each, value in values.items() if not value.__doc__]
+    parts += [f"The same for `float`, as the C library computes it: {', '.join(bare)}."] * bool(bare)
+    return "\n\n".join(parts)
 
 
 def manifest_records() -> str:
-    """Return the Sphinx directives for the records in a manifest that `cuda_wheel` itself does not export."""
+    """Return a Markdown section for each record of a manifest that `cuda_wheel` itself does not export."""
     records = ["Manifest", "Target", "KernelInfo", "Parameter", "GlobalInfo", "External", "Carried"]
-    return _directives([f".. autoclass:: cuda_wheel.runtime.manifest.{name}\n   :members:" for name in records])
-
-
-def _directives(lines: Iterable[str]) -> str:
-    return "```{eval-rst}\n" + "\n\n".join(lines) + "\n```"
+    return "\n\n".join(described(getattr(manifest, name), level=3) for name in records)
 
 
 GENERATED: dict[str, Callable[[], str]] = {
+    "first minute": first_minute,
     "settings": lambda: settings_table(Config),
     "settings of modules": lambda: settings_table(ModuleConfig, without=Settings),
     "compiler options": nvcc_options,
@@ -226,10 +226,23 @@ GENERATED: dict[str, Callable[[], str]] = {
     "classes": lambda: python_names("class"),
     "exceptions": lambda: python_names("exception"),
     "operators of pytorch": lambda: module_of("torch"),
-    "arithmetic": lambda: module_of("torch.arithmetic"),
+    "arithmetic": lambda: module_of("torch.arithmetic", level=4),
     "operators of jax": lambda: module_of("jax"),
     "raw modules of cupy": lambda: module_of("cupy"),
     "tuning": lambda: module_of("tuning"),
     "records of manifests": manifest_records,
 }
-"""NAME in a page's line `*Generated when the site is built: NAME.*` -> function that returns the Markdown for it."""
+"""NAME of a generated part of a page -> function that returns its Markdown."""
+
+
+def main() -> None:
+    """Write the generated parts of all pages, and print the pages that changed."""
+    for path in sorted(DOCS.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        if filled(text) != text:
+            path.write_text(filled(text), encoding="utf-8", newline="\n")
+            print(path.relative_to(DOCS.parent))
+
+
+if __name__ == "__main__":
+    main()
