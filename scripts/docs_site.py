@@ -11,7 +11,7 @@ import argparse
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,9 @@ from cuda_wheel.runtime import manifest
 __all__ = ["GENERATED", "filled", "loaded_from_elsewhere", "on_finished", "on_page"]
 
 DOCS = Path(__file__).parents[1] / "docs"
+
+WIDTH = 90
+"""Characters of a line of code that the site shows whole on a screen of 1,280 pixels."""
 
 _PLACE = re.compile(r"^<!-- generated: ([a-z ]+) -->\n.*?^<!-- end of \1 -->$", re.MULTILINE | re.DOTALL)
 _CHART = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -156,7 +159,7 @@ def command_line() -> str:
 
 def _command_section(name: str, what: str) -> str:
     parser = _subparser(name)
-    usage = " ".join(parser.format_usage().split()).removeprefix("usage: ")
+    usage = _usage(" ".join(parser.format_usage().split()).removeprefix("usage: "))
     rows = [
         f"| {_code(*(action.option_strings or [action.metavar or action.dest]), _value_of(action))} | {action.help} |"
         for action in parser._actions
@@ -164,6 +167,18 @@ def _command_section(name: str, what: str) -> str:
     ]
     table = ["", "| argument | what it is |", "| --- | --- |", *rows] if rows else []
     return "\n".join([f"### {name}", "", f"{what[0].upper()}{what[1:]}.", "", f"```text\n{usage}\n```", *table])
+
+
+def _usage(line: str) -> str:
+    """Return a line of usage on lines that the site shows whole; an option stays together with its value."""
+    words = re.findall(r"\[[^]]*\](?: \.\.\.\])?|\S+", line)
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + 1 + len(word) > WIDTH:
+            lines.append(f"    {word}")
+        else:
+            lines[-1] += f" {word}"
+    return "\n".join(lines)
 
 
 def _subparser(name: str) -> argparse.ArgumentParser:
@@ -199,7 +214,8 @@ def _kind(value: Any) -> str:
 def module_of(name: str, level: int = 3) -> str:
     """Return the Markdown of a module of `cuda_wheel`: its docstring, and a section for each name that it exports.
 
-    `level` is that of the sections' headings. Functions without a docstring, which are those of another function for `float`, are named at the end.
+    `level` is that of the sections' headings. Functions without a docstring, which are those of another function for
+    `float`, are named at the end.
     """
     module = importlib.import_module(f"cuda_wheel.{name}")
     values = {each: getattr(module, each) for each in module.__all__}

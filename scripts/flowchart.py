@@ -83,7 +83,8 @@ def parse(text: str) -> Chart:
         start, shape, words, label, both, end, end_shape, end_words = match.groups()
         for name, kind, content in (start, shape, words), (end, end_shape, end_words):
             if content or name not in chart.boxes:
-                chart.boxes[name] = Box(textwrap.wrap(content or name, 26), kind == "{")
+                wrapped = [each for part in (content or name).split("<br>") for each in textwrap.wrap(part, 30)]
+                chart.boxes[name] = Box(wrapped, kind == "{")
         chart.edges.append(Edge([start, end], label or "", (bool(both), True)))
     return chart
 

@@ -60,7 +60,7 @@ def _unquoted(annotation: ast.expr | None) -> ast.expr | None:
 
 def _class_lines(node: ast.ClassDef, constructor: bool) -> str:
     """Return the first line of a class, and with `constructor` the signature of its `__init__`."""
-    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    bases = ", ".join(_source(base) for base in node.bases)
     line = f"class {node.name}({bases}):" if bases else f"class {node.name}:"
     for method in node.body:
         if constructor and isinstance(method, _Function) and method.name == "__init__":
@@ -84,16 +84,22 @@ def _attributes(node: ast.ClassDef) -> Iterator[str]:
     """Yield a line of a list for each attribute and property."""
     for item, after in zip(node.body, [*node.body[1:], None], strict=True):
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and _is_public(item.target.id):
-            default = f" = {ast.unparse(item.value)}" if _is_literal(item.value) else ""
-            yield _item(f"{item.target.id}: {ast.unparse(item.annotation)}{default}", _text_of(after))
+            default = f" = {_source(item.value)}" if _is_literal(item.value) else ""
+            yield _item(f"{item.target.id}: {_source(item.annotation)}{default}", _text_of(after))
         elif _is_described(item) and _is_property(item):
-            returns = f": {ast.unparse(item.returns)}" if item.returns else ""
+            returns = f": {_source(item.returns)}" if item.returns else ""
             yield _item(f"{item.name}{returns}", _docstring(item, f"{node.name}.{item.name}"))
 
 
 def _item(code: str, text: str) -> str:
     """Return an item of a list: the code, and the text of a docstring behind it."""
     return textwrap.indent(f"`{code}`" + (f": {text}" if text else ""), "  ").replace("  ", "- ", 1)
+
+
+def _source(node: ast.AST) -> str:
+    """Return the source of a syntax tree, with the quotes of this code base."""
+    text = ast.unparse(node)
+    return text if '"' in text else text.replace("'", '"')
 
 
 def _is_public(name: str) -> bool:
@@ -105,11 +111,11 @@ def _is_described(node: ast.stmt) -> TypeGuard[_Function]:
 
 
 def _is_property(node: _Function) -> bool:
-    return any(ast.unparse(each).rpartition(".")[2] in ("property", "cached_property") for each in node.decorator_list)
+    return any(_source(each).rpartition(".")[2] in ("property", "cached_property") for each in node.decorator_list)
 
 
 def _is_literal(node: ast.expr | None) -> bool:
-    empty = node is not None and ast.unparse(node) in ("()", "[]", "{}")
+    empty = node is not None and _source(node) in ("()", "[]", "{}")
     return isinstance(node, ast.Constant) or empty
 
 
@@ -132,7 +138,7 @@ def _signature(node: _Function) -> str:
     parameters = [*_parameters(node.args)]
     if parameters and parameters[0] in ("self", "cls"):
         parameters = parameters[1:]
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    returns = f" -> {_source(node.returns)}" if node.returns else ""
     line = f"def {node.name}({', '.join(parameters)}){returns}: ..."
     if len(line) <= _WIDTH:
         return line
@@ -148,18 +154,18 @@ def _parameters(arguments: ast.arguments) -> Iterator[str]:
         if number == len(arguments.posonlyargs):
             yield "/"
     if arguments.vararg:
-        yield "*" + ast.unparse(arguments.vararg)
+        yield "*" + _source(arguments.vararg)
     elif arguments.kwonlyargs:
         yield "*"
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         yield _parameter(argument, default)
     if arguments.kwarg:
-        yield "**" + ast.unparse(arguments.kwarg)
+        yield "**" + _source(arguments.kwarg)
 
 
 def _parameter(argument: ast.arg, default: ast.expr | None) -> str:
     between = " = " if argument.annotation else "="
-    return ast.unparse(argument) + (between + ast.unparse(default) if default else "")
+    return _source(argument) + (between + _source(default) if default else "")
 
 
 def with_fences(docstring: str) -> str:

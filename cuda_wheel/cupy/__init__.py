@@ -2,7 +2,8 @@
 
     from cuda_wheel.cupy import RawModule
 
-    module = RawModule("demo.kernels.scale")  # was: cupy.RawModule(code=SOURCE, options=("-DBLOCK=256",))
+    # was: cupy.RawModule(code=SOURCE, options=("-DBLOCK=256",))
+    module = RawModule("demo.kernels.scale")
     scale = module.get_function("scale")
     scale((grid,), (block,), (x, y, cupy.float32(2.5), cupy.int32(x.size)))
 

@@ -83,7 +83,8 @@ An operator that is a Python function:
     def nearest(points: Tensor, queries: Tensor) -> Tensor:
         n, dimensions = points.shape
         index = queries.new_empty(queries.size(0), dtype=torch.int64)
-        kernels["nearest", points.dtype, dimensions].launch(-(-n // 128), 128, points, queries, index, n)
+        kernel = kernels["nearest", points.dtype, dimensions]
+        kernel.launch(-(-n // 128), 128, points, queries, index, n)
         return index
 
 Its annotations are the operator's schema. It runs as it is; with fake tensors it makes the shapes, and its launches

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
+from typing import Any, NamedTuple
 
 import pytest
 
-from cuda_wheel import runtime
+import cuda_wheel
 from cuda_wheel.builder import errors as build_errors
 from cuda_wheel.builder.config.compiler_options import IGNORED, REFUSED, TRANSLATED
 from cuda_wheel.builder.config.settings import Config, ModuleConfig
@@ -34,36 +35,41 @@ def site() -> Iterator[ModuleType]:
         yield importlib.import_module("docs_site")
 
 
-def page(site: ModuleType, name: str) -> str:
-    """Return a page of the reference as it is in the site."""
-    source = [(REFERENCE / name).read_text(encoding="utf-8")]
-    site.on_page(None, f"reference/{name}", source)
-    return source[0]
+def page(name: str) -> str:
+    """Return a page of the reference."""
+    return (REFERENCE / name).read_text(encoding="utf-8")
 
 
-def test_every_generated_part_is_in_a_page_and_no_place_is_left(site) -> None:
-    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md"))
-    assert sorted(re.findall(r"\*Generated when the site is built: (.+)\.\*", text)) == sorted(site.GENERATED)
-    assert "Generated when" not in "".join(page(site, path.name) for path in REFERENCE.glob("*.md"))
+def test_every_generated_part_is_in_a_page_and_current(site) -> None:
+    pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")}
+    found = re.findall(r"^<!-- generated: (.+) -->$", "\n".join(pages.values()), re.MULTILINE)
+    assert sorted(found) == sorted(site.GENERATED)
+    stale = [path.name for path, text in pages.items() if site.filled(text) != text]
+    assert stale == [], "run python scripts/docs_site.py"
+
+
+def test_a_page_that_is_not_current_or_asks_for_an_unknown_part_is_an_error(site) -> None:
+    with pytest.raises(ValueError, match=r"docs/a\.md is not what the code says"):
+        site.on_page(None, "a", ["<!-- generated: commands -->\nold\n<!-- end of commands -->"])
     with pytest.raises(KeyError, match="nothing"):
-        site.filled("*Generated when the site is built: nothing.*")
+        site.filled("<!-- generated: nothing -->\n<!-- end of nothing -->")
 
 
-def test_every_key_is_described_with_its_default(site) -> None:
-    text = page(site, "settings.md")
+def test_every_key_is_described_with_its_default() -> None:
+    text = page("settings.md")
     for item in (*fields(Config), *fields(ModuleConfig)):
         default = item.metadata["default"] and f"`{item.metadata['default']}`"
         assert f"| `{item.name.replace('_', '-')}` | {default} | {item.metadata['doc']} |" in text
 
 
-def test_every_option_that_is_treated_specially_is_described(site) -> None:
-    _, _, text = page(site, "settings.md").partition("## Compiler options")
+def test_every_option_that_is_treated_specially_is_described() -> None:
+    _, _, text = page("settings.md").partition("## Compiler options")
     for name in (*IGNORED, *REFUSED, *TRANSLATED):
         assert f"`{name}`" in text
 
 
 def test_every_command_is_described_with_its_arguments(site) -> None:
-    text = page(site, "command-line.md")
+    text = page("command-line.md")
     for name, what in COMMANDS.items():
         _, _, section = text.partition(f"\n### {name}\n")
         section = section.partition("\n### ")[0]
@@ -75,13 +81,15 @@ def test_every_command_is_described_with_its_arguments(site) -> None:
             assert all(f"`{each}`" in section for each in option.option_strings if each not in ("-h", "--help"))
 
 
-def test_every_public_name_is_described_and_has_a_docstring(site) -> None:
-    text = page(site, "python-api.md")
-    for name in runtime.__all__:
-        assert re.search(rf"^\.\. auto(?:function|class|exception):: cuda_wheel\.{name}$", text, re.MULTILINE)
-        assert getattr(runtime, name).__doc__
-    for name in ("torch", "torch.arithmetic", "jax", "cupy", "tuning"):
-        assert f".. automodule:: cuda_wheel.{name}\n" in text
+def test_every_public_name_is_described_and_has_a_docstring() -> None:
+    text = page("python-api.md")
+    for name in cuda_wheel.__all__:
+        assert f"\n### {name}\n" in text or name == "__version__"
+    for module in ("torch", "torch.arithmetic", "jax", "cupy", "tuning"):
+        for name in importlib.import_module(f"cuda_wheel.{module}").__all__:
+            assert re.search(rf"^#+ {name}$|`{name}`", text, re.MULTILINE), f"{module}.{name}"
+    for method in ("Kernel.launch", "Kernel.bind", "Global.write", "Module.unload"):
+        assert f"\n#### {method}\n" in text
 
 
 def test_every_environment_variable_is_described() -> None:
@@ -140,43 +148,121 @@ def test_every_key_of_a_manifest_is_described(tmp_path: Path, cuda_wheel, extra:
     assert {key for each in manifests for key in each if f"`{key}`" not in text} == set()
 
 
-def test_docstrings_become_restructured_text(site) -> None:
-    lines = [
-        "Return `a | b`, or |x| of NAME_.",
-        "",
-        "    a = `b`",
-        "    |c|",
-        "",
-        "- item",
-        "  more:",
-        "",
-        "      d_ = 1",
-        "end `e`",
-    ]
-    site.on_docstring(None, "function", "f", None, None, lines)
-    assert lines == [
-        "Return ``a | b``, or \\|x\\| of NAME\\_.",
-        "",
-        ".. code-block:: python",
-        "",
-        "    a = `b`",
-        "    |c|",
-        "",
-        "- item",
-        "  more:",
-        "",
-        "  .. code-block:: python",
-        "",
-        "      d_ = 1",
-        "end ``e``",
-    ]
+class Described(NamedTuple):
+    """A class.
+
+    - item:
+
+          d_ = 1
+
+    end
+    """
+
+    size: "int" = 0  # noqa: UP037
+    """Size in bytes."""
+
+    @property
+    def twice(self) -> int:
+        """Twice the size."""
+        return 2 * self.size
+
+    def undescribed(self) -> None:
+        pass
+
+    def add(self, first: "int | None", /, *rest: int, kind: str = "a kind", also: str = "", **more: Any) -> int:  # noqa: UP037
+        """Add numbers:
+
+            $ not python
+
+        Raises nothing.
+        """
+        return 0
+
+
+def test_a_class_is_described_by_its_source(site) -> None:
+    assert (
+        importlib.import_module("python_reference").described(Described, level=2)
+        == """\
+## Described
+
+```python
+class Described(NamedTuple): ...
+```
+
+A class.
+
+- item:
+
+  ```python
+  d_ = 1
+  ```
+
+end
+
+- `size: int = 0`: Size in bytes.
+- `twice: int`: Twice the size.
+
+### Described.add
+
+```python
+def add(
+    first: int | None,
+    /,
+    *rest: int,
+    kind: str = "a kind",
+    also: str = "",
+    **more: Any,
+) -> int: ...
+```
+
+Add numbers:
+
+```text
+$ not python
+```
+
+Raises nothing."""
+    )
+
+
+def test_the_usage_of_a_command_fits_the_screen_and_keeps_options_whole(site) -> None:
+    line = "cuda-wheel x " + " ".join(f"[--option{n} VALUE{n}]" for n in range(9)) + " FILE [FILE ...]"
+    lines = site._usage(line).split("\n")
+    assert " ".join(each.strip() for each in lines) == line
+    assert len(lines) > 2 and all(len(each) <= site.WIDTH and each.count("[") == each.count("]") for each in lines)
 
 
 def test_titles_of_code_become_captions_and_the_home_page_gets_its_contents(site) -> None:
-    source = ['# Home\n\n## Kinds\n\n- [one](a/one.md) and [two](two.md#part)\n\n```toml title="x.toml"\na = 1\n```\n']
+    home = """# Home
+
+## Start
+
+Text with [a link](start.md).
+
+## Kinds
+
+- [one](a/one.md), [two](two.md#part),
+  and [three](three.md)
+
+Later [four](four.md).
+
+```toml title="x.toml"
+a = 1
+```
+"""
+    source = [home]
     site.on_page(None, "index", source)
     assert "```{code-block} toml\n:caption: x.toml\na = 1\n```" in source[0]
-    assert ":caption: Kinds\n\na/one.md\n```" in source[0]
+    assert source[0].endswith("\n```{toctree}\n:hidden:\n:caption: Kinds\n\na/one.md\nthree.md\n```\n")
+    assert source[0].count("{toctree}") == 1
+
+
+def test_the_start_of_the_readme_links_within_the_site(site, monkeypatch, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(
+        "# Name\n\nSee [a page](docs/a/b.md#c), [a folder](fixtures/x), [a site](https://x.org).\n\n## Try it\n\nNo.\n"
+    )
+    monkeypatch.setattr(site, "DOCS", tmp_path / "docs")
+    assert site.first_minute() == "See [a page](a/b.md#c), a folder, [a site](https://x.org)."
 
 
 @pytest.mark.parametrize(
