@@ -34,6 +34,7 @@ html_title = "cuda-wheel"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_copyright = False
 smartquotes = False  # quotes belong to the values in tables
 
 # `Source` of [project.urls] in pyproject.toml is the address of the repository. Without it, no page has a link to it.

@@ -83,10 +83,14 @@ def parse(text: str) -> Chart:
         start, shape, words, label, both, end, end_shape, end_words = match.groups()
         for name, kind, content in (start, shape, words), (end, end_shape, end_words):
             if content or name not in chart.boxes:
-                wrapped = [each for part in (content or name).split("<br>") for each in textwrap.wrap(part, 30)]
-                chart.boxes[name] = Box(wrapped, kind == "{")
+                chart.boxes[name] = Box(_lines_of(content or name), kind == "{")
         chart.edges.append(Edge([start, end], label or "", (bool(both), True)))
     return chart
+
+
+def _lines_of(words: str) -> list[str]:
+    """Return the lines of a box: those that `<br>` ends, or else the words wrapped."""
+    return words.split("<br>") if "<br>" in words else textwrap.wrap(words, 26)
 
 
 def svg(text: str) -> str:

@@ -115,6 +115,21 @@ def built_manifests(project: Path, folder: Path, cuda_wheel) -> Iterator[Manifes
     return (manifest for text in texts for manifest in all_manifests(text, "x"))
 
 
+@pytest.mark.slow
+def test_kernels_in_pages_without_a_project_compile(tmp_path: Path, cuda_wheel, extra: str) -> None:
+    """They show a kernel for those who know the rest. All of them are modules of the README's project here."""
+    shown = {block.title: block.text for block in BLOCKS.values() if block.title.startswith("src/")}
+    built = {path for project in PROJECTS.values() for path in project}
+    kernels = {title.rpartition("/")[2]: text for title, text in shown.items() if title not in built}
+    assert len(kernels) >= 3
+    files = PROJECTS["README.md-1"] | {f"src/saxpy_demo/{name}": text for name, text in kernels.items()}
+    project = write_files(tmp_path / "project", **files)
+    pyproject = project / "pyproject.toml"
+    pyproject.write_text(pyproject.read_text().replace("cuda-wheel[cu12]", f"cuda-wheel[{extra}]"))
+    modules = [manifest.name for manifest in built_manifests(project, tmp_path, cuda_wheel)]
+    assert len(modules) == len(kernels) + 1
+
+
 def test_parts_of_the_examples_are_as_in_their_files() -> None:
     pages = [
         blocks(ROOT / "docs" / page) for page in ("gallery.md", "how-to/torch-functions.md", "how-to/cpu-and-gpu.md")

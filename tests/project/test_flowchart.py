@@ -77,3 +77,8 @@ def test_what_is_not_understood_is_an_error(flowchart: ModuleType, line: str) ->
         flowchart.svg(f"flowchart TD\n{line}\n")
     with pytest.raises(ValueError, match="begins with flowchart TD"):
         flowchart.svg("flowchart LR\n    a --> b\n")
+
+
+def test_lines_of_a_box_end_where_the_author_ends_them(flowchart: ModuleType) -> None:
+    chart = flowchart.parse('flowchart TD\n    a["one<br>a second line, which is longer than others"] --> b["c"]\n')
+    assert chart.boxes["a"].lines == ["one", "a second line, which is longer than others"]
