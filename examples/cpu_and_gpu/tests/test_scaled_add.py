@@ -6,8 +6,10 @@ import pytest
 import torch
 
 SCHEMA = "demo::scaled_add(Tensor x, Tensor y, float scale=1.) -> Tensor"
-cpu = pytest.param("cpu", marks=pytest.mark.skipif(not find_spec("demo_cpu"), reason="demo-cpu is not installed"))
-cuda = pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU"))
+no_cpu = pytest.mark.skipif(not find_spec("demo_cpu"), reason="demo-cpu is not installed")
+no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+cpu = pytest.param("cpu", marks=no_cpu)
+cuda = pytest.param("cuda", marks=no_gpu)
 
 
 def tensors(device):
@@ -41,7 +43,8 @@ def test_pytorchs_checks_of_operators(device):
 @pytest.mark.parametrize("device", [cpu, cuda])
 def test_compiled(device):
     x, y = tensors(device)
-    compiled = torch.compile(lambda x, y: demo.scaled_add(x, y, 2.0) * 3, fullgraph=True, backend="aot_eager")
+    tripled = lambda x, y: demo.scaled_add(x, y, 2.0) * 3  # noqa: E731
+    compiled = torch.compile(tripled, fullgraph=True, backend="aot_eager")
     result = compiled(x, y)
     assert result.equal((x + 2 * y) * 3)
     assert torch.autograd.grad(result.sum(), y)[0].eq(6).all()

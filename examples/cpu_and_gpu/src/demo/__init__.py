@@ -14,7 +14,9 @@ else:
     library.define("scaled_add(Tensor x, Tensor y, float scale=1.0) -> Tensor")
 
     def missing(x: Tensor, y: Tensor, scale: float = 1.0) -> Tensor:
-        raise NotImplementedError("demo::scaled_add has no implementation for the CPU: pip install demo-cpu")
+        raise NotImplementedError(
+            "demo::scaled_add has no implementation for the CPU: pip install demo-cpu",
+        )
 
     library.impl("scaled_add", missing, "CPU")
 
@@ -36,6 +38,11 @@ def backward(ctx, grad):
 
 
 torch.library.register_fake("demo::scaled_add", fake, lib=library)
-torch.library.register_autograd("demo::scaled_add", backward, setup_context=setup_context, lib=library)
+torch.library.register_autograd(
+    "demo::scaled_add",
+    backward,
+    setup_context=setup_context,
+    lib=library,
+)
 
 scaled_add = torch.ops.demo.scaled_add

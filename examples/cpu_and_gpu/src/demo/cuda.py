@@ -15,7 +15,8 @@ def scaled_add(x: Tensor, y: Tensor, scale: float = 1.0) -> Tensor:
         x, y = x.contiguous(), y.contiguous()
         result = torch.empty_like(x)
         n = x.numel()
-        kernels["scaled_add_kernel", x.dtype].launch((n + 255) // 256, 256, x, y, result, scale, n)
+        kernel = kernels["scaled_add_kernel", x.dtype]
+        kernel.launch((n + 255) // 256, 256, x, y, result, scale, n)
     return result
 
 

@@ -28,13 +28,15 @@ __global__ __launch_bounds__(Gemm::kThreadCount) void dense_relu(
     const __half* a, const __half* b, const float* bias, float* c, int m, int n, int k)
 {
     extern __shared__ char storage[];
-    auto halves = [](const __half* matrix) { return reinterpret_cast<Half*>(const_cast<__half*>(matrix)); };
+    auto halves = [](const __half* matrix) {
+        return reinterpret_cast<Half*>(const_cast<__half*>(matrix));
+    };
     Gemm::Params params(
         {m, n, k},
         {static_cast<int>(gridDim.x), static_cast<int>(gridDim.y), 1},
         {halves(a), k},
         {halves(b), n},
-        {const_cast<float*>(bias), 0},  // each row of the matrix that is added is the bias
+        {const_cast<float*>(bias), 0},  // each row of the added matrix is the bias
         {c, n},
         {1.0f, 1.0f});
     Gemm()(params, *reinterpret_cast<Gemm::SharedStorage*>(storage));

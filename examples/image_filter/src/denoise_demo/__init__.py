@@ -14,5 +14,6 @@ def denoise(image, contrast):
     height, width = image.shape
     result = cupy.empty_like(image)
     kernel = cuda_wheel.load("denoise_demo.denoise")["denoise"]
-    kernel.launch((-(-width // 16), -(-height // 16)), (16, 16), image, result, height, width, contrast)
+    grid = (-(-width // 16), -(-height // 16))
+    kernel.launch(grid, (16, 16), image, result, height, width, contrast)
     return result

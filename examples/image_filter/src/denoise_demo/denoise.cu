@@ -2,7 +2,8 @@
 
 constexpr int RADIUS = 4;
 
-__global__ void denoise(const float* image, float* result, int height, int width, float contrast)
+__global__ void denoise(
+    const float* image, float* result, int height, int width, float contrast)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -10,8 +11,9 @@ __global__ void denoise(const float* image, float* result, int height, int width
         return;
     float here = image[y * width + x];
     float sum = 0, weights = 0;
-    for (int row = max(y - RADIUS, 0); row <= min(y + RADIUS, height - 1); row++)
-        for (int column = max(x - RADIUS, 0); column <= min(x + RADIUS, width - 1); column++) {
+    int last_row = min(y + RADIUS, height - 1), last_column = min(x + RADIUS, width - 1);
+    for (int row = max(y - RADIUS, 0); row <= last_row; row++)
+        for (int column = max(x - RADIUS, 0); column <= last_column; column++) {
             float value = image[row * width + column];
             float distance = (row - y) * (row - y) + (column - x) * (column - x);
             float difference = (value - here) / contrast;

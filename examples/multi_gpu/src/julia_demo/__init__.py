@@ -14,7 +14,10 @@ def bands(height, gpus):
 
 
 def start(height, width, gpus):
-    """Let GPUs 0 to gpus - 1 compute a band of rows each, and return the bands, on their GPUs, before they are done."""
+    """Let GPUs 0 to gpus - 1 compute a band of rows each.
+
+    Returns the bands, on their GPUs, before they are done.
+    """
     kernel = cuda_wheel.load("julia_demo.julia")["julia"]  # loaded once, for all GPUs
     edges = bands(height, gpus)
     parts = []
@@ -23,8 +26,10 @@ def start(height, width, gpus):
         with cupy.cuda.Device(gpu):
             part = cupy.empty((rows, width), cupy.int32)
             grid = -(-width // 32), -(-rows // 8)
-            kernel.launch(grid, (32, 8), part, first, rows, height, width, C.real, C.imag, LIMIT)
-        parts.append(part)  # the launch has returned: the next GPU starts while this one computes
+            numbers = (first, rows, height, width, C.real, C.imag, LIMIT)
+            kernel.launch(grid, (32, 8), part, *numbers)
+        # the launch has returned: the next GPU starts while this one computes
+        parts.append(part)
     return parts
 
 

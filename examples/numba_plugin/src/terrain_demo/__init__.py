@@ -9,9 +9,10 @@ NOISE = str(files(__name__) / "noise.fatbin")
 
 
 def shape(heights, profile):
-    """Replace each height of an array of floats on the GPU by what `profile` returns for it.
+    """Replace each height of an array of floats on the GPU by what `profile` returns.
 
-    `profile` is what numba.cuda.compile(..., device=True, abi="c", ...) returns for a function of that name.
+    `profile` is what numba.cuda.compile(..., device=True, abi="c", ...) returns for a
+    function of that name.
     """
     kernel = cuda_wheel.load("terrain_demo.shape", link=[profile])["shape"]
     kernel.launch(-(-heights.size // 256), 256, heights, heights.size)

@@ -19,7 +19,7 @@ def blocks(n, size=256):
 
 @cuda_wheel.torch.operator("torch_functions_demo::nearest")
 def nearest(points: Tensor, queries: Tensor) -> Tensor:
-    """Return for each query the number of the nearest point; both are (count, dimensions)."""
+    """Return for each query the number of the nearest point: (count, dimensions) both."""
     n, dimensions = points.shape
     m = queries.size(0)
     if queries.size(1) != dimensions:
@@ -35,7 +35,7 @@ def nearest(points: Tensor, queries: Tensor) -> Tensor:
 
 @cuda_wheel.torch.operator("torch_functions_demo::above")
 def above(x: Tensor, threshold: float) -> Tensor:
-    """Return the elements of a float32 tensor that are greater than a threshold, in their order."""
+    """Return the elements of a float32 tensor above a threshold, in their order."""
     n = x.numel()
     if n == 0:
         return x.new_empty(0)
@@ -66,14 +66,19 @@ def scale_all(tensors: list[Tensor], factor: float) -> None:
     for first in range(0, len(tensors), LISTED):
         part = tensors[first : first + LISTED]
         sizes = [each.numel() for each in part]
-        listed = cuda_wheel.torch.packed(TensorList, addresses=part, sizes=sizes, count=len(part))
+        fields = {"addresses": part, "sizes": sizes, "count": len(part)}
+        listed = cuda_wheel.torch.packed(TensorList, **fields)
         kernels["scale_kernel"].launch(64, 256, listed, factor)
 
 
 # Accessors by value: a tensor with its sizes and strides.
 
 
-@cuda_wheel.torch.operator("torch_functions_demo::row_sums", read_only="x", non_contiguous="pass")
+@cuda_wheel.torch.operator(
+    "torch_functions_demo::row_sums",
+    read_only="x",
+    non_contiguous="pass",
+)
 def row_sums(x: Tensor) -> Tensor:
     """Return the sums of the rows of a tensor of any strides."""
     rows = x.size(0)
@@ -86,14 +91,19 @@ def row_sums(x: Tensor) -> Tensor:
 
 
 @cuda_wheel.torch.operator("torch_functions_demo::dropout", random=True)
-def dropout(x: Tensor, probability: float = 0.5, train: bool = True) -> tuple[Tensor, Tensor]:
+def dropout(
+    x: Tensor,
+    probability: float = 0.5,
+    train: bool = True,
+) -> tuple[Tensor, Tensor]:
     """Return x with elements that are zero by chance, and where they are not."""
     if not train or probability == 0:
         return x.clone(), x.new_empty(0, dtype=torch.bool)
     n = x.numel()
     y, kept = torch.empty_like(x), x.new_empty(x.shape, dtype=torch.bool)
     state = cuda_wheel.torch.philox(4)
-    kernels["dropout_kernel"].launch(blocks(n), 256, x, y, kept, n, probability, state.seed, state.offset)
+    numbers = (n, probability, state.seed, state.offset)
+    kernels["dropout_kernel"].launch(blocks(n), 256, x, y, kept, *numbers)
     return y, kept
 
 
@@ -122,7 +132,12 @@ def jvp(tangent_x, x, y):
     return (tangent_x - y * (tangent_x * y).sum()) / length
 
 
-@cuda_wheel.torch.operator("torch_functions_demo::normalise", outputs="y", backward=backward, jvp=jvp)
+@cuda_wheel.torch.operator(
+    "torch_functions_demo::normalise",
+    outputs="y",
+    backward=backward,
+    jvp=jvp,
+)
 def normalise(x: Tensor) -> Tensor:
     """Return x divided by its Euclidean length."""
     n = x.numel()

@@ -30,30 +30,37 @@ __global__ void nearest_kernel(const T* points, const T* queries, int64_t* index
 }
 
 template <typename T>
-void launch_nearest(const at::Tensor& points, const at::Tensor& queries, at::Tensor& index)
+void launch_nearest(
+    const at::Tensor& points, const at::Tensor& queries, at::Tensor& index)
 {
     int n = points.size(0), m = queries.size(0);
+    int blocks = (m + 127) / 128;
     auto stream = at::cuda::getCurrentCUDAStream();
     auto p = points.data_ptr<T>();
     auto q = queries.data_ptr<T>();
     auto i = index.data_ptr<int64_t>();
     switch (points.size(1)) {
-    case 1: nearest_kernel<T, 1><<<(m + 127) / 128, 128, 0, stream>>>(p, q, i, n, m); break;
-    case 2: nearest_kernel<T, 2><<<(m + 127) / 128, 128, 0, stream>>>(p, q, i, n, m); break;
-    case 3: nearest_kernel<T, 3><<<(m + 127) / 128, 128, 0, stream>>>(p, q, i, n, m); break;
-    case 4: nearest_kernel<T, 4><<<(m + 127) / 128, 128, 0, stream>>>(p, q, i, n, m); break;
-    default: TORCH_CHECK(false, "points must have 1 to 4 dimensions, not ", points.size(1));
+    case 1: nearest_kernel<T, 1><<<blocks, 128, 0, stream>>>(p, q, i, n, m); break;
+    case 2: nearest_kernel<T, 2><<<blocks, 128, 0, stream>>>(p, q, i, n, m); break;
+    case 3: nearest_kernel<T, 3><<<blocks, 128, 0, stream>>>(p, q, i, n, m); break;
+    case 4: nearest_kernel<T, 4><<<blocks, 128, 0, stream>>>(p, q, i, n, m); break;
+    default:
+        TORCH_CHECK(false, "points must have 1 to 4 dimensions, not ", points.size(1));
     }
 }
 
 at::Tensor nearest(at::Tensor points, at::Tensor queries)
 {
-    TORCH_CHECK(points.size(1) == queries.size(1), "points and queries must have the same dimensions");
+    TORCH_CHECK(
+        points.size(1) == queries.size(1),
+        "points and queries must have the same dimensions");
     const c10::cuda::CUDAGuard guard(points.device());
     points = points.contiguous();
     queries = queries.contiguous();
     auto index = at::empty({queries.size(0)}, points.options().dtype(at::kLong));
-    AT_DISPATCH_FLOATING_TYPES(points.scalar_type(), "nearest", [&] { launch_nearest<scalar_t>(points, queries, index); });
+    AT_DISPATCH_FLOATING_TYPES(points.scalar_type(), "nearest", [&] {
+        launch_nearest<scalar_t>(points, queries, index);
+    });
     return index;
 }
 
@@ -82,11 +89,13 @@ at::Tensor above(at::Tensor x, double threshold)
     if (n == 0)
         return at::empty({0}, x.options());
     auto stream = at::cuda::getCurrentCUDAStream();
-    mark_kernel<<<(n + 255) / 256, 256, 0, stream>>>(x.data_ptr<float>(), marks.data_ptr<int>(), threshold, n);
+    mark_kernel<<<(n + 255) / 256, 256, 0, stream>>>(
+        x.data_ptr<float>(), marks.data_ptr<int>(), threshold, n);
     auto places = at::cumsum(marks, 0);
     auto found = at::empty({places[n - 1].item<int64_t>()}, x.options());
     collect_kernel<<<(n + 255) / 256, 256, 0, stream>>>(
-        x.data_ptr<float>(), marks.data_ptr<int>(), places.data_ptr<int64_t>(), found.data_ptr<float>(), n);
+        x.data_ptr<float>(), marks.data_ptr<int>(), places.data_ptr<int64_t>(),
+        found.data_ptr<float>(), n);
     return found;
 }
 
@@ -148,8 +157,10 @@ at::Tensor row_sums(at::Tensor x)
     if (rows == 0)
         return sums;
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "row_sums", [&] {
-        row_sums_kernel<scalar_t><<<(rows + 127) / 128, 128, 0, at::cuda::getCurrentCUDAStream()>>>(
-            x.packed_accessor32<scalar_t, 2, at::RestrictPtrTraits>(), sums.packed_accessor32<scalar_t, 1>());
+        auto stream = at::cuda::getCurrentCUDAStream();
+        row_sums_kernel<scalar_t><<<(rows + 127) / 128, 128, 0, stream>>>(
+            x.packed_accessor32<scalar_t, 2, at::RestrictPtrTraits>(),
+            sums.packed_accessor32<scalar_t, 1>());
     });
     return sums;
 }
@@ -203,7 +214,8 @@ std::tuple<at::Tensor, at::Tensor> dropout(at::Tensor x, double probability, boo
     }
     if (n > 0)
         dropout_kernel<<<(n + 255) / 256, 256, 0, at::cuda::getCurrentCUDAStream()>>>(
-            x.data_ptr<float>(), y.data_ptr<float>(), kept.data_ptr<bool>(), n, probability, state.first, state.second);
+            x.data_ptr<float>(), y.data_ptr<float>(), kept.data_ptr<bool>(), n,
+            probability, state.first, state.second);
     return {y, kept};
 }
 
@@ -225,7 +237,8 @@ at::Tensor blend(at::Tensor x, c10::optional<at::Tensor> y, double weight)
     auto result = at::empty_like(x);
     if (n > 0)
         blend_kernel<<<(n + 255) / 256, 256, 0, at::cuda::getCurrentCUDAStream()>>>(
-            x.data_ptr<c10::Half>(), other.defined() ? other.data_ptr<c10::Half>() : nullptr,
+            x.data_ptr<c10::Half>(),
+            other.defined() ? other.data_ptr<c10::Half>() : nullptr,
             result.data_ptr<c10::Half>(), c10::Half(weight), n);
     return result;
 }
@@ -255,7 +268,8 @@ at::Tensor normalise(at::Tensor x)
     if (n == 0)
         return y;
     auto stream = at::cuda::getCurrentCUDAStream();
-    square_kernel<<<(n + 255) / 256, 256, 0, stream>>>(x.data_ptr<float>(), squares.data_ptr<float>(), n);
+    square_kernel<<<(n + 255) / 256, 256, 0, stream>>>(
+        x.data_ptr<float>(), squares.data_ptr<float>(), n);
     auto total = at::sqrt(at::sum(squares));
     divide_kernel<<<(n + 255) / 256, 256, 0, stream>>>(
         x.data_ptr<float>(), total.data_ptr<float>(), y.data_ptr<float>(), n);
