@@ -27,6 +27,7 @@ COMMANDS = {
     "build": "compile a project's images, without building a wheel",
     "tune": "measure kernels and launch configurations on this machine's GPU, and write a table of the best",
     "stubs": "write the stubs of a project's packages into its source tree, for editable installs",
+    "ide": "write the file by which clangd, and so an editor, reads the CUDA sources of a project",
     "cmake-dir": "print the folder of the CMake module CudaWheel",
 }
 """Name of a command -> its help text. The module of a command, such as `cuda_wheel.cli.cmake_dir_command` for
