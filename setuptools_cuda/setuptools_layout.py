@@ -11,14 +11,15 @@ from setuptools.errors import BaseError
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, Layout, WheelFile
 from cuda_wheel.builder.sources.source_files import KINDS
+from cuda_wheel.builder.wheel.outputs import TYPED
 from cuda_wheel.runtime.manifest import TABLE_SUFFIX
 
 __all__ = ["files_of", "wheel_layout"]
 
 
 def files_of(distribution: Distribution) -> list[WheelFile]:
-    """Return the files of a configured distribution that a build needs: each package's Python files, all files that may
-    be sources or headers of a module, and tables of tuned choices."""
+    """Return the files of a configured distribution that a build needs: each package's Python files and stubs, all
+    files that may be sources or headers of a module, and tables of tuned choices."""
     build_py = distribution.get_command_obj("build_py")
     build_py.ensure_finalized()
     files = {}
@@ -30,7 +31,8 @@ def files_of(distribution: Distribution) -> list[WheelFile]:
             folders.sort()
             within = Path(parent).relative_to(folder).as_posix()
             for name in sorted(names):
-                if name.endswith((*KINDS, *DEVICE_SOURCES, TABLE_SUFFIX)) or (within == "." and name.endswith(".py")):
+                is_python = within == "." and (name.endswith((".py", ".pyi")) or name == TYPED)
+                if is_python or name.endswith((*KINDS, *DEVICE_SOURCES, TABLE_SUFFIX)):
                     files["/".join(part for part in (place, within, name) if part != ".")] = Path(parent, name)
     for module in distribution.py_modules or ():
         package, _, name = module.rpartition(".")

@@ -1,7 +1,8 @@
 """`cuda-wheel stubs`: write the stubs of packages that attach their kernels into the source tree.
 
-Editable installs need this command. Loading a module does not write a stub: a stub describes all modules of a package,
-while a load compiles one module, and files should appear in the source tree only on request.
+Each gets a `py.typed`. Editable installs need this command. Loading a module does not write a stub: a stub
+describes all modules of a package, while a load compiles one module, and files should appear in the source tree only on
+request.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from cuda_wheel.builder.project import build_files
 from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import WheelFile, wheel_layout
-from cuda_wheel.builder.wheel.outputs import write
+from cuda_wheel.builder.wheel.outputs import TYPED, write
 from cuda_wheel.builder.wheel.stubs import MADE_BY
 
 __all__ = ["add_arguments", "run"]
@@ -39,9 +40,12 @@ def run(options: argparse.Namespace) -> int:
             outputs = build_files(root, config, files, reporter, folder)
         stubs = [path for path in outputs if path.endswith("/__init__.pyi")]
         for path in stubs:
-            target = sources[path.removesuffix("i")].with_suffix(".pyi")
-            write({target.name: (folder / path).read_bytes()}, target.parent)
-            print(os.path.relpath(target))
+            package = sources[path.removesuffix("i")].parent
+            beside = (path, path.replace("__init__.pyi", TYPED))
+            written = {each.rpartition("/")[2]: (folder / each).read_bytes() for each in beside if each in outputs}
+            write(written, package)
+            for name in written:
+                print(os.path.relpath(package / name))
     if not stubs:
         print("cuda-wheel: no package attaches its kernels and lacks a stub of its own", file=sys.stderr)
     return 0

@@ -11,8 +11,8 @@
 #
 # Compile a CUDA module to NAME.fatbin and NAME.fatbin.json, and install both. The defaults of the settings come from
 # [tool.cuda-wheel] in the pyproject.toml of the nearest parent folder. The project need not enable any CMake language. If
-# the first source is in a package whose __init__.py attaches the kernels, the package's type stub is installed too. A table
-# of tuned choices beside the first source, NAME.tuned.json, is checked and installed.
+# the first source is in a package whose __init__.py attaches the kernels, the package's type stub is installed too, with a
+# py.typed. A table of tuned choices beside the first source, NAME.tuned.json, is checked and installed.
 
 include_guard(GLOBAL)
 cmake_policy(PUSH)
@@ -157,12 +157,13 @@ function(cuda_wheel_add_module)
     if(EXISTS [==[${built}/${destination}/__init__.pyi]==])
       file(REMOVE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${destination}/__init__.pyi\")
     endif()")
-    install(FILES "${built}/${destination}/__init__.pyi" DESTINATION "${destination}" OPTIONAL)
+    install(FILES "${built}/${destination}/__init__.pyi" "${built}/${destination}/py.typed" DESTINATION "${destination}"
+      OPTIONAL)
   endif()
   # With loader = "vendor" the package contains the loader too.
   string(REGEX REPLACE "/.*" "" top "${destination}")
   install(DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/cuda-wheel/${top}/_cuda_wheel" DESTINATION "${top}" OPTIONAL
-    FILES_MATCHING PATTERN "*.py")
+    FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
   # scikit-build-core provides a folder for the wheel's metadata. One SBOM of all modules is installed there.
   if(SKBUILD_METADATA_DIR)
     get_property(parts GLOBAL PROPERTY cuda_wheel_parts)

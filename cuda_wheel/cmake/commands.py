@@ -23,7 +23,15 @@ from cuda_wheel.builder.manifest_reader import all_manifests
 from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.sources.layout import SBOM, Layout, WheelFile
-from cuda_wheel.builder.wheel.outputs import Package, attachment_warnings, loader_files, stub_file, write
+from cuda_wheel.builder.wheel.outputs import (
+    TYPED,
+    Package,
+    attachment_warnings,
+    loader_files,
+    needs_mark,
+    stub_file,
+    write,
+)
 from cuda_wheel.builder.wheel.sbom import merged
 from cuda_wheel.builder.wheel.stubs import attaches
 from cuda_wheel.builder.wheel.tuned_tables import tuned_file
@@ -109,29 +117,35 @@ def escaped_path(path: str) -> str:
 
 
 def write_stub(root: Path, built: Path, init: Path, modules: Sequence[str]) -> None:
-    """Write the stub, `__init__.pyi`, of a package that attaches its kernels with `cuda_wheel.attach`.
+    """Write the stub, `__init__.pyi`, of a package that attaches its kernels with `cuda_wheel.attach`, and the
+    `py.typed` by which type checkers read it.
 
     `built` is the folder with the compiled modules, to which the stub is written; `init` is the package's
     `__init__.py`; `modules` are the dotted names of the package's modules. No stub is written if the package does not
-    attach its kernels, or if its sources have a stub. Raises CudaWheelError or OSError.
+    attach its kernels, or if its sources have a stub; no `py.typed` if the project has one. Raises CudaWheelError or
+    OSError.
     """
     source = init.read_text(encoding="utf-8", errors="replace")
     own = init.with_suffix(".pyi")
     own_stub = own.read_text(encoding="utf-8", errors="replace") if own.exists() else None
-    if own_stub is not None or not attaches(source):
-        earlier = built / modules[0].rpartition(".")[0].replace(".", "/") / "__init__.pyi"
-        earlier.unlink(missing_ok=True)
+    folder = built / modules[0].rpartition(".")[0].replace(".", "/")
+    for earlier in ("__init__.pyi", TYPED):
+        (folder / earlier).unlink(missing_ok=True)
     if not attaches(source):
         return
     config = read_config(root, os.environ)
     write(loader_files(config, modules, {"attach"}), built)
-    package = Package(source, tuple(sorted(os.listdir(init.parent))), own_stub)
+    packages = [init.parent, *init.parent.parents][: len(folder.relative_to(built).parts)]
+    is_typed = any((each / TYPED).is_file() for each in packages)
+    package = Package(source, tuple(sorted(os.listdir(init.parent))), own_stub, is_typed)
     paths = [built / (name.replace(".", "/") + MANIFEST_SUFFIX) for name in sorted(set(modules))]
     manifests = [all_manifests(path.read_bytes(), str(path)) for path in paths]
     for text in attachment_warnings(package, manifests):
         print(text, file=sys.stderr)
     if own_stub is None:
         write(dict([stub_file(config, package, manifests)]), built)
+    if needs_mark(package):
+        write({TYPED: b""}, folder)
 
 
 def write_sbom(root: Path, parts: Path, folder: Path) -> None:

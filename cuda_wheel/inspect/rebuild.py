@@ -318,7 +318,7 @@ def _contents(path: Path) -> _WheelContents:
 
 def _is_written_by_cuda_wheel(name: str) -> bool:
     name = name.lower()  # on a case-insensitive file system it is the same file
-    return name.endswith((".fatbin", MANIFEST_SUFFIX, "/__init__.pyi")) or f"/{VENDORED_PACKAGE}/" in name
+    return name.endswith((".fatbin", MANIFEST_SUFFIX, "/__init__.pyi", "/py.typed")) or f"/{VENDORED_PACKAGE}/" in name
 
 
 def _module_lines(

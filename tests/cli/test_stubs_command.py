@@ -25,7 +25,9 @@ def test_the_command_writes_stubs_into_the_source_tree(make_project: Callable[..
     stub_path = project / "demo" / "kernels" / "__init__.pyi"
     command = (sys.executable, "-m", "cuda_wheel")
     result = run(*command, "stubs", project, CUDAARCHS="80-real", cwd=tmp_path)
-    assert result.stdout.splitlines()[-1].endswith(str(Path("demo", "kernels", "__init__.pyi"))), result.stdout
+    for line, name in zip(result.stdout.splitlines()[-2:], ("__init__.pyi", "py.typed"), strict=True):
+        assert line.endswith(str(Path("demo", "kernels", name))), result.stdout
+        assert (stub_path.parent / name).is_file()
     first = stub_path.read_text()
     assert '"""scale(float* x, float by, int n, bool b, float2 z) of demo.kernels.two."""' in first
     assert "scale: Kernel[Pointer, Real, Integer, bool, Struct]" in first

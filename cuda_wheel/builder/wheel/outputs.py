@@ -29,6 +29,7 @@ from cuda_wheel.builder.sources.paths import below, is_inside
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest
 
 __all__ = [
+    "TYPED",
     "VENDORED_PACKAGE",
     "Package",
     "attaching_packages",
@@ -39,6 +40,7 @@ __all__ = [
     "module_files",
     "module_parts",
     "move",
+    "needs_mark",
     "output_paths",
     "stub_file",
     "stub_files",
@@ -53,6 +55,11 @@ VENDORED_PACKAGE = "_cuda_wheel"
 `demo/_cuda_wheel/`."""
 
 
+TYPED = "py.typed"
+"""Name of the empty file that tells type checkers to read the types of a package and of the packages in it. Source: PEP
+561."""
+
+
 @dataclass(frozen=True)
 class Package:
     """A Python package whose kernels are its attributes, made by `attach` in its `__init__.py`."""
@@ -63,6 +70,8 @@ class Package:
     """Names of all files and folders directly in the package."""
     stub: str | None = None
     """Content of the project's own `__init__.pyi`; None if there is none."""
+    is_typed: bool = False
+    """Whether the project has a `py.typed` in this package or in one that contains it."""
 
 
 def output_paths(names: Iterable[str], packages: Mapping[str, Package] = {}) -> list[str]:
@@ -72,9 +81,10 @@ def output_paths(names: Iterable[str], packages: Mapping[str, Package] = {}) -> 
     `packages` maps the dotted names of packages that attach their kernels to these packages.
     """
     names = sorted(names)
-    packages = {name: package for name, package in packages.items() if package.stub is None}
-    stubs = [_stub_path(package) for package in packages if any(_package_of(name) == package for name in names)]
-    return [path for name in names for path in _module_paths(name)] + stubs
+    with_modules = {name: packages[name] for name in sorted({_package_of(name) for name in names} & packages.keys())}
+    stubs = [_stub_path(name) for name, package in with_modules.items() if package.stub is None]
+    marks = [_mark_path(name) for name, package in with_modules.items() if needs_mark(package)]
+    return [path for name in names for path in _module_paths(name)] + stubs + marks
 
 
 def module_files(module: BuiltModule) -> dict[str, bytes]:
@@ -85,7 +95,8 @@ def module_files(module: BuiltModule) -> dict[str, bytes]:
 def stub_files(
     config: Config, names: Iterable[str], packages: Mapping[str, Package], folder: Path, warn: Callable[[str], None]
 ) -> dict[str, bytes]:
-    """Return path in the wheel -> content of a stub, for each package that attaches kernels and has no stub.
+    """Return path in the wheel -> content of a stub, for each package that attaches kernels and has no stub; and of the
+    `py.typed` by which type checkers read it.
 
     `names` are the modules; their manifests are read below `folder`. `warn` is called for kernels that packages cannot
     attach, and for stubs from `cuda-wheel stubs` that are out of date.
@@ -103,6 +114,8 @@ def stub_files(
         for text in attachment_warnings(package, modules):
             warn(text)
         stub_path, content = stub_file(config, package, modules)
+        if needs_mark(package):
+            written[_mark_path(name)] = b""
         if package.stub is None:
             written[stub_path] = content
         elif package.stub.startswith(MADE_BY) and package.stub.split() != content.decode().split():
@@ -110,6 +123,17 @@ def stub_files(
                 f"warning: {stub_path} is out of date: run `cuda-wheel stubs`, or delete it and the wheel gets its own"
             )
     return written
+
+
+def needs_mark(package: Package) -> bool:
+    """Return whether a build adds a `py.typed` to a package: if its stub is cuda-wheel's, and the project has no
+    `py.typed` for it.
+
+    Without one, type checkers ignore the stub. For a stub of its own, the project decides whether they read it.
+    """
+    from cuda_wheel.builder.wheel.stubs import MADE_BY  # only for packages that attach kernels
+
+    return not package.is_typed and (package.stub is None or package.stub.startswith(MADE_BY))
 
 
 def attachment_warnings(package: Package, modules: Sequence[Sequence[Manifest]]) -> list[str]:
@@ -136,7 +160,8 @@ def loader_files(config: Config, names: Iterable[str], parts: Iterable[str] = ()
         return {}
     from cuda_wheel.builder.wheel.loader_copy import copied_files  # few wheels contain it
 
-    copies = copied_files({*parts, *config.loader_parts})
+    # Stubs of packages that attach their kernels import the copy's types.
+    copies = copied_files({*parts, *config.loader_parts}) | {TYPED: b""}
     packages = sorted({name.partition(".")[0] for name in names})
     return {f"{package}/{VENDORED_PACKAGE}/{name}": content for package in packages for name, content in copies.items()}
 
@@ -206,7 +231,9 @@ def attaching_packages(files: Iterable[WheelFile]) -> dict[str, Package]:
             below = [other.removeprefix(f"{folder}/") for other in folders if other.startswith(f"{folder}/")]
             own_stub = contents.get("__init__.pyi")
             text = None if own_stub is None else own_stub.read_text(encoding="utf-8", errors="replace")
-            packages[folder.replace("/", ".")] = Package(source, tuple(sorted({*contents, *below})), text)
+            inside = (folder, *map(str, PurePosixPath(folder).parents))
+            is_typed = any(TYPED in folders[each] for each in inside if each != ".")
+            packages[folder.replace("/", ".")] = Package(source, tuple(sorted({*contents, *below})), text, is_typed)
     return packages
 
 
@@ -224,6 +251,11 @@ def _package_of(name: str) -> str:
 def _stub_path(package: str) -> str:
     """Return the path of a package's stub in the wheel: "demo.kernels" -> "demo/kernels/__init__.pyi"."""
     return package.replace(".", "/") + "/__init__.pyi"
+
+
+def _mark_path(package: str) -> str:
+    """Return the path of a package's `py.typed` in the wheel: "demo.kernels" -> "demo/kernels/py.typed"."""
+    return package.replace(".", "/") + f"/{TYPED}"
 
 
 def _module_paths(name: str) -> tuple[str, str]:

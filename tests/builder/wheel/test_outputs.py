@@ -64,7 +64,7 @@ def test_a_build_writes_the_files_that_it_lists(tmp_path: Path) -> None:
     assert sorted(output_paths(names, packages)) == sorted(written)
     assert written == {
         "demo/a.fatbin", "demo/a.fatbin.json", "demo/kernels/b.fatbin", "demo/kernels/b.fatbin.json",
-        "demo/kernels/__init__.pyi",
+        "demo/kernels/__init__.pyi", "demo/kernels/py.typed",
     }  # fmt: skip
     assert "run: Kernel[()]" in (tmp_path / "demo/kernels/__init__.pyi").read_text()
 
@@ -76,15 +76,37 @@ def test_the_paths_do_not_depend_on_the_order_of_the_names() -> None:
 def test_only_a_stub_that_cuda_wheel_made_can_be_out_of_date(tmp_path: Path) -> None:
     module = built("demo.a", "go")
     write(module_files(module), tmp_path)
-    (current,) = stub_files(
-        Config(), [module.name], {"demo": Package(ATTACHING, ("a.cu",))}, tmp_path, pytest.fail
-    ).values()
+    package = Package(ATTACHING, ("a.cu",), is_typed=True)
+    (current,) = stub_files(Config(), [module.name], {"demo": package}, tmp_path, pytest.fail).values()
     stubs = {current.decode(): 0, current.decode().replace("go:", "went:"): 1, "went: int\n": 0, f"{MADE_BY}\n": 1}
     for text, count in stubs.items():
         warnings: list[str] = []
-        package = Package(ATTACHING, ("a.cu", "__init__.pyi"), text)
+        package = Package(ATTACHING, ("a.cu", "__init__.pyi"), text, is_typed=True)
         assert stub_files(Config(), [module.name], {"demo": package}, tmp_path, warnings.append) == {}
         assert len(warnings) == count and all("run `cuda-wheel stubs`" in each for each in warnings)
+
+
+def test_only_a_stub_that_cuda_wheel_made_gets_a_py_typed_and_none_where_the_project_has_one(tmp_path: Path) -> None:
+    module = built("demo.kernels.a", "go")
+    write(module_files(module), tmp_path)
+    for stub, is_typed, expected in (
+        (None, False, {"demo/kernels/__init__.pyi", "demo/kernels/py.typed"}),
+        (None, True, {"demo/kernels/__init__.pyi"}),
+        (f"{MADE_BY}\n", False, {"demo/kernels/py.typed"}),
+        (f"{MADE_BY}\n", True, set()),
+        ("go: int\n", False, set()),
+    ):
+        packages = {"demo.kernels": Package(ATTACHING, ("a.cu",), stub, is_typed)}
+        files = stub_files(Config(), [module.name], packages, tmp_path, lambda text: None)
+        assert {*files} == expected == {*output_paths([module.name], packages)} - {*module_files(module)}
+
+
+@pytest.mark.parametrize("place", ["demo/kernels/py.typed", "demo/py.typed", "py.typed", "demo/other/py.typed"])
+def test_a_py_typed_is_for_its_package_and_those_inside(place: str, tmp_path: Path) -> None:
+    files = {"demo/kernels/__init__.py": ATTACHING, place: ""}
+    write_new({name: text.encode() for name, text in files.items()}, tmp_path)
+    found = attaching_packages(WheelFile(tmp_path / name, name) for name in files)
+    assert found["demo.kernels"].is_typed == (place in ("demo/kernels/py.typed", "demo/py.typed"))
 
 
 def test_a_kernel_that_cannot_be_an_attribute_is_a_warning() -> None:

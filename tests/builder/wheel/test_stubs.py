@@ -14,7 +14,7 @@ from cuda_wheel.builder.wheel.stubs import stub, variant_loader_stub
 from cuda_wheel.runtime.manifest import Manifest
 from tests.support.attaching_package import FILES, built_wheel
 from tests.support.processes import run
-from tests.support.projects import BACKENDS, copy_fixture
+from tests.support.projects import BACKENDS, ROOT, copy_fixture
 from tests.support.wheels import contents
 
 pytestmark = pytest.mark.one_toolchain
@@ -66,19 +66,11 @@ def test_a_stub_describes_every_kernel_to_type_checkers(
     make_project: Callable[..., Path], tmp_path: Path, loader: str
 ) -> None:
     init = RICH if loader == "dependency" else RICH.replace("cuda_wheel", ".._cuda_wheel")
-    files = {**FILES, "demo/kernels/__init__.py": init, "demo/py.typed": ""}
+    files = {**FILES, "demo/kernels/__init__.py": init}
     files["demo/kernels/helper.py"] = "def helped(x: int) -> str: return str(x)\n"
     wheel = built_wheel(make_project(f'[tool.cuda-wheel]\nloader = "{loader}"', **files), tmp_path)
-    site = tmp_path / "site"
-    run(sys.executable, "-m", "zipfile", "-e", wheel, site)
     (tmp_path / "user.py").write_text(USER)
-    result: subprocess.CompletedProcess[str] = run(
-        sys.executable,
-        *("-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context", "--cache-dir", tmp_path / "cache"),
-        "user.py",
-        cwd=tmp_path,
-        MYPYPATH=str(site),
-    )
+    result = checked_by_mypy(wheel, tmp_path)
     lines = [line.removeprefix("user.py:") for line in result.stdout.splitlines() if "user.py" in line]
     place = "cuda_wheel.runtime.module" if loader == "dependency" else "demo._cuda_wheel.module"
     revealed = [line.split("Revealed type is ")[1].strip('"') for line in lines if "Revealed" in line]
@@ -91,6 +83,21 @@ def test_a_stub_describes_every_kernel_to_type_checkers(
     wrong = [int(line.partition(":")[0]) for line in lines if "error:" in line]
     first = USER.splitlines().index('scale.launch(1, 1, 1.5, 1, 3, True, b"")  # a float for a pointer') + 1
     assert sorted(set(wrong)) == list(range(first, first + 5)), result.stdout
+
+
+def checked_by_mypy(wheel: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Check `user.py` in the folder by mypy, with the wheel installed in an environment: there, mypy reads the types of
+    a package only if it has a `py.typed`."""
+    environment = folder / "environment"
+    if not environment.is_dir():
+        run(sys.executable, "-m", "venv", "--without-pip", environment)
+    python = next(path for path in (environment / "bin/python", environment / "Scripts/python.exe") if path.exists())
+    found = run(python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])", cwd=folder)
+    site = Path(found.stdout.strip())
+    run(sys.executable, "-m", "zipfile", "-e", wheel, site)
+    (site / "cuda_wheel.pth").write_text(f"{ROOT}\n")
+    options = ("--strict", "--no-error-summary", "--hide-error-context", "--python-executable", python)
+    return run(sys.executable, "-m", "mypy", *options, "--cache-dir", folder / "cache", "user.py", cwd=folder)
 
 
 @pytest.mark.parametrize(
@@ -114,15 +121,26 @@ def test_every_back_end_writes_the_same_stub(tmp_path: Path, extra: str) -> None
         project = copy_fixture("saxpy", tmp_path / backend / "project", extra, backend)
         wheel = built_wheel(project, tmp_path / backend)
         stubs.add(contents(wheel)["saxpy_demo/kernels/__init__.pyi"])
+        assert [name for name in contents(wheel) if name.endswith("py.typed")] == ["saxpy_demo/kernels/py.typed"]
+        # The project's own is kept, and one for the whole package suffices.
+        (project / "src/saxpy_demo/py.typed").write_text("partial\n")
+        typed = contents(built_wheel(project, tmp_path / backend / "typed"))
+        assert {name: text for name, text in typed.items() if name.endswith("py.typed")} == {
+            "saxpy_demo/py.typed": b"partial\n"
+        }
     (one,) = stubs
     assert b"saxpy: Kernel[Real, Pointer, Pointer, Integer]" in one
 
 
 @pytest.mark.slow
-def test_an_existing_stub_is_kept(make_project: Callable[..., Path], tmp_path: Path) -> None:
-    own = "from typing import Any\nscale: Any\n"
-    wheel = built_wheel(make_project(**FILES, **{"demo/kernels/__init__.pyi": own}), tmp_path)
-    assert contents(wheel)["demo/kernels/__init__.pyi"] == own.encode()
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_existing_stub_is_kept(tmp_path: Path, extra: str, backend: str) -> None:
+    own = "from typing import Any\nsaxpy: Any\n"
+    project = copy_fixture("saxpy", tmp_path / "project", extra, backend)
+    (project / "src/saxpy_demo/kernels/__init__.pyi").write_text(own)
+    wheel = built_wheel(project, tmp_path)
+    assert contents(wheel)["saxpy_demo/kernels/__init__.pyi"] == own.encode()
+    assert not [name for name in contents(wheel) if name.endswith("py.typed")]
 
 
 def test_no_stub_without_attach(make_project: Callable[..., Path], tmp_path: Path) -> None:
@@ -142,7 +160,7 @@ def test_the_stub_has_the_values_as_literals(variants_build: tuple[Path, str], t
     ]
     use = "import demo\ngood = demo.update(MATH_TYPE='double', NUM_MODES=4)['update']\ndemo.plain.launch(1, 1, None)\n"
     (tmp_path / "use.py").write_text(use + "demo.update(MATH_TYPE='double', NUM_MODES=2)\n")
-    (variants_build[0] / "demo/py.typed").touch()
+    assert (variants_build[0] / "demo/py.typed").read_bytes() == b""
     result = run(sys.executable, "-m", "mypy", "--strict", "use.py", cwd=tmp_path, MYPYPATH=str(variants_build[0]))
     assert "Found 1 error" in result.stdout and "use.py:4: error: No overload variant" in result.stdout, result.stdout
 
