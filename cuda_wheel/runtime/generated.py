@@ -27,9 +27,10 @@ def define(name: str, source: str, namespace: dict[str, Any], origin: str) -> Ca
     """
     if os.environ.get("CUDA_WHEEL_PRINT_GENERATED", "0") not in ("", "0"):
         print(f"# cuda-wheel generated {name} for {origin}:\n{source.strip()}\n", file=sys.stderr)
-    exec(compile(source, f"<{origin}>", "exec"), namespace)
-    function: Callable[..., Any] = namespace[name]
-    return function
+    made: dict[str, Callable[..., Any]] = {}  # threads may define one name
+    exec(compile(source, f"<{origin}>", "exec"), namespace, made)
+    namespace |= made
+    return made[name]
 
 
 class Missing:

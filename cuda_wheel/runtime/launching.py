@@ -174,9 +174,7 @@ def allow_block(kernel: "HasHandle", threads: int, shared_memory: int) -> None:
 def launcher_of(kernel: "LoadedKernel") -> "Launcher":
     """Return the launcher of a kernel, which is made when it is first asked for."""
     launcher: Launcher | None = kernel.__dict__.get("_launcher")
-    if launcher is None:
-        launcher = kernel.__dict__["_launcher"] = Launcher(kernel)
-    return launcher
+    return launcher or kernel.__dict__.setdefault("_launcher", Launcher(kernel))
 
 
 class Launcher:

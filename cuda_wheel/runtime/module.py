@@ -284,9 +284,9 @@ class _Library:
     def close(self) -> int:
         """Mark the library as unloaded; return its handle, or 0 if another thread or call has closed it."""
         with self._lock:
+            handle, self.handle = self.handle, 0  # first: later callbacks see it
             for callback in self.on_unload:
                 callback()
-            handle, self.handle = self.handle, 0
             return handle
 
 

@@ -39,12 +39,13 @@ def read_once(path: str, check: bool, read: Callable[[], ManifestFile]) -> Manif
         raise ImageError(f"{path} cannot be read: {error.strerror or error}") from error
     key = (path, status.st_mtime_ns, status.st_size, status.st_ino, check)
     # A program may load hundreds of variants from one file.
-    if key not in _files:
+    found = _files.get(key)
+    if found is None:
         found = read()
-        for other in [other for other in _files if other[0] == path]:  # an earlier state of the file
+        for other in [other for other in list(_files) if other[0] == path]:  # an earlier state of the file
             _files.pop(other, None)
         _files[key] = found
-    return _files[key]
+    return found  # another thread may have removed it
 
 
 _SHOWN = 5

@@ -1,0 +1,218 @@
+"""Threads load, bind and launch at the same time.
+
+Each race is made certain where that is possible; the last tests let threads switch all the time. They also run with
+free-threaded builds of Python, without the GIL.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuda_wheel.runtime.errors import DriverError
+from cuda_wheel.runtime.generated import define
+from cuda_wheel.runtime.launching import launcher_of
+from cuda_wheel.runtime.module import ByName, Registry, _Library
+from cuda_wheel.runtime.parts import array_protocols, variants
+from cuda_wheel.runtime.streams import launch_stream
+from tests.support.array_libraries import cupy_array, torch_tensor
+from tests.support.driver import Driver
+from tests.support.launches import saxpy, takes
+
+pytestmark = pytest.mark.one_toolchain
+
+X, Y = 0x1000, 0x2000
+
+
+@pytest.fixture
+def driver(use: Callable[..., Driver]) -> Driver:
+    return use((9, 0))
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Let threads switch after almost every instruction."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def in_threads(count: int, work: Callable[[int], object]) -> None:
+    """Call `work` with 0 to `count` - 1 in threads that begin together; raise the first error of a thread."""
+    barrier, errors = threading.Barrier(count), list[BaseException]()
+
+    def run(number: int) -> None:
+        barrier.wait()
+        try:
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_a_function_is_the_one_of_its_source_though_another_thread_defines_its_name() -> None:
+    namespace: dict[str, Any] = {}
+    namespace["meanwhile"] = lambda: define("f", "def f(): return 'other'", namespace, "k")
+    function = define("f", "def f(): return 'own'\nmeanwhile()", namespace, "k")
+    assert function() == "own"
+    assert function.__globals__ is namespace and callable(namespace["f"])  # other generated functions call it
+
+
+def test_what_is_made_during_an_unload_sees_that_the_module_is_unloaded() -> None:
+    library = _Library("demo.k", 5)
+    seen: list[int] = []
+    library.on_unload.append(lambda: seen.append(library.handle))
+    assert library.close() == 5 and library.close() == 0
+    assert set(seen) == {0}
+    with pytest.raises(DriverError, match="was unloaded"):
+        library.check_loaded()
+
+
+def test_all_threads_launch_by_one_launcher(driver: Driver, switching: None) -> None:
+    for _ in range(20):
+        kernel, found = takes("int", "u32", 4), [None] * 8
+
+        def find(number: int, kernel: Any = kernel, found: list[Any] = found) -> None:
+            found[number] = launcher_of(kernel)
+
+        in_threads(8, find)
+        assert len({*map(id, found)}) == 1
+
+
+def test_a_manifest_is_read_though_another_thread_reads_a_newer_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Emptied(dict[Any, Any]):
+        def __setitem__(self, key: Any, value: Any) -> None:
+            super().__setitem__(key, value)
+            self.clear()
+
+    monkeypatch.setattr(variants, "_files", Emptied())
+    path = tmp_path / "k.fatbin.json"
+    path.touch()
+    manifest: Any = object()
+    assert variants.read_once(str(path), True, lambda: manifest) is manifest
+
+
+def test_manifests_of_many_files_are_read_at_the_same_time(tmp_path: Path, switching: None, monkeypatch: Any) -> None:
+    monkeypatch.setattr(variants, "_files", {})
+    paths = [tmp_path / str(number) for number in range(60)]
+    for path in paths:
+        path.touch()
+
+    def read(number: int) -> None:
+        for path in paths[number % 2 :: 2]:
+            assert variants.read_once(str(path), True, lambda name=path.name: name) == path.name  # type: ignore[misc]
+
+    for _ in range(10):
+        in_threads(4, read)
+        variants._files.clear()
+
+
+def test_an_event_that_another_thread_took_is_replaced_by_a_new_one(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Taken(list[Any]):
+        def __bool__(self) -> bool:
+            return True  # before the other thread took it
+
+    array_protocols.device_with_context()
+    context = array_protocols._recorded(0).context
+    monkeypatch.setitem(array_protocols._free_events, context, Taken())
+    assert array_protocols._recorded(0).context == context
+
+
+def test_bound_functions_pass_their_own_arguments(driver: Driver, switching: None) -> None:
+    """Kernels are bound at the same time with arguments of other kinds, for which other functions are generated."""
+    makes = [int, cupy_array, torch_tensor, lambda address: None]
+    for _ in range(10):
+        kernel = saxpy()
+        driver.launches.clear()
+
+        def work(number: int, kernel: Any = kernel) -> None:
+            x, y = makes[number % 4](X + 16 * number), makes[number // 2 % 4](Y + 16 * number)
+            stream = number + 7 if number % 3 else None
+            bound = kernel.bind(number + 1, 32, float(number), x, y, number, stream=stream)
+            for _ in range(3):
+                bound()
+                bound(number + 0.5)
+
+        in_threads(8, work)
+        assert len(driver.launches) == 8 * 6
+        for launch in driver.launches:
+            a, x, y, n = struct.unpack("<f4xQQi", launch.arguments or b"")
+            assert launch.grid == (n + 1, 1, 1) and a in (n, n + 0.5)
+            assert x == (0 if n % 4 == 3 else X + 16 * n) and y == (0 if n // 2 % 4 == 3 else Y + 16 * n)
+            assert n % 3 == 0 or launch.stream == n + 7
+
+
+def test_a_kernel_is_launched_and_its_module_unloaded_at_the_same_time(driver: Driver, switching: None) -> None:
+    for _ in range(10):
+        kernel = takes("int", "u32", 4)
+
+        def work(number: int, kernel: Any = kernel) -> None:
+            if number == 0:
+                kernel.module.unload()
+                return
+            with pytest.raises(DriverError, match="unloaded"):
+                while True:
+                    kernel.launch(1, 1, number)
+
+        in_threads(4, work)
+
+
+def test_a_name_has_one_object(switching: None) -> None:
+    class Info:
+        def __init__(self, name: str) -> None:
+            self.name = self.symbol = name
+
+    for _ in range(20):
+        by_name = ByName(
+            "demo.k", "kernel", [Info(f"k{number}") for number in range(20)], lambda info: object(), KeyError
+        )
+        found: list[list[object]] = [[] for _ in range(6)]
+        in_threads(6, lambda number, found=found, by_name=by_name: found[number].extend(by_name.values()))  # type: ignore[misc]
+        assert all(each == found[0] for each in found)
+
+
+def test_a_module_is_loaded_once(switching: None) -> None:
+    for _ in range(20):
+        registry, loads = Registry(), list[int]()
+
+        def load(loads: list[int] = loads) -> Any:
+            loads.append(1)
+            return object()
+
+        found: list[Any] = [None] * 8
+
+        def work(number: int, registry: Registry = registry, load: Any = load, found: list[Any] = found) -> None:
+            found[number] = registry.once((number % 2,), load)
+
+        in_threads(8, work)
+        assert len(loads) == 2 and len({*map(id, found)}) == 2 and len(registry) == 2
+
+
+def test_a_block_of_launch_stream_is_for_its_thread(driver: Driver, switching: None) -> None:
+    kernel = takes("int", "u32", 4)
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            with launch_stream(number + 100):
+                kernel.launch(1, 1, number)
+
+    in_threads(6, work)
+    assert all(launch.stream == int.from_bytes(launch.arguments or b"", "little") + 100 for launch in driver.launches)
