@@ -1,5 +1,5 @@
-"""Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `lowest`, `soak`, `mutants`,
-`ptx`, `jax`, `pytorch`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each installs what it needs."""
+"""Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `free_threaded`, `lowest`, `soak`,
+`mutants`, `ptx`, `jax`, `pytorch`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each installs what it needs."""
 
 from __future__ import annotations
 
@@ -105,6 +105,19 @@ def slow(session: nox.Session, toolchain: str) -> None:
 def pythons(session: nox.Session) -> None:
     """Run all tests with each Python version that is installed."""
     run_tests(session, TOOLCHAINS[0])
+
+
+@nox.session(python="3.14t", venv_backend=INSTALLER)
+def free_threaded(session: nox.Session) -> None:
+    """Run the tests of what programs use at run time with a free-threaded build of Python, without the GIL.
+
+    Without PYTHON_GIL=0, an extension module that does not declare to need no GIL would switch it on for all.
+    """
+    keep_bytecode(session)
+    install(session, TOOLCHAINS[1], f"test-{TOOLCHAINS[1]}")
+    session.run("python", "-c", "import sys, cuda.bindings.driver; assert not sys._is_gil_enabled()")
+    rooms = ["tests/runtime", "tests/operators", "tests/cupy", "tests/builder/cache"]
+    session.run("pytest", *PARALLEL, *(session.posargs or ["-m", "not slow", *rooms]), env={"PYTHON_GIL": "0"})
 
 
 def run_tests(session: nox.Session, toolchain: str, *options: str) -> None:
