@@ -1,5 +1,6 @@
-"""Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `free_threaded`, `lowest`, `soak`,
-`mutants`, `ptx`, `jax`, `pytorch`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each installs what it needs."""
+"""Define the sessions `demo` (the main use of this project), `tests`, `slow`, `pythons`, `free_threaded`, `lowest`,
+`soak`, `mutants`, `ptx`, `jax`, `pytorch`, `beside_torch`, `lint`, `docs`, `gpu`, `bench` and `release`. Each installs
+what it needs."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, overload
 
 from cuda_wheel.operators.declarations import InputArgument, declared
 from cuda_wheel.runtime.errors import ArgumentError
@@ -10,13 +10,78 @@ from cuda_wheel.torch import functions as operator_functions
 from cuda_wheel.torch.functions import OperatorFunctions, one_after_the_other, schema
 from cuda_wheel.torch.gradients import Gradients
 
+if TYPE_CHECKING:
+    from torch._ops import OpOverload
+
 __all__ = ["operator"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _registrations: dict[str, tuple[Any, Any]] = {}
 """Name of an operator -> (PyTorch's `Library` object, the operator). Destroying the library ends the registrations of
 the operator."""
 
 
+# For type checkers: a Python function's annotations are those of its operator. What a declaration with `kernel` takes,
+# only the kernel's manifest says.
+@overload
+def operator(
+    name: str,
+    function: Callable[P, R],
+    *,
+    outputs: str | Sequence[str] = (),
+    writes: str | Iterable[str] = (),
+    read_only: str | Iterable[str] = (),
+    random: bool = False,
+    fake: Callable[..., Any] | None = None,
+    backward: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    vmap: Callable[..., Any] | None = None,
+    autocast: Any = None,
+    non_contiguous: str = "copy",
+) -> "OpOverload[P, R]": ...
+@overload
+def operator(
+    name: str,
+    function: None = None,
+    *,
+    outputs: str | Sequence[str] = (),
+    writes: str | Iterable[str] = (),
+    read_only: str | Iterable[str] = (),
+    random: bool = False,
+    fake: Callable[..., Any] | None = None,
+    backward: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    vmap: Callable[..., Any] | None = None,
+    autocast: Any = None,
+    non_contiguous: str = "copy",
+) -> "Callable[[Callable[P, R]], OpOverload[P, R]]": ...
+@overload
+def operator(
+    name: str,
+    *,
+    kernel: Any,
+    arguments: str | Sequence[str],
+    grid: Any,
+    block: Any,
+    module: str | None = None,
+    kernels: Any = None,
+    variant: Any = None,
+    outputs: Mapping[str, Any] = {},
+    values: Mapping[str, Any] = {},
+    defaults: Mapping[str, Any] = {},
+    more_arguments: Mapping[str, type] = {},
+    shared_memory: Any = 0,
+    cluster: Any = None,
+    cooperative: bool = False,
+    read_only: str | Iterable[str] = (),
+    backward: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    vmap: Callable[..., Any] | None = None,
+    autocast: Any = None,
+    non_contiguous: str = "copy",
+) -> "OpOverload[..., Any]": ...
 def operator(
     name: str,
     function: Callable[..., Any] | None = None,
