@@ -1,8 +1,7 @@
 """`cuda-wheel stubs`: write the stubs of packages that attach their kernels into the source tree.
 
-Each gets a `py.typed`. Editable installs need this command. Loading a module does not write a stub: a stub
-describes all modules of a package, while a load compiles one module, and files should appear in the source tree only on
-request.
+Each gets a `py.typed`. Editable installs need this command. Loading a module does not write a stub: a stub describes
+all modules of a package, while a load compiles one module, and files should appear in the source tree only on request.
 """
 
 from __future__ import annotations

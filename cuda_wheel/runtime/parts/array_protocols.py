@@ -16,7 +16,7 @@ import struct
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, partial
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -486,9 +486,10 @@ def _recorded(stream: int) -> _Mark:
         current = check_result(driver.cuCtxGetCurrent(), "getting the context")
     context = int(current)
     free = _free_events.setdefault(context, [])
-    event = None
-    with suppress(IndexError):  # of an empty list, which another thread may have emptied just now
+    try:
         event = free.pop()
+    except IndexError:  # another thread may have taken the last one just now
+        event = None
     if event is None or driver.cuEventRecord(event, stream)[0]:  # refused if its context was reset
         flags = driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
         event = check_result(driver.cuEventCreate(flags), "creating an event")
