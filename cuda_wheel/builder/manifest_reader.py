@@ -26,9 +26,10 @@ from cuda_wheel.runtime.manifest import (
     parse_version,
     printable,
 )
+from cuda_wheel.runtime.parts.companions import Split, read_split
 from cuda_wheel.runtime.parts.variants import read_macros
 
-__all__ = ["all_manifests", "manifest_of"]
+__all__ = ["all_manifests", "digest_of", "manifest_of", "split_of"]
 
 MOST_FIELDS = PARAMETERS
 """Maximum number of fields of a struct, including the fields of nested structs. It is the maximum size of a kernel's
@@ -59,6 +60,32 @@ def all_manifests(text: str | bytes, where: str) -> tuple[Manifest, ...]:
     manifests = tuple(_checked_manifest(file, macros) for macros in file.variants)
     checked(where, lambda: _check_variants(manifests))
     return manifests
+
+
+def split_of(text: str | bytes, where: str) -> Split | None:
+    """Return what a manifest's file says about companions; None for a wheel that is not split. Raises ImageError."""
+    file = _file_of_text(text, where, True)
+    split = read_split(file.head.get("split"), where)
+    checked(where, lambda: None if split is None else _check_split(split))
+    return split
+
+
+def digest_of(text: bytes, where: str) -> str:
+    """Return the SHA-256 by which the manifest of a base names this manifest of a companion. Raises ImageError."""
+    return _file_of_text(text, where, True).digest
+
+
+def _check_split(split: Split) -> None:
+    """Raise ValueError if what a manifest says about companions is impossible."""
+    for text in (split.distribution, split.version, *(() if split.base is None else (split.base,))):
+        _name(text)
+    for each in split.companions:
+        for text in (each.extra, each.distribution, each.package):
+            _name(text)
+        _check_sha256(each.sha256)
+        if not each.targets:
+            raise ValueError(f"{each.distribution} has machine code for nothing")
+    _check_unique("companion", [each.package for each in split.companions])
 
 
 def _file_of_text(text: str | bytes, where: str, check: bool) -> ManifestFile:

@@ -25,6 +25,7 @@ COMMANDS = {
     "cache": "show the contents of the cache; limit its size, or clear it",
     "verify": "check every image against its manifest, and a wheel as a whole",
     "build": "compile a project's images, without building a wheel",
+    "split": "make a base wheel with PTX, and a companion wheel with machine code for each compute capability",
     "tune": "measure kernels and launch configurations on this machine's GPU, and write a table of the best",
     "stubs": "write the stubs of a project's packages into its source tree, for editable installs",
     "ide": "write the file by which clangd, and so an editor, reads the CUDA sources of a project",

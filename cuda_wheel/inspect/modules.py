@@ -11,19 +11,29 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from cuda_wheel.builder.cxx.demangling import signature
-from cuda_wheel.builder.manifest_reader import all_manifests
+from cuda_wheel.builder.manifest_reader import all_manifests, split_of
 from cuda_wheel.builder.report.quantities import count_text
 from cuda_wheel.builder.wheel.tuned_tables import check_rows
 from cuda_wheel.inspect.archive import open_wheel, read_member
 from cuda_wheel.runtime.errors import CudaWheelError, ImageError
 from cuda_wheel.runtime.manifest import LARGEST, MANIFEST_SUFFIX, TABLE_SUFFIX, KernelInfo, Manifest, Parameter
+from cuda_wheel.runtime.parts.companions import Split
 from cuda_wheel.runtime.parts.formats import ptx
 from cuda_wheel.runtime.parts.tuned_tables import Row, parse_table
 
-__all__ = ["FoundModule", "exported_lines", "find_modules", "symbol_lines", "tuned_differences", "tuned_lines"]
+__all__ = [
+    "FoundModule",
+    "exported_lines",
+    "find_modules",
+    "installed_companions",
+    "symbol_lines",
+    "tuned_differences",
+    "tuned_lines",
+]
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,8 @@ class FoundModule:
     read: Callable[[str], bytes]
     """Takes the name of a file in the manifest's folder and returns the file's content. Raises OSError if there is no
     such file."""
+    text: bytes
+    """Content of the manifest's file."""
     compressed_size: Callable[[str], int | None] = lambda file: None
     """Takes the name of a file in the manifest's folder and returns the file's deflated size in the archive, in bytes.
     Returns None if the module is not in an archive."""
@@ -46,23 +58,39 @@ class FoundModule:
     def name(self) -> str:
         return self.manifests[0].name
 
+    @cached_property
+    def split(self) -> Split | None:
+        """What the manifest says about companions; None for a wheel that is not split."""
+        return split_of(self.text, self.location)
+
+    @property
+    def label(self) -> str:
+        """Name of the module. For one in a companion, with the companion's name and version."""
+        own = self.split
+        return self.name if own is None or own.base is None else f"{self.name} in {own.distribution} {own.version}"
+
     @property
     def fatbin(self) -> str:
         """Name of the file that contains the fatbin, or the fatbins of all variants."""
         return self.manifests[0].fatbin
 
 
-def find_modules(path: str) -> list[FoundModule]:
-    """Return the modules in a wheel, a folder, a fatbin or an installed package, sorted by name.
+def find_modules(*paths: str) -> list[FoundModule]:
+    """Return the modules in wheels, folders, fatbins or installed packages, sorted by name, each base before its
+    companions.
 
-    Raises ImageError if `path` does not exist, or contains no module.
+    The installed companions of an installed package are found with it. Raises ImageError if a path does not exist, or
+    contains no module.
     """
-    found = sorted(_modules_at(path), key=lambda module: module.name)
-    if not found:
-        raise ImageError(
-            f"{path} contains no module: no file in it ends in {MANIFEST_SUFFIX}. (An editable install has none.)"
-        )
-    return found
+    found = []
+    for path in paths:
+        modules = _modules_at(path)
+        if not modules:
+            raise ImageError(
+                f"{path} contains no module: no file in it ends in {MANIFEST_SUFFIX}. (An editable install has none.)"
+            )
+        found += modules
+    return sorted(found, key=lambda module: (module.name, module.label))
 
 
 def _modules_at(path: str) -> list[FoundModule]:
@@ -80,7 +108,22 @@ def _modules_at(path: str) -> list[FoundModule]:
         raise ImageError(f"{path} is neither a wheel nor a fatbin with its manifest ({manifest.name}) beside it.")
     if os.sep in path or not all(part.isidentifier() for part in path.split(".")):
         raise ImageError(f"{path} does not exist.")
-    return [module for folder in _package_folders(path) for module in _in_package(folder)]
+    found = [module for folder in _package_folders(path) for module in _in_package(folder)]
+    return found + installed_companions(found)
+
+
+def installed_companions(modules: Sequence[FoundModule]) -> list[FoundModule]:
+    """Return what the installed companions of installed modules contain of these modules."""
+    wanted: dict[str, set[str]] = {}
+    for module in modules:
+        for companion in module.split.companions if module.split else ():
+            wanted.setdefault(companion.package, set()).add(module.name)
+    found = []
+    for package, names in wanted.items():
+        if importlib.util.find_spec(package) is not None:
+            inside = [module for folder in _package_folders(package) for module in _in_package(folder)]
+            found += [module for module in inside if module.name in names]
+    return found
 
 
 def _package_folders(name: str) -> list[Path]:
@@ -112,7 +155,7 @@ def _read(path: Path) -> FoundModule:
             text = file.read(min(os.fstat(file.fileno()).st_size, LARGEST) + 1)
     except OSError as error:
         raise ImageError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return FoundModule(all_manifests(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes())
+    return FoundModule(all_manifests(text, str(path)), str(path), lambda file: path.with_name(file).read_bytes(), text)
 
 
 def _in_archive(path: Path, below: str = "") -> list[FoundModule]:
@@ -127,10 +170,12 @@ def _in_archive(path: Path, below: str = "") -> list[FoundModule]:
     def module(name: str) -> FoundModule:
         folder = name[: name.rfind("/") + 1]
         location = f"{path}: {name if name.isprintable() else ascii(name)}"
+        text = read_member(archive, name, LARGEST + 1)
         return FoundModule(
-            all_manifests(read_member(archive, name, LARGEST + 1), location),
+            all_manifests(text, location),
             location,
             lambda file: read_member(archive, member(folder + file).filename),
+            text,
             lambda file: member(folder + file).compress_size,
         )
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -31,6 +31,7 @@ from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Manifest, parse_version
 __all__ = [
     "Comparison",
     "WheelSbom",
+    "build_project",
     "compare_wheels",
     "pinned_requirements",
     "read_sbom",
@@ -138,8 +139,12 @@ class Comparison:
         return replace(self, others=[name for name in self.others if name not in allowed], allowed=allowed)
 
 
-def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:
+def rebuild(
+    wheel: Path, project: Path, isolated: bool = True, finish: Callable[[Path], Path] = lambda built: built
+) -> Comparison:
     """Build the project, which is a folder or an sdist, and compare the result with `wheel`.
+
+    `finish` takes the path of the wheel that the build back end made, and returns that of the wheel to compare.
 
     pip builds it, or uv if pip is not installed: if `isolated`, in a new environment with the package versions that the
     wheel records, else in this environment. The cache is not used, and the project's folder is not written to. No code
@@ -155,15 +160,31 @@ def rebuild(wheel: Path, project: Path, isolated: bool = True) -> Comparison:
         environ = os.environ | {"CUDA_WHEEL_CACHE_DIR": str(folder / "cache")}
         environ.pop("CUDA_WHEEL_CACHE_READONLY", None)
         command, variables = _build_command(root, output, constraints, isolated)
-        # The output goes to standard error: people see it, and it does not mix with the report on standard output.
-        # Python imports modules from its working directory, which must not be the folder of an untrusted wheel.
-        result = subprocess.run(command, cwd=folder, env=environ | variables, stdout=sys.stderr, check=False)
-        wheels = sorted(output.glob("*.whl"))
-        if result.returncode != 0 or len(wheels) != 1:
-            raise CudaWheelError(
-                f"{project} does not build: {' '.join(command[:4])} exited with status {result.returncode}."
-            )
-        return compare_wheels(wheel, wheels[0])
+        return compare_wheels(wheel, finish(_run_build(command, project, folder, output, environ | variables)))
+
+
+def build_project(project: Path, folder: Path, output: Path, isolated: bool) -> Path:
+    """Build the project in a folder with its build back end, and return the path of the wheel, in the folder `output`.
+
+    pip builds it, or uv if pip is not installed: if `isolated`, in a new environment, else in this one. `folder` is a
+    temporary folder. Raises CudaWheelError if the project does not build.
+    """
+    command, variables = _build_command(project, output, None, isolated)
+    return _run_build(command, project, folder, output, os.environ | variables)
+
+
+def _run_build(command: Sequence[str], project: Path, folder: Path, output: Path, environ: Mapping[str, str]) -> Path:
+    """Run the command that builds the wheel of `project` into the folder `output`, and return the path of the wheel.
+    `folder` is the working directory."""
+    # The output goes to standard error: people see it, and it does not mix with the report on standard output. Python
+    # imports modules from its working directory, which must not be the folder of an untrusted wheel.
+    result = subprocess.run(command, cwd=folder, env=environ, stdout=sys.stderr, check=False)
+    wheels = sorted(output.glob("*.whl"))
+    if result.returncode != 0 or len(wheels) != 1:
+        raise CudaWheelError(
+            f"{project} does not build: {' '.join(command[:4])} exited with status {result.returncode}."
+        )
+    return wheels[0]
 
 
 def pinned_requirements(wheel: Path) -> list[str]:
@@ -235,25 +256,28 @@ def _copy_project(project: Path, folder: Path) -> Path:
     return root
 
 
-def _build_command(root: Path, output: Path, constraints: Path, isolated: bool) -> tuple[list[str], dict[str, str]]:
+def _build_command(
+    root: Path, output: Path, constraints: Path | None, isolated: bool
+) -> tuple[list[str], dict[str, str]]:
     """Return a command line that builds the wheel of a project, and the environment variables to set for this command.
 
     `root`: the project's folder. `output`: folder for the wheel. `constraints`: file with the versions of build
-    requirements. `isolated`: True to install these requirements in a new environment, False to use the packages of this
-    environment. Raises CudaWheelError if neither pip nor uv is installed.
+    requirements, or None. `isolated`: True to install these requirements in a new environment, False to use the
+    packages of this environment. Raises CudaWheelError if neither pip nor uv is installed.
     """
     isolation = [] if isolated else ["--no-build-isolation"]
     if importlib.util.find_spec("pip"):
         pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--disable-pip-version-check", *isolation]
         # pip splits the variable's value at spaces, which a path may contain and a URI does not. For builds, pip 25.3
         # and later read PIP_BUILD_CONSTRAINT.
-        uri = constraints.as_uri()
-        variables = {"PIP_CONSTRAINT": uri, "PIP_BUILD_CONSTRAINT": uri} if isolated else {}
+        uri = constraints.as_uri() if isolated and constraints else None
+        variables = {"PIP_CONSTRAINT": uri, "PIP_BUILD_CONSTRAINT": uri} if uri else {}
         return [*pip, "-w", str(output), str(root)], variables
     uv = shutil.which("uv")
     if uv is None:
         raise CudaWheelError("neither pip nor uv is installed, and one of them is needed to build the wheel.")
-    options = ["--python", sys.executable, "--build-constraints", str(constraints), *isolation]
+    constrained = ["--build-constraints", str(constraints)] if constraints else []
+    options = ["--python", sys.executable, *constrained, *isolation]
     return [uv, "build", "--wheel", *options, "-o", str(output), str(root)], {}
 
 

@@ -173,8 +173,7 @@ def device_attribute(name: str, device: int) -> int:
 
 
 def kernel_attribute(name: str, kernel: "HasHandle") -> int:
-    """Return the CU_FUNC_ATTRIBUTE_`name` of a kernel on the current context's GPU, else on GPU 0; raises
-    DriverError."""
+    """Return a kernel's CU_FUNC_ATTRIBUTE_`name` on the current context's GPU, else on GPU 0; raises DriverError."""
     driver = cuda_driver()
     which = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
     result = driver.cuKernelGetAttribute(which, kernel.handle, current_device() or 0)

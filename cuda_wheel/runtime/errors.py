@@ -74,6 +74,7 @@ PARTS = {
     "attach": "attach: kernels as attributes of their package",
     "bind": "Kernel.bind",
     "by-value": "kernel parameters by value that are accessors of tensors, std::array or bfloat16",
+    "companions": "machine code in companion packages: split",
     "compile-log": "Jit.registers, Jit.spills",
     "formats": "checks of images without SHA-256: CUDA_WHEEL_VERIFY=off",
     "importers": "packages that are not in folders: zip archives, frozen applications",

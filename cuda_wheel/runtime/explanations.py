@@ -57,10 +57,9 @@ def _what_helps_the_driver(images: Sequence[Image], driver: Version) -> str:
     return f"Update the NVIDIA driver, or install the newest nvJitLink for it: pip install cuda-wheel[cu{driver[0]}]."
 
 
-def damaged_image(manifest: "Manifest", where: str, damage: str) -> ImageError:
+def damaged_image(manifest: Manifest, where: str, damage: str) -> ImageError:
     """Return the error for an image of a module, whose manifest is `where`."""
-    text = f"{manifest.fatbin} beside {where} is damaged: {damage}."
-    return ImageError(f"{text} Reinstall the package that holds {manifest.name}.")
+    return ImageError(f"{manifest.fatbin} beside {where} is damaged: {damage}. Reinstall the package that holds it.")
 
 
 FORKED = (

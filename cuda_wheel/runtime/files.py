@@ -12,6 +12,7 @@ from .manifest import MANIFEST_SUFFIX, Image, Manifest, ManifestFile, checked, s
 __all__ = [
     "ModuleFiles",
     "files_and_manifest",
+    "files_in",
     "find_files",
     "lie_in_folders",
     "must_verify",
@@ -33,6 +34,8 @@ class ModuleFiles:
         self.contents = contents
         self.digest = ""
         """SHA-256 of the manifest; for a variant, a space and the macros follow. "" until the manifest is read."""
+        self.split: Any = None
+        """Companions of the module, as in the manifest."""
 
     def read(self, file: str, offset: int = 0, size: int | None = None) -> bytes:
         """Return `size` bytes of a file from `offset` on, by default all; no others are held in memory.
@@ -69,6 +72,7 @@ class ModuleFiles:
         if record is None:
             raise _unknown_variant(found, macros)
         self.digest = f"{found.digest} {wanted!r}" if wanted else found.digest
+        self.split = found.head.get("split")
         if checked(self.where, lambda: len(record["kernels"]["blocks"]) == 1):
             return found.manifest(wanted)
         need("many-kernels")
@@ -115,26 +119,17 @@ def find_files(
 ) -> ModuleFiles:
     """Return the files of the module `name`; if they are compiled now, those of the variant alone.
 
-    Searches 1. the folders of its package, 2. its importer if it is not in folders (zip archives). 3. Compiles the
-    module for GPU `device` if the package lies in a source tree; raises DriverError if it `needs_gpu` and has none.
-    Raises ImageError, and in 3. the build side's errors.
+    Looks into its package (`files_in`). Compiles the module for GPU `device` if the package lies in a source tree;
+    raises DriverError if it `needs_gpu` and has none. Raises ImageError, and the build side's errors.
     """
     package, _, stem = name.rpartition(".")
     if not package or not all(part.isidentifier() for part in name.split(".")):
         raise ImageError(f"{name!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")
     manifest = stem + MANIFEST_SUFFIX
     folders = package_folders(package)
-    for folder in folders:
-        path = os.path.join(folder, manifest)
-        if os.path.isfile(path):
-            return ModuleFiles(path, folder)
-    if not lie_in_folders(folders):
-        need("importers")
-        from .parts.importers import has_file  # rare
-
-        where = os.path.join(folders[0], manifest) if folders else f"{manifest} in {package}, through its importer"
-        if has_file(package, manifest, where):
-            return ModuleFiles(where, None, package)
+    files = files_in(package, folders, manifest)
+    if files is not None:
+        return files
     contents = None
     if has("source_hook"):  # a vendored loader compiles nothing
         from .parts.source_hook import compiled_on_load  # only in a source tree
@@ -147,6 +142,22 @@ def find_files(
 
         raise ImageError(module_not_found(name, folders, MANIFEST_SUFFIX))
     return ModuleFiles(f"{name}, compiled on load", None, contents=contents)
+
+
+def files_in(package: str, folders: list[str], manifest: str) -> ModuleFiles | None:
+    """Return the files beside a package's `manifest`, in folders or behind its importer, else None. Raises
+    ImageError."""
+    for folder in folders:
+        path = os.path.join(folder, manifest)
+        if os.path.isfile(path):
+            return ModuleFiles(path, folder)
+    if lie_in_folders(folders):
+        return None
+    need("importers")
+    from .parts.importers import find_file  # rare
+
+    where = find_file(package, folders, manifest)
+    return None if where is None else ModuleFiles(where, None, package)
 
 
 def package_folders(package: str) -> list[str]:

@@ -262,9 +262,8 @@ class Launcher:
     def new_slot(self, configuration: Configuration) -> Slot:
         """Return a slot in which all but the arguments and the stream is filled in.
 
-        The driver gets a pointer to each argument instead of one buffer (`extra`), because offsets in machine code may
-        differ: all move if one parameter is aligned to more, such as a CUtensorMap. Source: CUDA Driver API,
-        CUlaunchConfig.
+        The driver gets a pointer to each argument and not one buffer (`extra`): offsets in machine code differ if a
+        parameter, such as a CUtensorMap, is aligned to more. Source: CUDA Driver API, CUlaunchConfig.
         """
         attributes = b"" if configuration.attributes is None else configuration.attributes.array
         offsets = [each.offset for each in self._kernel.info.parameters]

@@ -8,7 +8,7 @@ from .errors import NoImageError, UnknownVariantError, has, need
 from .files import ModuleFiles, files_and_manifest, read_image
 from .manifest import Image, MacroValue, Manifest, Version
 from .module import Module, once
-from .rules import How, Resolution, resolve
+from .rules import Resolution, resolve
 
 if TYPE_CHECKING:
     from .jit import JitOptions
@@ -36,7 +36,7 @@ def load(
 
     `variant` are the macros of one of the module's variants: `load("demo.update", MATH_TYPE="double", NUM_MODES=4)`.
     All its macros are needed. If the module has `specialize = true` and a toolchain is installed, other values are
-    compiled now, and kept in the user's cache.
+    compiled now.
 
     Raises UnknownVariantError if the module has no such variant, or has variants and none is named; ImageError if the
     module is missing or damaged; NoImageError if no image suits the GPU and driver; LinkError if the pieces cannot be
@@ -85,6 +85,11 @@ def _chosen(manifest: Manifest, capability: Version, driver_version: Version) ->
 def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit: "JitOptions | None") -> Module:
     capability, driver_version = device_and_driver(device)
     resolution = _chosen(manifest, capability, driver_version)
+    if files.split and resolution.how != "native":
+        need("companions")
+        from .parts.companions import best_of  # rare
+
+        files, manifest, resolution = best_of(files, manifest, resolution, capability, driver_version)
     image, how = resolution.image, resolution.how
     if image is None or how is None:
         from .explanations import no_image_message  # only for an error
@@ -97,7 +102,16 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
         key = (*key, options, capability if how == "link" else None)
 
     def load_image() -> Module:
-        return _load_image(files, manifest, image, how, options, capability, driver_version)
+        code = read_image(files, manifest, image)
+        if options is None:
+            return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
+        if how == "jit":
+            return load_ptx(manifest, image, code, options)
+        from .parts.nvjitlink import compile_by_nvjitlink  # rare
+
+        cubin, compiled = compile_by_nvjitlink(manifest, image, code, options, capability, driver_version)
+        handle = load_library(cubin, f"loading {manifest.full_name}, {image}, compiled")
+        return Module(manifest, image, how, handle, compiled)
 
     if resolution.doubt is None:
         return once(key, load_image)
@@ -107,27 +121,6 @@ def _load_found(files: ModuleFiles, manifest: Manifest, device: int | None, jit:
 
     key = (*key, capability)  # what one GPU refuses, another may accept
     return once(key, lambda: load_on_trial(load_image, manifest, resolution, capability, driver_version, device))
-
-
-def _load_image(
-    files: ModuleFiles,
-    manifest: Manifest,
-    image: Image,
-    how: How,
-    options: "JitOptions | None",
-    capability: Version,
-    driver: Version,
-) -> Module:
-    code = read_image(files, manifest, image)
-    if options is None:
-        return Module(manifest, image, how, load_library(code, f"loading {manifest.full_name}, {image}"))
-    if how == "jit":
-        return load_ptx(manifest, image, code, options)
-    from .parts.nvjitlink import compile_by_nvjitlink  # rare
-
-    cubin, compiled = compile_by_nvjitlink(manifest, image, code, options, capability, driver)
-    handle = load_library(cubin, f"loading {manifest.full_name}, {image}, compiled")
-    return Module(manifest, image, how, handle, compiled)
 
 
 def load_ptx(manifest: Manifest, image: Image, code: bytes, options: "JitOptions") -> Module:

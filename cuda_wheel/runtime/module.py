@@ -133,7 +133,6 @@ class Kernel(Generic[Unpack[Arguments]]):
         out at the end, it uses the ones given here, which it keeps alive and does not check again.
 
             step = kernel.bind(grid, block, x, y, n)
-            step()
             step(y, x)
 
         Without `stream`, each call finds its stream by the rule of `launch`. Raises what `launch` raises.
@@ -362,7 +361,7 @@ class Module(Mapping[str, Kernel]):
         """Wait for the module's running kernels, and free its memory on every GPU.
 
         The module, its kernels and its variables become invalid in the whole process: their use raises DriverError, and
-        addresses taken from them are dangling. `load` loads the module anew; this object stays unloaded.
+        addresses taken from them are dangling. `load` loads the module anew.
         """
         library = self._library  # loads a lazy module, so it must come before the registry's lock
         forget(lambda module: module._library is library)

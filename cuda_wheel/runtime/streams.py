@@ -51,7 +51,6 @@ def launch_stream(stream: Any) -> Iterator[None]:
 
         with cuda_wheel.launch_stream(stream):
             kernel.launch(grid, block, x, y, n)
-            kernel.launch(grid, block, y, z, n)
 
     A library's own current stream (`torch.cuda.stream`, `with cupy_stream:`) needs no such block: launches follow it.
     """
@@ -119,9 +118,8 @@ def by_arrays(device: int) -> int:
 class CurrentStreams(dict[tuple[type, ...], FindStream | None]):
     """Types of the arguments that may be arrays -> function that finds a launch's stream; None for the default stream.
 
-    An entry is made when its types are first met. PyTorch and CuPy have a current stream for each thread and GPU.
-    Without arrays of theirs, arrays with an array interface name a stream. Addresses, arrays exported by DLPack, such
-    as JAX's, and cuda.core's buffers have none.
+    PyTorch and CuPy have a current stream for each thread and GPU. Without arrays of theirs, arrays with an array
+    interface name a stream. Addresses, arrays exported by DLPack, such as JAX's, and cuda.core's buffers have none.
     """
 
     def __missing__(self, types: tuple[type, ...]) -> FindStream | None:

@@ -391,6 +391,12 @@ class Config(Settings):
         + ", ".join(f"`{part}`" for part in PARTS)
         + ".",
     )
+    split: str = _key(
+        one_of("none", "architecture"),
+        "none",
+        'How `cuda-wheel split` divides the wheel: "architecture" makes a base wheel with PTX, and a companion wheel '
+        "with the machine code for each compute capability. A plain build makes the whole wheel.",
+    )
     sbom: bool = _key(
         FLAG, True, "Whether the wheel's metadata contain an SBOM, which lists what the images were built from."
     )
@@ -432,6 +438,11 @@ class Config(Settings):
                 raise ConfigError(f'{where} has no name: give it its dotted name, such as "pkg.kernels.gemm".')
             _check_macros(module, own, where)  # type: ignore[arg-type]
             modules.append(module)
+        if config.split != "none" and config.compress != "none":
+            raise ConfigError(
+                f'{TABLE}.compress = "{config.compress}" and {TABLE}.split = "{config.split}" exclude each other: '
+                "images of a compressed fatbin cannot be told apart. Leave compress out: wheels are compressed."
+            )
         config = replace(config, module=tuple(modules))
         override = (environ or {}).get(VARIABLE, "").strip()
         return _with_override(config, override) if override else config

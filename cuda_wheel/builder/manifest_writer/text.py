@@ -27,10 +27,11 @@ from typing import Any
 
 from cuda_wheel import __version__
 from cuda_wheel.runtime.manifest import FORMAT, Image, Manifest, Parameter, dotted, sha256_of
+from cuda_wheel.runtime.parts.companions import Split
 from cuda_wheel.runtime.parts.dtypes import Struct
 from cuda_wheel.runtime.parts.many_kernels import block_number
 
-__all__ = ["image_to_json", "manifest_text", "manifest_to_json"]
+__all__ = ["image_to_json", "manifest_text", "manifest_to_json", "split_to_json"]
 
 BLOCK = 1 << 13
 """Approximate size in bytes of a block (a line of a manifest file that lists kernels), if a variant of a module has
@@ -44,11 +45,12 @@ _NEVER_SHARED = ("macros", "fatbin", "kernels")
 """Keys of a variant's JSON object that are written for each variant, even if all variants have the same value."""
 
 
-def manifest_text(*manifests: Manifest) -> str:
+def manifest_text(*manifests: Manifest, split: Split | None = None) -> str:
     """Return the text of a module's manifest file, from the manifests of its variants, or from that of a module without
     variants.
 
-    Equal manifests give equal text on every machine.
+    `split` says which companions have the module's machine code, or, in a companion, which base it belongs to; None for
+    a wheel that is not split. Equal manifests give equal text on every machine.
     """
     numbers: dict[str, int] = {}  # equal blocks of two variants stand once
     records = []
@@ -66,7 +68,8 @@ def manifest_text(*manifests: Manifest) -> str:
     }
     own = [{key: value for key, value in each.items() if key not in shared} for each in records]
     sizes = [[len(block.encode()), sha256_of(block.encode())] for block in numbers]
-    head = _line({**shared, "variants": own, "blocks": sizes})
+    companions = {} if split is None else {"split": split_to_json(split)}
+    head = _line({**shared, **companions, "variants": own, "blocks": sizes})
     return _signed(head) + ",\n".join(numbers) + "\n]}\n"
 
 
@@ -155,6 +158,15 @@ def manifest_to_json(manifest: Manifest) -> dict[str, Any]:
         "long_size": manifest.long_size,
         "specialize": manifest.specialize and manifest.specialize._asdict(),
     }
+
+
+def split_to_json(split: Split) -> dict[str, Any]:
+    """Return what a manifest says about companions, as a JSON object."""
+    companions = [
+        {**each._asdict(), "targets": list(map(str, each.targets)), "driver": dotted(each.driver)}
+        for each in split.companions
+    ]
+    return {**split._asdict(), "companions": companions}
 
 
 def _struct_keys(structs: Iterable[Struct | None]) -> dict[Struct, str]:

@@ -175,8 +175,8 @@ def known_parts(
 ) -> set[str]:
     """Return the parts of a vendored loader that do not depend on the modules; empty unless `loader = "vendor"`.
 
-    These are the parts for packages that attach kernels, for tables of tuned choices, and for what the Python files of
-    the wheel use.
+    These are the parts for packages that attach kernels, for tables of tuned choices, for companions, and for what the
+    Python files of the wheel use.
     """
     if config.loader != "vendor":
         return set()
@@ -185,6 +185,7 @@ def known_parts(
     python_files = [each.source for each in files if each.source.suffix == ".py" and each.source.is_file()]
     needed = {
         "array-protocols": passes_other_arrays(python_files),
+        "companions": config.split != "none",
         "attach": not {_package_of(name) for name in names}.isdisjoint(packages),
         "tuned-tables": bool(tables),
     }

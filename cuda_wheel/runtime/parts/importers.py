@@ -3,13 +3,14 @@
 import importlib
 import io
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pkgutil import get_importer
 from typing import Any
 
 from ..errors import ImageError, describe_error
 
-__all__ = ["has_file", "list_files", "open_file"]
+__all__ = ["find_file", "list_files", "open_file"]
 
 
 def open_file(package: str, file: str) -> Any:
@@ -38,15 +39,19 @@ def open_file(package: str, file: str) -> Any:
     raise FileNotFoundError(f"{package} has no file {file}")
 
 
-def has_file(package: str, file: str, where: str) -> bool:
-    """Return whether a package has a file; raise ImageError, which names it `where`, if the importer fails."""
+def find_file(package: str, folders: Sequence[str], file: str) -> str | None:
+    """Return the place of a package's file, for messages; None if the package has no such file.
+
+    `folders` are the places where Python looks for the package's files. Raises ImageError if the importer fails.
+    """
+    where = os.path.join(folders[0], file) if folders else f"{file} in {package}, through its importer"
     try:
         open_file(package, file).close()
     except FileNotFoundError:
-        return False
+        return None
     except Exception as error:  # importers raise anything for a damaged archive
         raise ImageError(f"{where} cannot be read: {describe_error(error)}") from error
-    return True
+    return where
 
 
 def list_files(package: str) -> list[str]:

@@ -26,8 +26,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..driver import check_result, cuda_driver, current_device, device_and_driver, is_forked
-from ..errors import ArgumentError, ImageError, UnknownKernelError, need
-from ..files import ModuleFiles, lie_in_folders, package_folders
+from ..errors import ArgumentError, ImageError, UnknownKernelError
+from ..files import files_in, package_folders
 from ..loading import load
 from ..manifest import TABLE_SUFFIX, MacroValue, Version
 from .variants import read_macros
@@ -307,19 +307,11 @@ def table_of(module: str) -> tuple[tuple[Row, ...], str]:
         raise ImageError(f"{module!r} is not a module's dotted name, such as 'saxpy_demo.kernels.saxpy'")
     file = stem + TABLE_SUFFIX
     folders = package_folders(package)
-    found = next((folder for folder in folders if os.path.isfile(os.path.join(folder, file))), None)
-    where = os.path.join(found or (folders or [package])[0], file)
-    files = ModuleFiles(where, found, package)
-    if found is None and (lie_in_folders(folders) or not _importer_has(package, file, where)):
+    files = files_in(package, folders, file)
+    if files is None:
+        where = os.path.join((folders or [package])[0], file)
         raise ImageError(f"{module} has no table of tuned choices ({where}): make it with cuda-wheel tune")
-    return parse_table(files.read(file), module, where), where
-
-
-def _importer_has(package: str, file: str, where: str) -> bool:
-    need("importers")
-    from .importers import has_file  # only for a package that is not in a folder
-
-    return has_file(package, file, where)
+    return parse_table(files.read(file), module, files.where), files.where
 
 
 def forget() -> None:

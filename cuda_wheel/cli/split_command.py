@@ -1,0 +1,72 @@
+"""`cuda-wheel split`: make a base wheel with PTX, and a companion wheel for each compute capability."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from cuda_wheel.builder.config.pyproject import read_config
+from cuda_wheel.builder.errors import ConfigError
+from cuda_wheel.builder.report.quantities import size_text
+from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.builder.wheel.outputs import write
+from cuda_wheel.cli.arguments import add_json_option, print_json
+from cuda_wheel.inspect.rebuild import build_project
+from cuda_wheel.runtime.manifest import dotted
+from cuda_wheel.split.wheels import SplitWheel, split_wheel
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("path", type=Path, help="the folder of pyproject.toml, or a whole wheel that is built already")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="the folder for the wheels")
+    parser.add_argument(
+        "--no-build-isolation",
+        action="store_true",
+        help="for a project: build with the packages installed here",
+    )
+    add_json_option(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the wheels."""
+    path: Path = options.path
+    if path.is_dir():
+        if read_config(path, os.environ).split == "none":
+            raise ConfigError(
+                f'{path / "pyproject.toml"} does not say how to divide the wheel: add split = "architecture" to '
+                "[tool.cuda-wheel]."
+            )
+        with scratch() as folder:
+            whole = build_project(path.resolve(), folder, folder / "wheel", not options.no_build_isolation)
+            size, wheels = whole.stat().st_size, split_wheel(whole)
+    elif options.no_build_isolation:
+        options.refuse("--no-build-isolation needs a project's folder")
+    else:
+        if (options.output / path.name).resolve() == path.resolve():
+            options.refuse(f"{options.output} has the whole wheel itself, which the base would replace: name another")
+        wheels = split_wheel(path)
+        size = path.stat().st_size
+    write({wheel.file: wheel.content for wheel in wheels}, options.output)
+    if options.json:
+        print_json({"whole": size, "wheels": [_wheel_to_json(wheel) for wheel in wheels]})
+    else:
+        _print(wheels, size)
+    return 0
+
+
+def _wheel_to_json(wheel: SplitWheel) -> dict[str, object]:
+    return {"file": wheel.file, "size": len(wheel.content), "compute_capability": wheel.capability}
+
+
+def _print(wheels: Sequence[SplitWheel], whole: int) -> None:
+    base, *companions = wheels
+    print(f"{base.file}: {size_text(len(base.content))}, PTX for all GPUs (the whole wheel: {size_text(whole)})")
+    for wheel in companions:
+        assert wheel.capability is not None
+        both = size_text(len(base.content) + len(wheel.content))
+        print(f"{wheel.file}: {size_text(len(wheel.content))}, for {dotted(wheel.capability)}; with the base {both}")

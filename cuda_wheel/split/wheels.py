@@ -1,0 +1,285 @@
+"""Write the base wheel and the companion wheels of a whole wheel.
+
+The same wheel gives the same bytes, on every machine with the same zlib. Sources: "Binary distribution format" and
+"Core metadata" of the PyPA specifications.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import zipfile
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from email.message import Message
+from email.parser import HeaderParser
+from hashlib import sha256
+from pathlib import Path
+
+import cuda_wheel
+from cuda_wheel.builder.images.bundling import bundle
+from cuda_wheel.builder.jobs import BundleRequest, Fatbin
+from cuda_wheel.builder.sources.layout import SBOM
+from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
+from cuda_wheel.builder.workers.pool import Workers
+from cuda_wheel.inspect.archive import open_wheel, read_member, wheel_members
+from cuda_wheel.inspect.manifest_checks import manifest_differences
+from cuda_wheel.inspect.modules import find_modules
+from cuda_wheel.inspect.wheel_checks import record_differences
+from cuda_wheel.runtime.errors import ImageError
+from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
+from cuda_wheel.split.division import DividedModule, divide, extra_of, name_of_companion, package_of
+
+__all__ = ["ALL", "SplitWheel", "split_wheel"]
+
+ALL = "all-gpus"
+"""The extra of a base that requires all its companions."""
+
+_COPIED = (
+    "Requires-Python",
+    *("License-Expression", "License", "License-File", "Classifier"),
+    *("Author", "Author-email", "Maintainer", "Maintainer-email", "Home-page", "Project-URL"),
+)
+"""Fields of the base's metadata that are those of its companions too. A classifier may forbid uploads."""
+
+
+@dataclass(frozen=True)
+class SplitWheel:
+    """A base wheel or a companion wheel."""
+
+    file: str
+    content: bytes
+    capability: Version | None
+    """Compute capability that a companion is for; None for the base."""
+
+
+@dataclass(frozen=True)
+class _Metadata:
+    """What the metadata of a whole wheel say."""
+
+    folder: str
+    """Name of the metadata folder: "demo-1.0.dist-info"."""
+    text: str
+    fields: Message
+    distribution: str
+    """Normalized name, with "-"."""
+    version: str
+
+
+def split_wheel(path: Path) -> list[SplitWheel]:
+    """Return the base wheel and the companions of a whole wheel, the base first.
+
+    Raises ImageError if the wheel is damaged or signed, is divided already, has no module to divide, has an extra of a
+    name that is needed, or contains a copy of the loader that cannot find companions; ToolchainError without nvFatbin.
+    """
+    modules = find_modules(str(path))
+    differences = [*record_differences(path), *(line for module in modules for line in manifest_differences(module))]
+    if differences:
+        raise ImageError(f"{path} is damaged: {'; '.join(differences)}. Build it again.")
+    with open_wheel(path) as archive:
+        members = wheel_members(path, archive)
+        contents = {info.filename: read_member(archive, info.filename) for info in members}
+    metadata = _metadata(path, contents)
+    _check_loader(path, contents)
+    with Workers(timeout=600, memory=None, count=1) as workers:
+
+        def bundled(request: BundleRequest) -> Fatbin:
+            return workers.submit(bundle, request).result()
+
+        found = (divide(module, metadata.distribution, metadata.version, bundled) for module in modules)
+        divided = [module for module in found if module is not None]
+    if not divided:
+        raise ImageError(
+            f"{path} cannot be divided: no module has both machine code and PTX. Add a virtual target, such as "
+            '"75-virtual", to architectures.'
+        )
+    capabilities = sorted({capability for module in divided for capability in module.companions})
+    base = _base(members, contents, metadata, divided, capabilities)
+    companions = [_companion(members, contents, metadata, divided, capability) for capability in capabilities]
+    return [SplitWheel(path.name, base, None), *companions]
+
+
+def _metadata(path: Path, contents: Mapping[str, bytes]) -> _Metadata:
+    names = [name for name in contents if re.fullmatch(r"[^/]+\.dist-info/METADATA", name)]
+    if len(names) != 1:
+        raise ImageError(f"{path} is not a valid wheel: it contains {len(names)} files METADATA.")
+    text = contents[names[0]].decode(errors="surrogateescape")
+    fields = HeaderParser().parsestr(text)
+    name, version = fields["Name"], fields["Version"]
+    if not name or not version or not re.fullmatch(r"[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?", name, re.ASCII):
+        raise ImageError(f"{path} is not a valid wheel: its METADATA has no name, or no version.")
+    folder = names[0].partition("/")[0]
+    signed = next((each for each in contents if each.startswith(f"{folder}/RECORD.")), None)
+    if signed is not None:
+        raise ImageError(f"{path} is signed ({signed}), and no part of it would be: divide the wheel, then sign.")
+    return _Metadata(folder, text, fields, re.sub(r"[-_.]+", "-", name).lower(), version)
+
+
+def _check_loader(path: Path, contents: Mapping[str, bytes]) -> None:
+    """Raise ImageError if the wheel has a copy of the loader without the part that finds companions."""
+    for name in contents:
+        package, found, file = name.partition(f"/{VENDORED_PACKAGE}/")
+        if found and file == "__init__.py" and f"{package}{found}parts/companions.py" not in contents:
+            raise ImageError(
+                f"{path}: the loader in {package}{found} cannot find companions. Build the wheel with "
+                'split = "architecture" in [tool.cuda-wheel], and divide it then.'
+            )
+
+
+def _base(
+    members: Iterable[zipfile.ZipInfo],
+    contents: Mapping[str, bytes],
+    metadata: _Metadata,
+    divided: Sequence[DividedModule],
+    capabilities: Sequence[Version],
+) -> bytes:
+    """Return the base wheel: the whole wheel with other fatbins, manifests, SBOM and extras."""
+    files = dict(contents)
+    for module in divided:
+        stem = module.name.replace(".", "/")
+        files[f"{stem}.fatbin"] = module.base.fatbin
+        files[stem + MANIFEST_SUFFIX] = module.base.manifest
+    sbom = f"{metadata.folder}/sboms/{SBOM}"
+    if sbom in files:
+        files[sbom] = _base_sbom(files[sbom], divided)
+    files[f"{metadata.folder}/METADATA"] = _base_metadata(metadata, capabilities)
+    return _archive(files, f"{metadata.folder}/RECORD", {info.filename: info for info in members})
+
+
+def _base_metadata(metadata: _Metadata, capabilities: Sequence[Version]) -> bytes:
+    """Return METADATA with an extra for each companion, and one for all. Raises ImageError if it has such an extra."""
+    requirements: dict[str, list[str]] = {}
+    for capability in capabilities:
+        requirement = f"{name_of_companion(metadata.distribution, capability)}=={metadata.version}"
+        requirements[extra_of(capability)] = [requirement]
+        requirements.setdefault(ALL, []).append(requirement)
+    own = {re.sub(r"[-_.]+", "-", each).lower() for each in metadata.fields.get_all("Provides-Extra", [])}
+    taken = sorted(own & requirements.keys())
+    if taken:
+        raise ImageError(
+            f"the project {metadata.distribution} has an extra {taken[0]} of its own, which the base needs for its "
+            "companions: give it another name."
+        )
+    lines = []
+    for extra, required in sorted(requirements.items(), key=lambda item: item[0] == ALL):
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f"Requires-Dist: {each}; extra == '{extra}'" for each in required]
+    head, *body = re.split(r"\r?\n\r?\n", metadata.text, maxsplit=1)  # the first empty line ends the fields
+    text = "\n".join([head.rstrip(), *lines, "", *body])
+    return text.encode(errors="surrogateescape")
+
+
+def _companion(
+    members: Iterable[zipfile.ZipInfo],
+    contents: Mapping[str, bytes],
+    metadata: _Metadata,
+    divided: Sequence[DividedModule],
+    capability: Version,
+) -> SplitWheel:
+    name = name_of_companion(metadata.distribution, capability)
+    package = package_of(name)
+    folder = f"{package}-{metadata.folder.removesuffix('.dist-info').partition('-')[2]}.dist-info"
+    about = f"GPU code of {metadata.distribution} {metadata.version} for compute capability {dotted(capability)}"
+    files = {f"{package}/__init__.py": f'"""{about}, which the loader of cuda-wheel finds."""\n'.encode()}
+    for module in divided:
+        part = module.companions.get(capability)
+        if part is not None:
+            files[f"{package}/{module.name}.fatbin"] = part.fatbin
+            files[f"{package}/{module.name}{MANIFEST_SUFFIX}"] = part.manifest
+    fields = [("Metadata-Version", metadata.fields["Metadata-Version"]), ("Name", name), ("Version", metadata.version)]
+    fields += [("Summary", about)]
+    fields += [(key, value) for key in _COPIED for value in metadata.fields.get_all(key, [])]
+    fields += [("Requires-Dist", f"{metadata.distribution}=={metadata.version}")]
+    text = "".join(f"{key}: {value}\n" for key, value in fields)
+    text += f'\nInstall it with its base: pip install "{metadata.distribution}[{extra_of(capability)}]"\n'
+    files[f"{folder}/METADATA"] = text.encode(errors="surrogateescape")
+    generator = f"Generator: cuda-wheel {cuda_wheel.__version__}"
+    files[f"{folder}/WHEEL"] = f"Wheel-Version: 1.0\n{generator}\nRoot-Is-Purelib: true\nTag: py3-none-any\n".encode()
+    licenses = f"{metadata.folder}/licenses/"
+    files |= {
+        f"{folder}/licenses/{path.removeprefix(licenses)}": content
+        for path, content in contents.items()
+        if path.startswith(licenses)
+    }
+    sbom = contents.get(f"{metadata.folder}/sboms/{SBOM}")
+    if sbom is not None:
+        files[f"{folder}/sboms/{SBOM}"] = _companion_sbom(sbom, divided, capability, package)
+    model = next(info for info in members if info.filename == f"{metadata.folder}/METADATA")
+    content = _archive(files, f"{folder}/RECORD", {}, model)
+    return SplitWheel(f"{folder.removesuffix('.dist-info')}-py3-none-any.whl", content, capability)
+
+
+def _base_sbom(content: bytes, divided: Sequence[DividedModule]) -> bytes:
+    fatbins = {f"{module.name.replace('.', '/')}.fatbin": module.base.fatbin for module in divided}
+    return _sbom(content, {path: (path, fatbin) for path, fatbin in fatbins.items()}, keep_others=True)
+
+
+def _companion_sbom(content: bytes, divided: Sequence[DividedModule], capability: Version, package: str) -> bytes:
+    fatbins = {
+        f"{module.name.replace('.', '/')}.fatbin": (f"{package}/{module.name}.fatbin", part.fatbin)
+        for module in divided
+        if (part := module.companions.get(capability)) is not None
+    }
+    return _sbom(content, fatbins, keep_others=False)
+
+
+def _sbom(content: bytes, fatbins: Mapping[str, tuple[str, bytes]], keep_others: bool) -> bytes:
+    """Return an SBOM with the paths and hashes of other fatbins.
+
+    `fatbins` is path in the whole wheel -> new path and content. Without `keep_others`, other fatbins, and what only
+    they were made from, are left out.
+    """
+    document = json.loads(content)
+    renamed = {f"wheel:{old}": f"wheel:{new}" for old, (new, _) in fatbins.items()}
+    dependencies = [
+        {**entry, "ref": renamed.get(entry["ref"], entry["ref"])}
+        for entry in document["dependencies"]
+        if keep_others or entry["ref"] in renamed
+    ]
+    needed = {each for entry in dependencies for each in (entry["ref"], *entry["dependsOn"])}
+    digests = {f"wheel:{new}": (new, sha256(fatbin).hexdigest()) for new, fatbin in fatbins.values()}
+    components = []
+    for component in document["components"]:
+        reference = renamed.get(component["bom-ref"], component["bom-ref"])
+        if reference not in needed:
+            continue
+        if reference in digests:
+            path, digest = digests[reference]
+            hashes = [{"alg": "SHA-256", "content": digest}]
+            component = {**component, "bom-ref": reference, "name": path, "hashes": hashes}
+        components.append(component)
+    document["components"] = sorted(components, key=lambda component: str(component["bom-ref"]))
+    document["dependencies"] = sorted(dependencies, key=lambda entry: str(entry["ref"]))
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
+def _archive(
+    files: Mapping[str, bytes],
+    record: str,
+    infos: Mapping[str, zipfile.ZipInfo],
+    model: zipfile.ZipInfo | None = None,
+) -> bytes:
+    """Return a wheel with these files and a new RECORD, at the path `record`, which comes last.
+
+    `infos` has times and permissions of files; `model` those of all others.
+    """
+    rows = io.StringIO()
+    writer = csv.writer(rows, lineterminator="\n")
+    contents = {name: content for name, content in files.items() if name != record}
+    for name, content in contents.items():
+        digest = urlsafe_b64encode(sha256(content).digest()).decode().rstrip("=")
+        writer.writerow((name, f"sha256={digest}", len(content)))
+    writer.writerow((record, "", ""))
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {**contents, record: rows.getvalue().encode()}.items():
+            known = infos.get(name, model)
+            assert known is not None  # each file of the base was in the whole wheel
+            info = zipfile.ZipInfo(name, known.date_time)
+            info.external_attr, info.create_system = known.external_attr, known.create_system
+            info.compress_type = known.compress_type
+            archive.writestr(info, content)
+    return written.getvalue()
