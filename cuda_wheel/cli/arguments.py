@@ -14,8 +14,13 @@ T = TypeVar("T")
 
 
 def add_path_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the argument `path`: where to find modules."""
-    parser.add_argument("path", help="a wheel, a folder, a .fatbin or an installed package")
+    """Add the argument `paths`: where to find modules."""
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="path",
+        help="a wheel, a folder, a .fatbin or an installed package; several, such as a base and companions, are one",
+    )
 
 
 def add_json_option(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:

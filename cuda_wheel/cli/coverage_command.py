@@ -20,6 +20,7 @@ from cuda_wheel.builder.manifest_writer.coverage import (
 from cuda_wheel.builder.releases import GPUS
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json, printable
 from cuda_wheel.cli.tables import Column, Line, StyledText, Table, print_report
+from cuda_wheel.inspect.companions import united
 from cuda_wheel.inspect.coverage_report import (
     CELL_LABELS,
     cells_to_json,
@@ -68,17 +69,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the coverage. Return 1 if an image that `--require` asks for is missing, else 0."""
-    coverages = cover(manifest for found in find_modules(options.path) for manifest in found.manifests)
+    coverages = cover(united(find_modules(*options.paths)))
     requirement = options.require or parse_requirement("")
     for path, picture in ((options.svg, coverage_to_svg), (options.html, coverage_to_html)):
         if path is not None:
-            path.write_text(picture(coverages, heading(options.path), requirement), encoding="utf-8")
+            path.write_text(picture(coverages, heading(*options.paths), requirement), encoding="utf-8")
     missing_cells = [missing(coverage, requirement) for coverage in coverages]
     if options.json:
         lists = zip(coverages, missing_cells, strict=True)
         print_json([coverage_to_json(coverage) | {"missing": cells_to_json(cells)} for coverage, cells in lists])
     else:
-        print_report([heading(options.path), "", *_coverage_report(coverages)])
+        print_report([heading(*options.paths), "", *_coverage_report(coverages)])
         _print_gaps(coverages, requirement)
         if options.require and (pairs := not_required(requirement)):
             _print_wrapped(f"not required, because the drivers do not support the GPUs: {cells_text(pairs)}")

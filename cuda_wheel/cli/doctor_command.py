@@ -56,7 +56,8 @@ def _toolchain_lines(toolchain: dict[str, Any]) -> Iterator[str]:
 
 def _module_line(module: dict[str, Any]) -> str:
     loads = ", ".join(
-        f"{load['gpu']}: {load['image']}, {load['how']}" + (f", {load['doubt']}" if load["doubt"] else "")
+        f"{load['gpu']}: {load['image']}, {load['how']}"
+        + "".join(f", {load[key]}" for key in ("doubt", "missing") if load.get(key))
         for load in module["loads"]
     )
     name = f"{module.get('name', module['manifest'])} of {module['distribution']}"

@@ -10,6 +10,7 @@ from typing import Any
 from cuda_wheel.builder.manifest_writer.coverage import GPU_OF, once_linked
 from cuda_wheel.builder.manifest_writer.text import image_to_json
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json
+from cuda_wheel.inspect.companions import missing_companions, united
 from cuda_wheel.inspect.modules import find_modules
 from cuda_wheel.runtime.driver import device_and_driver
 from cuda_wheel.runtime.errors import DriverError
@@ -59,23 +60,28 @@ def run(options: argparse.Namespace) -> int:
     Return 1 if a module has no image that loads, if it is not known whether its image loads, or if the driver does not
     support the GPU; else 0.
     """
-    modules = find_modules(options.path)
+    modules = find_modules(*options.paths)
     capability, driver, nvjitlink = _machine(options)
-    manifests = [manifest for module in modules for manifest in module.manifests]
-    resolutions = [(each, resolve(once_linked(each), capability, driver, nvjitlink)) for each in manifests]
+    resolutions = [(each, resolve(once_linked(each), capability, driver, nvjitlink)) for each in united(modules)]
+    missing = missing_companions(modules, capability, driver)
     unknown = _why_unknown(capability, driver)
     if options.json:
         print_json(
             {
                 "unsupported": unknown,
-                "modules": [_resolution_to_json(manifest, resolution) for manifest, resolution in resolutions],
+                "modules": [
+                    _resolution_to_json(manifest, resolution, missing.get(manifest.name))
+                    for manifest, resolution in resolutions
+                ],
             }
         )
     else:
         print(f"GPU of compute capability {dotted(capability)}, driver for CUDA {dotted(driver)}")
         if unknown is not None:
             print(unknown)
-        texts = [(each, _resolution_lines(each, resolution)) for each, resolution in resolutions]
+        texts = [
+            (each, _resolution_lines(each, resolution, missing.get(each.name))) for each, resolution in resolutions
+        ]
         for names, lines in _alike(texts).items():
             print(f"{', '.join(names)}: {lines}")
     return int(
@@ -107,12 +113,13 @@ def _machine(options: argparse.Namespace) -> tuple[Version, Version, Version | N
     return options.device or capability, options.driver or driver, options.nvjitlink or nvjitlink_version()
 
 
-def _resolution_to_json(manifest: Manifest, resolution: Resolution) -> dict[str, Any]:
+def _resolution_to_json(manifest: Manifest, resolution: Resolution, missing: str | None) -> dict[str, Any]:
     return {
         "name": manifest.name,
         **({"variant": dict(manifest.variant)} if manifest.variant else {}),
         "how": resolution.how,
         "doubt": resolution.doubt,
+        **({"missing": missing} if missing else {}),
         "image": resolution.image and image_to_json(resolution.image),
         "rejected": [
             {"image": image_to_json(rejection.image), "reason": rejection.reason} for rejection in resolution.rejected
@@ -137,13 +144,14 @@ def _alike(texts: Sequence[tuple[Manifest, str]]) -> dict[tuple[str, ...], str]:
     }
 
 
-def _resolution_lines(manifest: Manifest, resolution: Resolution) -> str:
-    """Return the lines on one module or variant: first the chosen image, or "no image fits"; then a line for each
-    reason for which other images were rejected."""
+def _resolution_lines(manifest: Manifest, resolution: Resolution, missing: str | None) -> str:
+    """Return the lines on one module or variant: first the chosen image, or "no image fits"; then `missing`, about a
+    companion, if there is one; then a line for each reason for which other images were rejected."""
     chosen = f"{resolution.image}, {resolution.how}" if resolution.image else "no image fits"
     if len(manifest.relocatable) == len(manifest.images):
         chosen += ", to be linked: load(..., link=[...])"
     lines = [chosen + (f", {resolution.doubt}" if resolution.doubt else "")]
+    lines += [f"  {missing}"] if missing else []
     lines += [f"  not {line}" for line in _rejections(resolution.rejected)]
     return "\n".join(lines)
 

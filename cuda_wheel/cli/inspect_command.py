@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cuda_wheel.builder.manifest_writer.text import manifest_to_json
+from cuda_wheel.builder.manifest_writer.text import manifest_to_json, split_to_json
 from cuda_wheel.builder.report.quantities import count_text, size_text
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, print_json
 from cuda_wheel.cli.tables import Column, Table, print_report, size_report
 from cuda_wheel.inspect.modules import FoundModule, exported_lines, find_modules, symbol_lines, tuned_lines
 from cuda_wheel.inspect.sizes import measure_module, sizes_to_json
 from cuda_wheel.runtime.manifest import Image, Manifest, dotted, macro_text
+from cuda_wheel.runtime.parts.companions import install_command
 
 __all__ = ["add_arguments", "run"]
 
@@ -30,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the modules, or their sizes."""
-    modules = find_modules(options.path)
+    modules = find_modules(*options.paths)
     if options.size:
-        _show_sizes(modules, Path(options.path), options.json)
+        _show_sizes(modules, [Path(path) for path in options.paths], options.json)
     elif options.json:
         print_json({"modules": [_module_to_json(module) for module in modules]})
     else:
@@ -47,7 +48,9 @@ _DETAILS = ("toolchain", "sources", "options", "images", "kernels", "globals", "
 
 def _module_to_json(module: FoundModule) -> dict[str, Any]:
     first = module.manifests[0]
-    head = {"name": module.name, "fatbin": module.fatbin}
+    head: dict[str, Any] = {"name": module.name, "fatbin": module.fatbin}
+    if module.split is not None:
+        head["split"] = split_to_json(module.split)
     if not first.variant:
         return head | _details(first)
     variants = [
@@ -78,11 +81,24 @@ def _module_table(module: FoundModule) -> Table:
         *([Column("to link")] if manifest.relocatable else []),
     ]
     return Table(
-        manifest.name,
+        module.label,
         columns,
         [_image_row(image, manifest)[: len(columns)] for image in manifest.images],
-        "\n".join([*symbol_lines([manifest]), *exported_lines(module), *tuned_lines(module), fatbin]),
+        "\n".join([*_notes(module), fatbin]),
     )
+
+
+def _notes(module: FoundModule) -> list[str]:
+    """Return the lines below the table of a module. Those of a module in a companion are below that of its base."""
+    split = module.split
+    if split is not None and split.base is not None:
+        return []
+    companions = [
+        f"machine code for {', '.join(map(str, each.targets))}: {each.distribution} ({install_command(split, each)})"
+        for each in (split.companions if split is not None else ())
+        if split is not None
+    ]
+    return [*symbol_lines(module.manifests), *exported_lines(module), *tuned_lines(module), *companions]
 
 
 def _variants_table(module: FoundModule) -> Table:
@@ -91,7 +107,7 @@ def _variants_table(module: FoundModule) -> Table:
     macros = list(dict.fromkeys(name for manifest in module.manifests for name, _ in manifest.variant))
     size = sum(manifest.fatbin_size for manifest in module.manifests)
     fatbin = f"{module.fatbin}, {size_text(size)}, NVRTC {module.manifests[0].toolchain['nvrtc']}"
-    notes = [*symbol_lines(module.manifests), *exported_lines(module), *tuned_lines(module), fatbin]
+    notes = [*_notes(module), fatbin]
     columns = [*map(Column, macros), Column("images"), Column("size", "right")]
     rows = []
     for manifest in module.manifests:
@@ -99,7 +115,7 @@ def _variants_table(module: FoundModule) -> Table:
         texts = [macro_text(values[name]) if name in values else "" for name in macros]
         images = ", ".join(dict.fromkeys(str(image) for image in manifest.images))
         rows.append((*texts, images, size_text(manifest.fatbin_size)))
-    title = f"{module.name} ({count_text(len(rows), 'variant')})"
+    title = f"{module.label} ({count_text(len(rows), 'variant')})"
     return Table(title, columns, rows, "\n".join(notes))
 
 
@@ -130,9 +146,10 @@ def _ptx_version(image: Image) -> str:
     return dotted(image.ptx_version) + lowered
 
 
-def _show_sizes(modules: Sequence[FoundModule], path: Path, as_json: bool) -> None:
+def _show_sizes(modules: Sequence[FoundModule], paths: Sequence[Path], as_json: bool) -> None:
     sizes = [measure_module(module) for module in modules]
-    wheel_size = path.stat().st_size if zipfile.is_zipfile(path) else None
+    are_wheels = all(map(zipfile.is_zipfile, paths))
+    wheel_size = sum(path.stat().st_size for path in paths) if are_wheels else None
     if as_json:
         print_json(sizes_to_json(sizes, wheel_size))
     else:

@@ -131,14 +131,18 @@ CELL_TEXTS: dict[Cell, str] = {
 def size_report(modules: Sequence[ModuleSize], wheel_size: int | None) -> list[Table | Line]:
     """Return a table for each module, a table of all targets, and what dropping each target costs. `wheel_size` is the
     size of the wheel in bytes; None if the modules are not in a wheel."""
-    targets = sizes_by_target(modules)
+    targets, count = sizes_by_target(modules), len({module.found.name for module in modules})
     fatbins, manifests = (
         total_size(module.fatbin for module in modules),
         total_size(module.manifest for module in modules),
     )
     notes = [
-        f"{count_text(len(modules), 'module')}: fatbins {_both(fatbins)}, manifests {_both(manifests)}"
-        + ("" if wheel_size is None else f"; the wheel has {size_text(wheel_size)}"),
+        f"{count_text(count, 'module')}: fatbins {_both(fatbins)}, manifests {_both(manifests)}"
+        + (
+            ""
+            if wheel_size is None
+            else f"; the {'wheels have' if len(modules) > count else 'wheel has'} {size_text(wheel_size)}"
+        ),
         '"installed" is the size of an image in its fatbin, "in a wheel" its size when deflated separately. In the '
         "wheel, images that have content in common take less. The saved sizes compare the fatbins with and without the "
         "target's images.",
@@ -151,7 +155,7 @@ def size_report(modules: Sequence[ModuleSize], wheel_size: int | None) -> list[T
     return [
         *map(_module_table, modules),
         _target_table(targets),
-        *(line for target in targets for line in _loss_lines(target, len(modules))),
+        *(line for target in targets for line in _loss_lines(target, count)),
         *notes,
     ]
 
@@ -168,7 +172,7 @@ def _module_table(module: ModuleSize) -> Table:
     rows = [(name, *_sizes_text(images)) for name, images in alike.items()]
     columns = [Column("image"), *(Column(heading, "right") for heading in ("size", "installed", "in a wheel"))]
     of_variants = f" ({len(found.manifests)} variants)" if found.manifests[0].variant else ""
-    return Table(found.name + of_variants, columns, rows, f"{found.fatbin}: {_both(module.fatbin)}")
+    return Table(found.label + of_variants, columns, rows, f"{found.fatbin}: {_both(module.fatbin)}")
 
 
 def _sizes_text(images: Sequence[ImageSize]) -> tuple[str, str, str]:

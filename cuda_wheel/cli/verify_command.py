@@ -6,12 +6,15 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cuda_wheel.builder.scratch import scratch
+from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json, printable
 from cuda_wheel.inspect.archive import file_digests
+from cuda_wheel.inspect.companions import companion_difference
 from cuda_wheel.inspect.installed_wheel import differences_from_wheel, find_installation, find_wheel
 from cuda_wheel.inspect.manifest_checks import manifest_differences
 from cuda_wheel.inspect.modules import FoundModule, find_modules, tuned_differences
@@ -19,6 +22,7 @@ from cuda_wheel.inspect.package_index import PYPI, download
 from cuda_wheel.inspect.publisher import PublisherCheck, check_publisher, parse_publisher, require_library
 from cuda_wheel.inspect.rebuild import Comparison, read_sbom, rebuild, sbom_differences
 from cuda_wheel.inspect.wheel_checks import installed_differences, record_differences
+from cuda_wheel.runtime.errors import ImageError
 
 __all__ = ["add_arguments", "run"]
 
@@ -68,18 +72,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the differences. Return 1 if there are any, else 0."""
-    modules = find_modules(options.path)
-    wheel = _wheel_path(options)
-    by_module = [(module.name, [*manifest_differences(module), *tuned_differences(module)]) for module in modules]
-    by_list = _list_differences(modules, wheel)
+    modules = find_modules(*options.paths)
+    wheels = _wheel_paths(options)
+    by_module = [(module.label, _module_differences(module, modules)) for module in modules]
+    by_list = _list_differences(modules, wheels)
     if not options.json:
         _print_differences(by_module, by_list)
     document: dict[str, Any] = {
         "modules": [{"name": name, "differences": lines} for name, lines in by_module],
-        **{name.lower(): {"differences": lines} for name, lines in by_list.items()},
+        **{
+            name.replace("RECORD", "record").replace("SBOM", "sbom"): {"differences": lines}
+            for name, lines in by_list.items()
+        },
     }
     passed = not any(lines for _, lines in (*by_module, *by_list.items()))
     if options.publisher:
+        wheel = wheels[0] if wheels else None
         check, installed = _check_publisher(options, wheel, modules)
         document["publisher"] = {
             "name": str(check.publisher),
@@ -90,8 +98,10 @@ def run(options: argparse.Namespace) -> int:
         passed = passed and check.is_proven and not installed
         if not options.json:
             _print_publisher(check, None if wheel else installed)
-    if wheel is not None and options.rebuild:
-        comparison = rebuild(wheel, options.rebuild, not options.no_build_isolation).allowing(options.allow)
+    if options.rebuild:
+        (wheel,) = wheels
+        finish = partial(_same_part, modules[0], wheel.name)
+        comparison = rebuild(wheel, options.rebuild, not options.no_build_isolation, finish).allowing(options.allow)
         document["rebuild"] = {"identical": comparison.is_identical, **vars(comparison)}
         passed = passed and comparison.is_identical
         if not options.json:
@@ -101,16 +111,39 @@ def run(options: argparse.Namespace) -> int:
     return int(not passed)
 
 
-def _wheel_path(options: argparse.Namespace) -> Path | None:
-    """Return the path of the wheel that `options.path` names; None if that is not a wheel.
+def _module_differences(module: FoundModule, modules: Sequence[FoundModule]) -> list[str]:
+    """Return where a module differs from its manifest, its table and, in a companion, from what its base names."""
+    companion = companion_difference(module, modules)
+    return [*manifest_differences(module), *tuned_differences(module), *([companion] if companion else [])]
 
-    Exit with a usage error if an option lacks what it needs: `--rebuild` and `--offline` need a wheel; `--allow` and
-    `--no-build-isolation` need `--rebuild`; `--index` and `--offline` need `--publisher`.
+
+def _same_part(module: FoundModule, file: str, whole: Path) -> Path:
+    """Return the path of the wheel to compare with the wheel `file`, which has `module`: the rebuilt wheel `whole`, or
+    the base or companion of the same name that is made of it. Raises ImageError if there is none."""
+    if module.split is None:
+        return whole
+    from cuda_wheel.split.wheels import split_wheel  # start-up time of other verifications
+
+    parts = split_wheel(whole)
+    part = next((each for each in parts if each.file == file), None)
+    if part is None:
+        raise ImageError(f"the rebuild makes no wheel {file}, but {', '.join(each.file for each in parts)}.")
+    write({file: part.content}, whole.parent / "split")
+    return whole.parent / "split" / file
+
+
+def _wheel_paths(options: argparse.Namespace) -> list[Path]:
+    """Return the paths of the wheels among `options.paths`.
+
+    Exit with a usage error if an option lacks what it needs: `--rebuild` and `--offline` need one wheel; `--publisher`
+    needs one path; `--allow` and `--no-build-isolation` need `--rebuild`; `--index` and `--offline` need `--publisher`.
     """
-    wheel = Path(options.path) if options.path.lower().endswith(".whl") and os.path.isfile(options.path) else None
-    if options.rebuild and wheel is None:
-        options.refuse("--rebuild needs a wheel")
-    if options.publisher and options.offline and wheel is None:
+    wheels = [Path(path) for path in options.paths if path.lower().endswith(".whl") and os.path.isfile(path)]
+    if options.rebuild and (len(wheels) != 1 or len(options.paths) != 1):
+        options.refuse("--rebuild needs one wheel")
+    if options.publisher and len(options.paths) != 1:
+        options.refuse("--publisher needs one wheel or one package")
+    if options.publisher and options.offline and not wheels:
         options.refuse("--offline needs a wheel, which has its attestation beside it")
     for name in ("index", "offline"):
         if getattr(options, name) and not options.publisher:
@@ -119,22 +152,28 @@ def _wheel_path(options: argparse.Namespace) -> Path | None:
         options.refuse("--allow needs --rebuild")
     if options.no_build_isolation and not options.rebuild:
         options.refuse("--no-build-isolation needs --rebuild")
-    return wheel
+    return wheels
 
 
-def _list_differences(modules: Sequence[FoundModule], wheel: Path | None) -> dict[str, list[str]]:
+def _list_differences(modules: Sequence[FoundModule], wheels: Sequence[Path]) -> dict[str, list[str]]:
     """Compare files with their hashes in the lists "RECORD" and "SBOM". Return name of a list -> differences, one line
     each.
 
-    For a wheel, a list without differences has an empty value. "SBOM" is missing if the wheel has no SBOM. For
-    installed modules (`wheel` is None), only RECORD is compared, and the result is empty if nothing differs.
+    For a wheel, a list without differences has an empty value. "SBOM" is missing if the wheel has no SBOM. With several
+    wheels, the names are "RECORD of" and "SBOM of" a wheel. For installed modules (no wheels), only RECORD is compared,
+    and the result is empty if nothing differs.
     """
-    if wheel is None:
+    if not wheels:
         lines = installed_differences(modules)
         return {"RECORD": lines} if lines else {}
-    differences = {"RECORD": record_differences(wheel)}
-    sbom = read_sbom(wheel)
-    return differences if sbom is None else differences | {"SBOM": sbom_differences(sbom, file_digests(wheel))}
+    differences = {}
+    for wheel in wheels:
+        of = f" of {wheel.name}" if len(wheels) > 1 else ""
+        differences[f"RECORD{of}"] = record_differences(wheel)
+        sbom = read_sbom(wheel)
+        if sbom is not None:
+            differences[f"SBOM{of}"] = sbom_differences(sbom, file_digests(wheel))
+    return differences
 
 
 def _print_differences(by_module: Sequence[tuple[str, list[str]]], by_list: Mapping[str, list[str]]) -> None:

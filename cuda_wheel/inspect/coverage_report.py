@@ -180,10 +180,11 @@ _SHOWN_NAMES = 4
 this coverage. If fewer modules share it, all of their names are listed."""
 
 
-def heading(path: str) -> str:
-    """Return the line above the coverage of a wheel, folder, fatbin or package: its name, and the date of the tables of
-    GPUs and drivers. The text does not depend on today's date."""
-    return f"{os.path.basename(os.path.normpath(path))}: GPUs and drivers as of {AS_OF}"
+def heading(*paths: str) -> str:
+    """Return the line above the coverage of wheels, folders, fatbins or packages: the name of the first, and the date
+    of the tables of GPUs and drivers. The text does not depend on today's date."""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{os.path.basename(os.path.normpath(paths[0]))}{more}: GPUs and drivers as of {AS_OF}"
 
 
 def several_names(names: Sequence[str]) -> str:

@@ -14,7 +14,8 @@ from typing import Any
 from cuda_wheel.builder.releases import RELEASES
 from cuda_wheel.builder.toolchain.find import find_toolchain, toolchain_parts
 from cuda_wheel.builder.workers.pool import Workers
-from cuda_wheel.inspect.modules import find_modules
+from cuda_wheel.inspect.companions import missing_companions, united
+from cuda_wheel.inspect.modules import find_modules, installed_companions
 from cuda_wheel.runtime.driver import device_and_driver, device_count
 from cuda_wheel.runtime.errors import CudaWheelError, DriverError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
@@ -135,15 +136,22 @@ def _modules(gpus: list[Version], driver: dict[str, Any]) -> list[dict[str, Any]
             found.append(entry)
             try:
                 (module,) = find_modules(str(file.locate()))
+                modules = [module, *installed_companions([module])]
+                variants = united(modules)
             except CudaWheelError as error:
                 entry["error"] = str(error)
                 continue
+            if module.split is not None and module.split.base is not None:  # its base has the entry
+                found.remove(entry)
+                continue
             entry["name"] = module.name
             for gpu in dict.fromkeys(gpus):
-                for manifest in module.manifests:
+                missing = missing_companions(modules, gpu, tuple(driver["cuda"])).get(module.name)
+                for manifest in variants:
                     resolution = resolve(manifest, gpu, tuple(driver["cuda"]), nvjitlink_version())
                     image = resolution.image and str(resolution.image)
                     load = {"gpu": dotted(gpu), "image": image, "how": resolution.how, "doubt": resolution.doubt}
+                    load |= {"missing": missing} if missing else {}
                     if load not in entry["loads"]:  # variants seldom differ
                         entry["loads"].append(load)
     return found

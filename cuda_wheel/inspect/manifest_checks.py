@@ -27,7 +27,9 @@ def manifest_differences(found: FoundModule) -> list[str]:
     except OSError as error:
         return [f"{found.fatbin} cannot be read: {error}"]
     lines = []
-    if re.split(r"[/\\]", found.location)[-1] != found.name.rpartition(".")[2] + MANIFEST_SUFFIX:
+    is_companion = found.split is not None and found.split.base is not None
+    file = (found.name if is_companion else found.name.rpartition(".")[2]) + MANIFEST_SUFFIX
+    if re.split(r"[/\\]", found.location)[-1] != file:
         lines.append(f"{found.location} is the manifest of another module")
     size, carried = _described_size(found), found.manifests[0].specialize
     if carried is not None:

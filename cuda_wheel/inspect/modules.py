@@ -90,7 +90,13 @@ def find_modules(*paths: str) -> list[FoundModule]:
                 f"{path} contains no module: no file in it ends in {MANIFEST_SUFFIX}. (An editable install has none.)"
             )
         found += modules
-    return sorted(found, key=lambda module: (module.name, module.label))
+    return sorted(found, key=_place)
+
+
+def _place(module: FoundModule) -> tuple[object, ...]:
+    """Return the key by which modules are sorted: by name, each base before its companions, and these by target."""
+    is_companion = module.split is not None and module.split.base is not None
+    return module.name, is_companion, [image.target for image in module.manifests[0].images[:1]] * is_companion
 
 
 def _modules_at(path: str) -> list[FoundModule]:

@@ -16,6 +16,7 @@ from cuda_wheel.builder.manifest_writer.coverage import (
     module_cells,
     once_linked,
 )
+from cuda_wheel.inspect.companions import united
 from cuda_wheel.inspect.coverage_report import cells_to_json
 from cuda_wheel.inspect.modules import FoundModule
 from cuda_wheel.runtime.errors import ImageError
@@ -125,7 +126,7 @@ def measure_module(found: FoundModule) -> ModuleSize:
 
 def sizes_by_target(modules: Sequence[ModuleSize]) -> list[TargetSize]:
     """Return the size of each target's images in all modules, sorted by target."""
-    manifests = [manifest for module in modules for manifest in module.found.manifests]
+    manifests = united([module.found for module in modules])
     targets = sorted({image.target for manifest in manifests for image in manifest.images})
     return [_target_size(target, modules, manifests) for target in targets]
 
@@ -237,6 +238,7 @@ def sizes_to_json(modules: Sequence[ModuleSize], wheel_size: int | None) -> dict
 def _module_to_json(module: ModuleSize) -> dict[str, Any]:
     return {
         "name": module.found.name,
+        **({} if module.found.split is None else {"distribution": module.found.split.distribution}),
         "fatbin": module.fatbin._asdict(),
         "manifest": module.manifest._asdict(),
         "images": [

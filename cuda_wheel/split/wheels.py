@@ -124,7 +124,7 @@ def _check_loader(path: Path, contents: Mapping[str, bytes]) -> None:
         package, found, file = name.partition(f"/{VENDORED_PACKAGE}/")
         if found and file == "__init__.py" and f"{package}{found}parts/companions.py" not in contents:
             raise ImageError(
-                f"{path}: the loader in {package}{found} cannot find companions. Build the wheel with "
+                f"{path}: the loader in {package}/{VENDORED_PACKAGE} cannot find companions. Build the wheel with "
                 'split = "architecture" in [tool.cuda-wheel], and divide it then.'
             )
 

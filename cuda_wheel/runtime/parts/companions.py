@@ -136,7 +136,7 @@ def _warn(split: Split, missing: Companion, capability: Version) -> None:
         f"{split.distribution} {split.version} has no machine code for this GPU ({dotted(capability)}), and its PTX is "
         f"compiled now: {missing.distribution} has it, {install_command(split, missing)}",
         RuntimeWarning,
-        stacklevel=5,  # the caller of `load`
+        stacklevel=6,  # the caller of `load`
     )
 
 
