@@ -15,7 +15,7 @@ from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.cli.arguments import add_json_option, print_json
 from cuda_wheel.inspect.rebuild import build_project
 from cuda_wheel.runtime.manifest import dotted
-from cuda_wheel.split.wheels import SplitWheel, split_wheel
+from cuda_wheel.split.wheels import SplitWheel, split_wheel, variant_wheels
 
 __all__ = ["add_arguments", "run"]
 
@@ -29,12 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="for a project: build with the packages installed here",
     )
+    parser.add_argument(
+        "--draft-variants",
+        action="store_true",
+        help="write variant wheels by the draft of PEP 825 instead, which uv reads with a preview feature",
+    )
     add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the wheels."""
     path: Path = options.path
+    divide = variant_wheels if options.draft_variants else split_wheel
     if path.is_dir():
         if read_config(path, os.environ).split == "none":
             raise ConfigError(
@@ -43,17 +49,20 @@ def run(options: argparse.Namespace) -> int:
             )
         with scratch() as folder:
             whole = build_project(path.resolve(), folder, folder / "wheel", not options.no_build_isolation)
-            size, wheels = whole.stat().st_size, split_wheel(whole)
+            size, wheels = whole.stat().st_size, divide(whole)
     elif options.no_build_isolation:
         options.refuse("--no-build-isolation needs a project's folder")
     else:
         if (options.output / path.name).resolve() == path.resolve():
             options.refuse(f"{options.output} has the whole wheel itself, which the base would replace: name another")
-        wheels = split_wheel(path)
+        wheels = divide(path)
         size = path.stat().st_size
     write({wheel.file: wheel.content for wheel in wheels}, options.output)
     if options.json:
         print_json({"whole": size, "wheels": [_wheel_to_json(wheel) for wheel in wheels]})
+    elif options.draft_variants:
+        for wheel in wheels:
+            print(f"{wheel.file}: {size_text(len(wheel.content))}")
     else:
         _print(wheels, size)
     return 0

@@ -16,7 +16,16 @@ from cuda_wheel.runtime.manifest import Carried, Image, KernelInfo, Manifest, Ve
 from cuda_wheel.runtime.parts.companions import Companion, Split
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text
 
-__all__ = ["DividedModule", "ModuleFile", "divide", "extra_of", "name_of_companion", "package_of"]
+__all__ = [
+    "DividedModule",
+    "ModuleFile",
+    "capabilities_of",
+    "divide",
+    "extra_of",
+    "name_of_companion",
+    "package_of",
+    "reduced",
+]
 
 Bundle = Callable[[BundleRequest], Fatbin]
 
@@ -68,16 +77,9 @@ def divide(found: FoundModule, distribution: str, version: str, bundle: Bundle) 
     """
     if found.split is not None:
         raise ImageError(f"{found.location} is divided already: give the whole wheel, as the build back end made it.")
-    images = [image for manifest in found.manifests for image in manifest.images]
-    capabilities = sorted({image.target.capability for image in images if _is_moved(image)})
-    is_whole = any(all(map(_is_moved, manifest.images)) for manifest in found.manifests)
-    if not capabilities or is_whole:
+    capabilities = capabilities_of(found)
+    if not capabilities:
         return None
-    if any(image.offset is None for image in images):
-        raise ImageError(
-            f"{found.location}: the fatbin is compressed, so its images cannot be told apart. Build the wheel with "
-            'compress = "none", the default; wheels are compressed themselves.'
-        )
     content = found.read(found.fatbin)
     parts = {
         capability: _part(found, content, bundle, f"{found.name}.fatbin", partial(_is_for, capability))
@@ -99,15 +101,51 @@ def divide(found: FoundModule, distribution: str, version: str, bundle: Bundle) 
                 digest_of(text, name),
             )
         )
-    manifests, fatbin = _part(found, content, bundle, found.fatbin, lambda image: not _is_moved(image))
+    split = Split(distribution, version, None, tuple(companions))
+    base = _with_sources(found, content, bundle, lambda image: not _is_moved(image), split)
+    return DividedModule(found.name, base, files)
+
+
+def capabilities_of(found: FoundModule) -> list[Version]:
+    """Return the compute capabilities for which a module has machine code that can be taken out, sorted. The list is
+    empty for a module that has nothing else. Raises ImageError if its images cannot be told apart."""
+    if any(all(map(_is_moved, manifest.images)) for manifest in found.manifests):
+        return []
+    images = [image for manifest in found.manifests for image in manifest.images]
+    capabilities = sorted({image.target.capability for image in images if _is_moved(image)})
+    if capabilities and any(image.offset is None for image in images):
+        raise ImageError(
+            f"{found.location}: the fatbin is compressed, so its images cannot be told apart. Build the wheel with "
+            'compress = "none", the default; wheels are compressed themselves.'
+        )
+    return capabilities
+
+
+def reduced(found: FoundModule, capability: Version, bundle: Bundle) -> ModuleFile:
+    """Return a module with no other machine code than that for GPUs of one compute capability.
+
+    Its machine code may be for a lower compute capability of the same major version. `bundle` makes fatbins.
+    """
+    lower = [each for each in capabilities_of(found) if each[0] == capability[0] and each <= capability]
+
+    def is_kept(image: Image) -> bool:
+        return not _is_moved(image) or image.target.capability in lower[-1:]
+
+    return _with_sources(found, found.read(found.fatbin), bundle, is_kept, None)
+
+
+def _with_sources(
+    found: FoundModule, content: bytes, bundle: Bundle, is_kept: Callable[[Image], bool], split: Split | None
+) -> ModuleFile:
+    """Return the part of a module that takes its place, with the sources that it carries."""
+    manifests, fatbin = _part(found, content, bundle, found.fatbin, is_kept)
     carried = found.manifests[0].specialize
     if carried is not None and carried.size:
         sources = content[carried.offset : carried.offset + carried.size]
         fatbin += fatbin_of_text(sources)
         place = Carried(len(fatbin) - len(sources), len(sources), carried.sha256)
         manifests = [each._replace(specialize=place) for each in manifests]
-    text = _text(manifests, Split(distribution, version, None, tuple(companions)))
-    return DividedModule(found.name, ModuleFile(fatbin, text), files)
+    return ModuleFile(fatbin, _text(manifests, split))
 
 
 def _is_for(capability: Version, image: Image) -> bool:
@@ -164,9 +202,7 @@ def _kernels(manifest: Manifest, images: Iterable[Image]) -> tuple[KernelInfo, .
     )
 
 
-def _text(manifests: Sequence[Manifest], split: Split) -> bytes:
+def _text(manifests: Sequence[Manifest], split: Split | None) -> bytes:
     text = manifest_text(*manifests, split=split).encode()
-    all_manifests(
-        text, f"the manifest of {manifests[0].name} in {split.distribution}"
-    )  # what nobody reads is no manifest
+    all_manifests(text, f"the manifest of {manifests[0].name}")  # a wheel must not have one that no loader reads
     return text

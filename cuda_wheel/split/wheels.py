@@ -1,4 +1,4 @@
-"""Write the base wheel and the companion wheels of a whole wheel.
+"""Write the base wheel and the companion wheels of a whole wheel, or variant wheels.
 
 The same wheel gives the same bytes, on every machine with the same zlib. Sources: "Binary distribution format" and
 "Core metadata" of the PyPA specifications.
@@ -12,7 +12,8 @@ import json
 import re
 import zipfile
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
 from email.parser import HeaderParser
@@ -27,13 +28,22 @@ from cuda_wheel.builder.wheel.outputs import VENDORED_PACKAGE
 from cuda_wheel.builder.workers.pool import Workers
 from cuda_wheel.inspect.archive import open_wheel, read_member, wheel_members
 from cuda_wheel.inspect.manifest_checks import manifest_differences
-from cuda_wheel.inspect.modules import find_modules
+from cuda_wheel.inspect.modules import FoundModule, find_modules
 from cuda_wheel.inspect.wheel_checks import record_differences
 from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import MANIFEST_SUFFIX, Version, dotted
-from cuda_wheel.split.division import DividedModule, divide, extra_of, name_of_companion, package_of
+from cuda_wheel.split.division import (
+    DividedModule,
+    ModuleFile,
+    capabilities_of,
+    divide,
+    extra_of,
+    name_of_companion,
+    package_of,
+    reduced,
+)
 
-__all__ = ["ALL", "SplitWheel", "split_wheel"]
+__all__ = ["ALL", "SplitWheel", "split_wheel", "variant_wheels"]
 
 ALL = "all-gpus"
 """The extra of a base that requires all its companions."""
@@ -48,12 +58,12 @@ _COPIED = (
 
 @dataclass(frozen=True)
 class SplitWheel:
-    """A base wheel or a companion wheel."""
+    """A base wheel, a companion wheel or a variant wheel."""
 
     file: str
     content: bytes
     capability: Version | None
-    """Compute capability that a companion is for; None for the base."""
+    """Compute capability that a companion or variant is for; None for the base, and for what serves all machines."""
 
 
 @dataclass(frozen=True)
@@ -69,37 +79,104 @@ class _Metadata:
     version: str
 
 
+@dataclass(frozen=True)
+class _Whole:
+    """A wheel to divide, as the build back end made it."""
+
+    path: Path
+    modules: Sequence[FoundModule]
+    infos: Mapping[str, zipfile.ZipInfo]
+    """Path in the wheel -> entry of the archive."""
+    contents: Mapping[str, bytes]
+    metadata: _Metadata
+
+
 def split_wheel(path: Path) -> list[SplitWheel]:
     """Return the base wheel and the companions of a whole wheel, the base first.
 
     Raises ImageError if the wheel is damaged or signed, is divided already, has no module to divide, has an extra of a
     name that is needed, or contains a copy of the loader that cannot find companions; ToolchainError without nvFatbin.
     """
+    whole = _read(path)
+    _check_loader(path, whole.contents)
+    metadata = whole.metadata
+    with _bundling() as bundled:
+        found = (divide(module, metadata.distribution, metadata.version, bundled) for module in whole.modules)
+        divided = [module for module in found if module is not None]
+    if not divided:
+        raise _nothing_to_divide(path)
+    capabilities = sorted({capability for module in divided for capability in module.companions})
+    text = _base_metadata(metadata, capabilities)
+    base = _changed(whole, {module.name: module.base for module in divided}, {"METADATA": text})
+    companions = [_companion(whole, divided, capability) for capability in capabilities]
+    return [SplitWheel(path.name, base, None), *companions]
+
+
+def variant_wheels(path: Path) -> list[SplitWheel]:
+    """Return variant wheels of a whole wheel, one for each compute capability, the whole wheel for all other machines,
+    and last, in its file, what an index or a folder must say about them.
+
+    Each variant wheel has the PTX, and the machine code for its GPUs. Sources: drafts of PEP 825 and of the properties
+    for NVIDIA's GPUs, as uv 0.13.9 reads them. Raises ImageError as `split_wheel`.
+    """
+    whole = _read(path)
+    capabilities = sorted({capability for module in whole.modules for capability in capabilities_of(module)})
+    if not capabilities:
+        raise _nothing_to_divide(path)
+    wheels = []
+    with _bundling() as bundled:
+        for capability in capabilities:
+            modules = {each.name: reduced(each, capability, bundled) for each in whole.modules if capabilities_of(each)}
+            content = _changed(whole, modules, {"variant.json": _variants([capability])})
+            wheels.append(SplitWheel(f"{path.stem}-{extra_of(capability)}.whl", content, capability))
+    name = path.name.split("-")[:2]
+    index = SplitWheel(f"{'-'.join(name)}-variants.json", _variants(capabilities), None)
+    return [*wheels, SplitWheel(path.name, path.read_bytes(), None), index]
+
+
+def _variants(capabilities: Sequence[Version]) -> bytes:
+    """Return the JSON text that says which GPUs variant wheels are for."""
+    document = {
+        "$schema": "https://variants-schema.wheelnext.dev/peps/850/v0.2.0.json",
+        "default-priorities": {"namespace": ["nvidia"]},
+        "providers": {
+            "nvidia": {
+                "requires": ["nvidia-variant-provider"],
+                "plugin-api": "nvidia_variant_provider.plugin:NvidiaVariantPlugin",
+            }
+        },
+        "variants": {
+            extra_of(capability): {"nvidia": {"sm_arch": [f"{capability[0]}{capability[1]}_real"]}}
+            for capability in capabilities
+        },
+    }
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
+def _nothing_to_divide(path: Path) -> ImageError:
+    return ImageError(
+        f"{path} cannot be divided: no module has both machine code and PTX. Add a virtual target, such as "
+        '"75-virtual", to architectures.'
+    )
+
+
+@contextmanager
+def _bundling() -> Iterator[Callable[[BundleRequest], Fatbin]]:
+    """Yield a function that makes fatbins, in a worker."""
+    with Workers(timeout=600, memory=None, count=1) as workers:
+        yield lambda request: workers.submit(bundle, request).result()
+
+
+def _read(path: Path) -> _Whole:
+    """Return the wheel at `path`. Raises ImageError if it is damaged, signed or no valid wheel."""
     modules = find_modules(str(path))
     differences = [*record_differences(path), *(line for module in modules for line in manifest_differences(module))]
     if differences:
         raise ImageError(f"{path} is damaged: {'; '.join(differences)}. Build it again.")
     with open_wheel(path) as archive:
-        members = wheel_members(path, archive)
-        contents = {info.filename: read_member(archive, info.filename) for info in members}
-    metadata = _metadata(path, contents)
-    _check_loader(path, contents)
-    with Workers(timeout=600, memory=None, count=1) as workers:
-
-        def bundled(request: BundleRequest) -> Fatbin:
-            return workers.submit(bundle, request).result()
-
-        found = (divide(module, metadata.distribution, metadata.version, bundled) for module in modules)
-        divided = [module for module in found if module is not None]
-    if not divided:
-        raise ImageError(
-            f"{path} cannot be divided: no module has both machine code and PTX. Add a virtual target, such as "
-            '"75-virtual", to architectures.'
-        )
-    capabilities = sorted({capability for module in divided for capability in module.companions})
-    base = _base(members, contents, metadata, divided, capabilities)
-    companions = [_companion(members, contents, metadata, divided, capability) for capability in capabilities]
-    return [SplitWheel(path.name, base, None), *companions]
+        infos = {info.filename: info for info in wheel_members(path, archive)}
+        contents = {name: read_member(archive, name) for name in infos}
+    return _Whole(path, modules, infos, contents, _metadata(path, contents))
 
 
 def _metadata(path: Path, contents: Mapping[str, bytes]) -> _Metadata:
@@ -129,24 +206,20 @@ def _check_loader(path: Path, contents: Mapping[str, bytes]) -> None:
             )
 
 
-def _base(
-    members: Iterable[zipfile.ZipInfo],
-    contents: Mapping[str, bytes],
-    metadata: _Metadata,
-    divided: Sequence[DividedModule],
-    capabilities: Sequence[Version],
-) -> bytes:
-    """Return the base wheel: the whole wheel with other fatbins, manifests, SBOM and extras."""
-    files = dict(contents)
-    for module in divided:
-        stem = module.name.replace(".", "/")
-        files[f"{stem}.fatbin"] = module.base.fatbin
-        files[stem + MANIFEST_SUFFIX] = module.base.manifest
-    sbom = f"{metadata.folder}/sboms/{SBOM}"
+def _changed(whole: _Whole, modules: Mapping[str, ModuleFile], metadata: Mapping[str, bytes]) -> bytes:
+    """Return the whole wheel with other files of some modules, and other or more files of its metadata."""
+    folder = whole.metadata.folder
+    files = dict(whole.contents)
+    for name, module in modules.items():
+        stem = name.replace(".", "/")
+        files[f"{stem}.fatbin"] = module.fatbin
+        files[stem + MANIFEST_SUFFIX] = module.manifest
+    sbom = f"{folder}/sboms/{SBOM}"
     if sbom in files:
-        files[sbom] = _base_sbom(files[sbom], divided)
-    files[f"{metadata.folder}/METADATA"] = _base_metadata(metadata, capabilities)
-    return _archive(files, f"{metadata.folder}/RECORD", {info.filename: info for info in members})
+        paths = {f"{name.replace('.', '/')}.fatbin": module.fatbin for name, module in modules.items()}
+        files[sbom] = _sbom(files[sbom], {path: (path, content) for path, content in paths.items()}, keep_others=True)
+    files |= {f"{folder}/{name}": content for name, content in metadata.items()}
+    return _archive(files, f"{folder}/RECORD", whole.infos, whole.infos[f"{folder}/METADATA"])
 
 
 def _base_metadata(metadata: _Metadata, capabilities: Sequence[Version]) -> bytes:
@@ -172,13 +245,8 @@ def _base_metadata(metadata: _Metadata, capabilities: Sequence[Version]) -> byte
     return text.encode(errors="surrogateescape")
 
 
-def _companion(
-    members: Iterable[zipfile.ZipInfo],
-    contents: Mapping[str, bytes],
-    metadata: _Metadata,
-    divided: Sequence[DividedModule],
-    capability: Version,
-) -> SplitWheel:
+def _companion(whole: _Whole, divided: Sequence[DividedModule], capability: Version) -> SplitWheel:
+    metadata = whole.metadata
     name = name_of_companion(metadata.distribution, capability)
     package = package_of(name)
     folder = f"{package}-{metadata.folder.removesuffix('.dist-info').partition('-')[2]}.dist-info"
@@ -201,20 +269,14 @@ def _companion(
     licenses = f"{metadata.folder}/licenses/"
     files |= {
         f"{folder}/licenses/{path.removeprefix(licenses)}": content
-        for path, content in contents.items()
+        for path, content in whole.contents.items()
         if path.startswith(licenses)
     }
-    sbom = contents.get(f"{metadata.folder}/sboms/{SBOM}")
+    sbom = whole.contents.get(f"{metadata.folder}/sboms/{SBOM}")
     if sbom is not None:
         files[f"{folder}/sboms/{SBOM}"] = _companion_sbom(sbom, divided, capability, package)
-    model = next(info for info in members if info.filename == f"{metadata.folder}/METADATA")
-    content = _archive(files, f"{folder}/RECORD", {}, model)
+    content = _archive(files, f"{folder}/RECORD", {}, whole.infos[f"{metadata.folder}/METADATA"])
     return SplitWheel(f"{folder.removesuffix('.dist-info')}-py3-none-any.whl", content, capability)
-
-
-def _base_sbom(content: bytes, divided: Sequence[DividedModule]) -> bytes:
-    fatbins = {f"{module.name.replace('.', '/')}.fatbin": module.base.fatbin for module in divided}
-    return _sbom(content, {path: (path, fatbin) for path, fatbin in fatbins.items()}, keep_others=True)
 
 
 def _companion_sbom(content: bytes, divided: Sequence[DividedModule], capability: Version, package: str) -> bytes:
@@ -257,10 +319,7 @@ def _sbom(content: bytes, fatbins: Mapping[str, tuple[str, bytes]], keep_others:
 
 
 def _archive(
-    files: Mapping[str, bytes],
-    record: str,
-    infos: Mapping[str, zipfile.ZipInfo],
-    model: zipfile.ZipInfo | None = None,
+    files: Mapping[str, bytes], record: str, infos: Mapping[str, zipfile.ZipInfo], model: zipfile.ZipInfo
 ) -> bytes:
     """Return a wheel with these files and a new RECORD, at the path `record`, which comes last.
 
@@ -277,7 +336,6 @@ def _archive(
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in {**contents, record: rows.getvalue().encode()}.items():
             known = infos.get(name, model)
-            assert known is not None  # each file of the base was in the whole wheel
             info = zipfile.ZipInfo(name, known.date_time)
             info.external_attr, info.create_system = known.external_attr, known.create_system
             info.compress_type = known.compress_type

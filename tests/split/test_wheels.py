@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from email.parser import HeaderParser
@@ -15,8 +16,8 @@ import pytest
 from cuda_wheel.builder.manifest_reader import all_manifests, split_of
 from cuda_wheel.runtime.parts.companions import suitable
 from cuda_wheel.split.wheels import split_wheel
-from tests.split.conftest import TABLE, write_project
-from tests.support.processes import build_wheel
+from tests.split.conftest import TABLE, Environment, write_project
+from tests.support.processes import build_wheel, run
 from tests.support.variants import SOURCE_OF_VARIANTS, VARIANTS_TABLE
 from tests.support.wheels import contents
 
@@ -186,7 +187,7 @@ def changed_wheel(wheel: Path, folder: Path, changes: dict[str, tuple[bytes, byt
     (record,) = (name for name in files if name.endswith("dist-info/RECORD"))
     folder.mkdir()
     path = folder / wheel.name
-    path.write_bytes(_archive(files, record, infos))
+    path.write_bytes(_archive(files, record, infos, infos[record]))
     return path
 
 
@@ -256,3 +257,46 @@ def test_the_whole_wheel_is_not_overwritten(whole_wheel: Parts, cuda_wheel: Comm
     result = cuda_wheel("split", whole_wheel(), "-o", whole_wheel().parent)
     assert result.returncode == 2 and "has the whole wheel itself" in result.stdout
     assert whole_wheel().read_bytes() == before
+
+
+@pytest.mark.slow
+def test_uv_installs_the_variant_for_the_gpu(whole_wheel: Parts, tmp_path: Path, cuda_wheel: Command) -> None:
+    """uv is told which GPU the machine has, by the variables of its provider. Others get the whole wheel, as pip does."""
+    folder = tmp_path / "variants"
+    result = cuda_wheel("split", whole_wheel(), "-o", folder, "--draft-variants")
+    assert result.returncode == 0, result.stdout
+    assert "demo-1-py3-none-any-sm90.whl: " in result.stdout
+    assert cuda_wheel("verify", *folder.glob("*.whl")).returncode == 0
+    python = Environment(tmp_path / "environment").python
+
+    def targets(*command: object, **environ: str) -> set[str]:
+        result = run(*command, **environ)
+        assert result.returncode == 0, result.stdout
+        site = next((tmp_path / "environment").rglob("site-packages"))
+        (manifest,) = all_manifests((site / "demo" / "fill.fatbin.json").read_bytes(), "installed")
+        return {str(image.target) for image in manifest.images}
+
+    uv = (
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "--no-cache",
+        "--reinstall",
+        "--no-index",
+        "-p",
+        python,
+        "-f",
+        folder,
+    )
+    for gpu, expected in (("9.0", "sm_90"), ("8.9", "sm_86"), ("8.0", "sm_80")):
+        environ = {"NV_VARIANT_PROVIDER_FORCE_SM_ARCH": gpu, "NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION": "13.0"}
+        found = targets(*uv, "--preview-features", "wheel-variants", "demo", **environ)
+        if found == {"compute_80", "sm_75", "sm_80", "sm_86", "sm_90"}:
+            pytest.skip("this release of uv reads no variants, or another draft")
+        assert found == {"compute_80", expected}
+    whole = {"compute_80", "sm_75", "sm_80", "sm_86", "sm_90"}
+    assert targets(*uv, "--preview-features", "wheel-variants", "demo", CUDA_VISIBLE_DEVICES="") == whole
+    pip = (sys.executable, "-m", "pip", "--python", python, "install", "--force-reinstall", "--no-index", "-f", folder)
+    assert targets(*pip, "demo") == whole
