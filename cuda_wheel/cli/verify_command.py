@@ -140,7 +140,7 @@ def _wheel_paths(options: argparse.Namespace) -> list[Path]:
     """
     wheels = [Path(path) for path in options.paths if path.lower().endswith(".whl") and os.path.isfile(path)]
     if options.rebuild and (len(wheels) != 1 or len(options.paths) != 1):
-        options.refuse("--rebuild needs one wheel")
+        options.refuse("--rebuild needs a wheel, and one only")
     if options.publisher and len(options.paths) != 1:
         options.refuse("--publisher needs one wheel or one package")
     if options.publisher and options.offline and not wheels:

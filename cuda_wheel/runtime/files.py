@@ -145,8 +145,7 @@ def find_files(
 
 
 def files_in(package: str, folders: list[str], manifest: str) -> ModuleFiles | None:
-    """Return the files beside a package's `manifest`, in folders or behind its importer, else None. Raises
-    ImageError."""
+    """Return the files beside a package's `manifest`, or None. Raises ImageError."""
     for folder in folders:
         path = os.path.join(folder, manifest)
         if os.path.isfile(path):
