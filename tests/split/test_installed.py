@@ -57,7 +57,8 @@ def test_without_ptx_for_the_gpu_the_error_names_the_companion(parts: Parts, env
 
 def test_a_companion_of_another_version_is_refused(parts: Parts, environment: Environment) -> None:
     environment.pip("install", "-f", parts(), "demo[sm90]")
-    environment.pip("install", "-U", "-f", parts(version="2"), "demo")  # pip says that this breaks the companion
+    output = environment.pip("install", "-U", "-f", parts(version="2"), "demo")
+    assert "demo-cuda-sm90 1 requires demo==1, but you have demo 2 which is incompatible" in output
     line = environment.load()[0]
     assert line.startswith("ImageError ")
     assert "demo-cuda-sm90 1 does not belong to demo 2: both must have the same version." in line

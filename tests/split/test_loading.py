@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import cuda_wheel as package
+from cuda_wheel.inspect import doctor
 from cuda_wheel.runtime.parts import companions
 from tests.split.conftest import write_project
 from tests.support.driver import Driver, Result
@@ -113,6 +114,35 @@ def test_machine_code_is_not_loaded_if_its_hash_differs_even_without_verificatio
     manifest.write_bytes(text.replace(b'"long_size":8', b'"long_size":4'))
     with pytest.raises(package.ImageError, match="was changed, or is of another build than demo 1"):
         loaded()
+
+
+@pytest.mark.parametrize(
+    ("extras", "loads"),
+    [
+        (("sm90",), {"gpu": "9.0", "image": "cubin sm_90", "how": "native", "doubt": None}),
+        (
+            ("sm80",),
+            {
+                "gpu": "9.0",
+                "image": None,
+                "how": "jit",
+                "doubt": None,
+                "missing": 'demo-cuda-sm90 is missing: pip install "demo[sm90]==1"',
+            },
+        ),
+    ],
+)
+def test_doctor_sees_the_companions_of_a_base(installed, extras: tuple[str, ...], loads: dict[str, object]) -> None:
+    installed(*extras)
+    entries = [each for each in doctor._modules([(9, 0)], {"cuda": (13, 0)}) if each["distribution"].startswith("demo")]
+    assert sorted((each["distribution"], each["name"]) for each in entries) == [
+        ("demo", "demo.fill"),
+        ("demo", "demo.other"),
+    ]
+    for entry in entries:
+        (found,) = entry["loads"]
+        assert found == loads | ({} if loads["image"] else {"image": found["image"]})
+        assert found["image"].startswith("cubin" if loads["image"] else "ptx compute_80")
 
 
 @pytest.fixture
