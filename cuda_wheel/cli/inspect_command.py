@@ -91,14 +91,14 @@ def _module_table(module: FoundModule) -> Table:
 def _notes(module: FoundModule) -> list[str]:
     """Return the lines below the table of a module. Those of a module in a companion are below that of its base."""
     split = module.split
-    if split is not None and split.base is not None:
-        return []
-    companions = [
+    notes = [*symbol_lines(module.manifests), *exported_lines(module), *tuned_lines(module)]
+    if split is None:
+        return notes
+    companions = (
         f"machine code for {', '.join(map(str, each.targets))}: {each.distribution} ({install_command(split, each)})"
-        for each in (split.companions if split is not None else ())
-        if split is not None
-    ]
-    return [*symbol_lines(module.manifests), *exported_lines(module), *tuned_lines(module), *companions]
+        for each in split.companions
+    )
+    return [*notes, *companions] if split.base is None else []
 
 
 def _variants_table(module: FoundModule) -> Table:

@@ -14,7 +14,7 @@ from cuda_wheel.builder.scratch import scratch
 from cuda_wheel.builder.wheel.outputs import write
 from cuda_wheel.cli.arguments import add_json_option, add_path_argument, argument_type, print_json, printable
 from cuda_wheel.inspect.archive import file_digests
-from cuda_wheel.inspect.companions import companion_difference
+from cuda_wheel.inspect.companions import companion_differences
 from cuda_wheel.inspect.installed_wheel import differences_from_wheel, find_installation, find_wheel
 from cuda_wheel.inspect.manifest_checks import manifest_differences
 from cuda_wheel.inspect.modules import FoundModule, find_modules, tuned_differences
@@ -74,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
     """Show the differences. Return 1 if there are any, else 0."""
     modules = find_modules(*options.paths)
     wheels = _wheel_paths(options)
-    by_module = [(module.label, _module_differences(module, modules)) for module in modules]
+    wrong = companion_differences(modules)
+    by_module = [(module.label, _module_differences(module, wrong.get(module.location))) for module in modules]
     by_list = _list_differences(modules, wheels)
     if not options.json:
         _print_differences(by_module, by_list)
@@ -111,10 +112,10 @@ def run(options: argparse.Namespace) -> int:
     return int(not passed)
 
 
-def _module_differences(module: FoundModule, modules: Sequence[FoundModule]) -> list[str]:
-    """Return where a module differs from its manifest, its table and, in a companion, from what its base names."""
-    companion = companion_difference(module, modules)
-    return [*manifest_differences(module), *tuned_differences(module), *([companion] if companion else [])]
+def _module_differences(module: FoundModule, wrong: str | None) -> list[str]:
+    """Return where a module differs from its manifest and its table; `wrong`, if it is not None, says why it is in the
+    wrong companion."""
+    return [*manifest_differences(module), *tuned_differences(module), *([wrong] if wrong else [])]
 
 
 def _same_part(module: FoundModule, file: str, whole: Path) -> Path:
