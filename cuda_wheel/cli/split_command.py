@@ -69,13 +69,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _wheel_to_json(wheel: SplitWheel) -> dict[str, object]:
-    return {"file": wheel.file, "size": len(wheel.content), "compute_capability": wheel.capability}
+    needed = {"needed": wheel.is_needed} if wheel.capability else {}
+    return {"file": wheel.file, "size": len(wheel.content), "compute_capability": wheel.capability, **needed}
 
 
 def _print(wheels: Sequence[SplitWheel], whole: int) -> None:
     base, *companions = wheels
-    print(f"{base.file}: {size_text(len(base.content))}, PTX for all GPUs (the whole wheel: {size_text(whole)})")
+    print(f"{base.file}: {size_text(len(base.content))}, the base with PTX; the whole wheel: {size_text(whole)}")
+    needed = []
     for wheel in companions:
         assert wheel.capability is not None
         both = size_text(len(base.content) + len(wheel.content))
         print(f"{wheel.file}: {size_text(len(wheel.content))}, for {dotted(wheel.capability)}; with the base {both}")
+        needed += [wheel.capability] if wheel.is_needed else []
+    if needed:
+        print(
+            f"note: on GPUs of compute capability {', '.join(map(dotted, needed))}, the base runs only with its "
+            f'companion: it has no PTX for them. Add "{needed[0][0]}{needed[0][1]}-virtual" to architectures if it should.'
+        )

@@ -15,6 +15,7 @@ from cuda_wheel.runtime.errors import ImageError
 from cuda_wheel.runtime.manifest import Carried, Image, KernelInfo, Manifest, Version
 from cuda_wheel.runtime.parts.companions import Companion, Split
 from cuda_wheel.runtime.parts.formats.fatbin import fatbin_of_text
+from cuda_wheel.runtime.rules import unsupported
 
 __all__ = [
     "DividedModule",
@@ -46,6 +47,8 @@ class DividedModule:
     base: ModuleFile
     companions: Mapping[Version, ModuleFile]
     """Compute capability -> what the companion for it has of the module."""
+    only_in_companion: frozenset[Version]
+    """Compute capabilities of companions for which the base has no PTX."""
 
 
 def extra_of(capability: Version) -> str:
@@ -81,6 +84,7 @@ def divide(found: FoundModule, distribution: str, version: str, bundle: Bundle) 
     if not capabilities:
         return None
     content = found.read(found.fatbin)
+    images = [image for manifest in found.manifests for image in manifest.images]
     parts = {
         capability: _part(found, content, bundle, f"{found.name}.fatbin", partial(_is_for, capability))
         for capability in capabilities
@@ -103,7 +107,9 @@ def divide(found: FoundModule, distribution: str, version: str, bundle: Bundle) 
         )
     split = Split(distribution, version, None, tuple(companions))
     base = _with_sources(found, content, bundle, lambda image: not _is_moved(image), split)
-    return DividedModule(found.name, base, files)
+    virtual = [image.target for image in images if image.kind == "ptx" and image.source is None]
+    only = (each for each in capabilities if all(unsupported(target, each) for target in virtual))
+    return DividedModule(found.name, base, files, frozenset(only))
 
 
 def capabilities_of(found: FoundModule) -> list[Version]:

@@ -64,6 +64,8 @@ class SplitWheel:
     content: bytes
     capability: Version | None
     """Compute capability that a companion or variant is for; None for the base, and for what serves all machines."""
+    is_needed: bool = False
+    """Whether the base has a module without PTX for the companion's compute capability."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +278,8 @@ def _companion(whole: _Whole, divided: Sequence[DividedModule], capability: Vers
     if sbom is not None:
         files[f"{folder}/sboms/{SBOM}"] = _companion_sbom(sbom, divided, capability, package)
     content = _archive(files, f"{folder}/RECORD", {}, whole.infos[f"{metadata.folder}/METADATA"])
-    return SplitWheel(f"{folder.removesuffix('.dist-info')}-py3-none-any.whl", content, capability)
+    is_needed = any(capability in module.only_in_companion for module in divided)
+    return SplitWheel(f"{folder.removesuffix('.dist-info')}-py3-none-any.whl", content, capability, is_needed)
 
 
 def _companion_sbom(content: bytes, divided: Sequence[DividedModule], capability: Version, package: str) -> bytes:

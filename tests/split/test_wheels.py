@@ -77,6 +77,7 @@ def test_the_same_wheel_gives_the_same_bytes(whole_wheel: Parts, parts: Parts, t
     wheels = split_wheel(copied)
     assert {each.file: each.content for each in wheels} == {path.name: path.read_bytes() for path in parts().iterdir()}
     assert [each.capability for each in wheels] == [None, (7, 5), (8, 0), (8, 6), (9, 0)]
+    assert [each.is_needed for each in wheels] == [False, True, False, False, False]  # PTX is for 8.0 and later
 
 
 def test_a_base_names_the_best_companion_for_each_gpu(parts: Parts) -> None:
@@ -218,6 +219,14 @@ def test_what_cannot_be_divided_is_refused(
 
 
 @pytest.mark.slow
+def test_base_and_one_companion_are_smaller_than_the_whole_wheel(fixture_wheel: Callable[[str], Path]) -> None:
+    whole = fixture_wheel("matmul_templates")
+    base, *companions = (len(each.content) for each in split_wheel(whole))
+    assert base <= 0.55 * whole.stat().st_size
+    assert base + max(companions) <= 0.85 * whole.stat().st_size
+
+
+@pytest.mark.slow
 def test_a_module_without_ptx_stays_whole(extra: str, tmp_path: Path, cuda_wheel: Command) -> None:
     table = '[tool.cuda-wheel]\narchitectures = ["80-real", "90-real"]\nsplit = "architecture"\n'
     project = write_project(tmp_path / "project", extra, table=table)
@@ -247,6 +256,8 @@ def test_a_project_is_built_and_divided_by_one_command(extra: str, tmp_path: Pat
     result = cuda_wheel("split", project, "-o", tmp_path / "dist", "--no-build-isolation")
     assert result.returncode == 0, result.stdout
     assert "demo_cuda_sm90-1-py3-none-any.whl: " in result.stdout
+    assert "note: on GPUs of compute capability 7.5, the base runs only with its companion" in result.stdout
+    assert 'Add "75-virtual" to architectures' in result.stdout
     assert sorted(path.name for path in (tmp_path / "dist").iterdir()) == sorted(
         f"{name}-1-py3-none-any.whl" for name in ("demo", *(f"demo_cuda_{extra}" for extra in EXTRAS))
     )

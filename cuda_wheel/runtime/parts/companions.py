@@ -70,9 +70,7 @@ def _split(value: Any) -> Split:
 def suitable(split: Split, capability: Version, driver: Version) -> list[tuple[Companion, bool]]:
     """Return the companions whose machine code a GPU and driver can use, best first, and whether that is certain."""
     found = []
-    for companion in (
-        split.companions if driver >= min((each.driver for each in split.companions), default=driver) else ()
-    ):
+    for companion in split.companions:
         ranks = [
             (doubt(target, capability) is None, target.capability, " fa".index(target.suffix or " "))
             for target in companion.targets
