@@ -85,5 +85,5 @@ def _print(wheels: Sequence[SplitWheel], whole: int) -> None:
     if needed:
         print(
             f"note: on GPUs of compute capability {', '.join(map(dotted, needed))}, the base runs only with its "
-            f'companion: it has no PTX for them. Add "{needed[0][0]}{needed[0][1]}-virtual" to architectures if it should.'
+            f'companion, as it has no PTX for them. "{needed[0][0]}{needed[0][1]}-virtual" in architectures adds it.'
         )

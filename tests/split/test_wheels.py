@@ -257,7 +257,7 @@ def test_a_project_is_built_and_divided_by_one_command(extra: str, tmp_path: Pat
     assert result.returncode == 0, result.stdout
     assert "demo_cuda_sm90-1-py3-none-any.whl: " in result.stdout
     assert "note: on GPUs of compute capability 7.5, the base runs only with its companion" in result.stdout
-    assert 'Add "75-virtual" to architectures' in result.stdout
+    assert '"75-virtual" in architectures adds it' in result.stdout
     assert sorted(path.name for path in (tmp_path / "dist").iterdir()) == sorted(
         f"{name}-1-py3-none-any.whl" for name in ("demo", *(f"demo_cuda_{extra}" for extra in EXTRAS))
     )
