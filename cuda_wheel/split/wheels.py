@@ -263,6 +263,7 @@ def _companion(whole: _Whole, divided: Sequence[DividedModule], capability: Vers
     fields += [("Summary", about)]
     fields += [(key, value) for key in _COPIED for value in metadata.fields.get_all(key, [])]
     fields += [("Requires-Dist", f"{metadata.distribution}=={metadata.version}")]
+    fields += [("Description-Content-Type", "text/plain")]
     text = "".join(f"{key}: {value}\n" for key, value in fields)
     text += f'\nInstall it with its base: pip install "{metadata.distribution}[{extra_of(capability)}]"\n'
     files[f"{folder}/METADATA"] = text.encode(errors="surrogateescape")

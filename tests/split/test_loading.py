@@ -97,6 +97,14 @@ def test_a_driver_that_reads_no_machine_code_needs_no_companion(installed, use: 
                 loaded()
 
 
+def test_a_folder_with_the_name_of_a_companion_is_none(installed, use: Use, tmp_path: Path) -> None:
+    installed()
+    (tmp_path / "site" / "demo_cuda_sm90" / "__pycache__").mkdir(parents=True)
+    use((9, 0))
+    with pytest.warns(RuntimeWarning, match="demo-cuda-sm90 has it"):
+        assert loaded() == ("compute_80", "jit")
+
+
 def test_a_module_of_a_companion_is_loaded_once(installed, use: Use) -> None:
     installed("sm90")
     use((9, 0))

@@ -5,6 +5,7 @@ one compute capability, and the SHA-256 of each companion's manifest. That manif
 the SHA-256 of all its images, so that code of another version or build is never loaded.
 """
 
+import os
 import warnings
 from typing import Any, NamedTuple
 
@@ -147,6 +148,8 @@ def _installed(split: Split, companion: Companion, manifest: Manifest) -> tuple[
     file = manifest.name + MANIFEST_SUFFIX
     files = files_in(companion.package, folders, file)
     if files is None:
+        if not any(os.path.isfile(os.path.join(folder, "__init__.py")) for folder in folders):
+            return None  # a folder of that name, which Python takes for a namespace package
         raise ImageError(
             f"{companion.package} in {', '.join(folders)} lacks {file}: it is damaged, or of another version than "
             f"{split.distribution} {split.version}. {_what_helps(split, companion)}"
