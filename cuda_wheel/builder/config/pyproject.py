@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cuda_wheel.builder.config.back_ends import WRAPPER
 from cuda_wheel.builder.config.settings import TABLE, Config
 from cuda_wheel.builder.errors import CompileError, ConfigError
 
@@ -36,7 +37,27 @@ def read_config(root: Path, environ: Mapping[str, str], modules: Sequence[Mappin
             f"pyproject.toml has a table [{misspelt[0]}], which cuda-wheel does not read: rename it to [{TABLE}]."
         )
     table = tools.get("cuda-wheel", {})
-    return Config.from_table(table | {"module": list(modules)} if modules else table, environ)
+    config = Config.from_table(table | {"module": list(modules)} if modules else table, environ)
+    _check_back_end(config, project.get("build-system", {}).get("build-backend", "setuptools.build_meta"))
+    return config
+
+
+def _check_back_end(config: Config, used: object) -> None:
+    """Raise ConfigError if `backend` of `[tool.cuda-wheel]` does not fit the back end that builds the project.
+
+    `used`: the value of build-system.build-backend.
+    """
+    if used == WRAPPER and not config.backend:
+        raise ConfigError(
+            f'the build back end {WRAPPER} wraps another one: name it, such as backend = "uv_build", in [{TABLE}].'
+        )
+    if used != WRAPPER and config.backend:
+        raise ConfigError(
+            f'{TABLE}.backend = "{config.backend}" is for projects whose build-backend is "{WRAPPER}", and this one '
+            f'has "{used}": remove the key, or set build-system.build-backend = "{WRAPPER}".'
+        )
+    if config.backend_path and not config.backend:
+        raise ConfigError(f"{TABLE}.backend-path is for the back end that {TABLE}.backend names, and it names none.")
 
 
 def is_concerned(project: Mapping[str, Any]) -> bool:

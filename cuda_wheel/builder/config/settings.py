@@ -19,6 +19,7 @@ from cuda_wheel.builder.config.architectures import DEFAULT, is_specific, split
 from cuda_wheel.builder.config.compiler_options import macro_options, read_options
 from cuda_wheel.builder.config.values import (
     ARCHITECTURES,
+    BACK_END,
     COMPILER_OPTIONS,
     FLAG,
     MACROS,
@@ -396,6 +397,18 @@ class Config(Settings):
         "none",
         'How `cuda-wheel split` divides the wheel: "architecture" makes a base wheel with PTX, and a companion wheel '
         "with the machine code for each compute capability. A plain build makes the whole wheel.",
+    )
+    backend: str = _key(
+        BACK_END,
+        "",
+        'The build back end that `build-backend = "cuda_wheel.backend"` wraps, as `build-backend` would name it: '
+        '"uv_build", "poetry.core.masonry.api" and so on. No other back end takes this key.',
+        "",
+    )
+    backend_path: tuple[str, ...] = _key(
+        STRINGS,
+        (),
+        "Folders of the project from which `backend` is imported, if it is part of the project.",
     )
     sbom: bool = _key(
         FLAG, True, "Whether the wheel's metadata contain an SBOM, which lists what the images were built from."

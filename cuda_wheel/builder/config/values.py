@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from cuda_wheel.builder.config.architectures import HELP, split
+from cuda_wheel.builder.config.back_ends import HOOKED, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.compiler_options import read_options
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.runtime.parts.user_cache import parse_size
 
 __all__ = [
     "ARCHITECTURES",
+    "BACK_END",
     "COMPILER_OPTIONS",
     "FLAG",
     "MACROS",
@@ -148,6 +150,32 @@ def _strings(value: Any, where: str) -> tuple[str, ...]:
 
 
 STRINGS = Kind(_strings, {"type": "array", "items": STRING.schema})
+
+
+_OBJECT = r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*"
+
+_BACK_END = f"{_OBJECT}(:{_OBJECT})?"
+"""Matches the name of a build back end, "module" or "module:object". Source: PEP 517."""
+
+
+def _back_end(value: Any, where: str) -> str:
+    name = _string(value, where)
+    if not re.fullmatch(_BACK_END, name):
+        module = next((each for each, package in WRAPPED.items() if package == name.lower()), "")
+        meant = f'; the back end of that distribution is "{module}"' if module else ""
+        raise ConfigError(f'{where} must be a build back end such as "uv_build", not {name!r}{meant}.')
+    module = name.partition(":")[0]
+    if module == WRAPPER:
+        raise ConfigError(f"{where} must name the back end that {WRAPPER} wraps, not {WRAPPER} itself.")
+    if module in HOOKED:
+        raise ConfigError(
+            f"{where}: cuda-wheel has a hook for {module}, which needs no wrapper: set build-system.build-backend to "
+            f'"{name}" and remove this key. `cuda-wheel init` then adds what is missing.'
+        )
+    return name
+
+
+BACK_END = Kind(_back_end, {"type": "string", "pattern": f"^{_BACK_END}$"})
 
 
 def _name_expressions(value: Any, where: str) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ from pathlib import Path
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.sources.header_dependencies import is_toolkit_header, reachable
 from cuda_wheel.builder.sources.layout import WheelFile
-from cuda_wheel.builder.sources.modules import SourceModule, select
-from cuda_wheel.builder.sources.paths import files_below, is_inside, outside_error
+from cuda_wheel.builder.sources.modules import SourceModule, named_sources, select
+from cuda_wheel.builder.sources.paths import files_below, is_inside, leads_out, outside_error
 from cuda_wheel.runtime.manifest import TABLE_SUFFIX
 
-__all__ = ["sdist_files"]
+__all__ = ["files_of_sources", "sdist_files"]
 
 
 def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Callable[[str], None]) -> list[str]:
@@ -33,6 +33,24 @@ def sdist_files(config: Config, root: Path, files: Iterable[WheelFile], warn: Ca
         found.update(path for path in below if is_inside(str(root / path), root))
         own += _own_headers(module, root, warn)
     return sorted(found.union(os.path.relpath(path, root).replace(os.sep, "/") for path in own))
+
+
+def files_of_sources(config: Config, root: Path, files: Iterable[str]) -> list[str]:
+    """Return `files`, which are project-relative, and the files of the project that a build reads beside them,
+    project-relative with "/" and sorted: what module tables name, headers, and all files in `include-dirs`.
+
+    This is for a front end that does not know the wheel's files when it makes an sdist. Nothing is checked: what is
+    wrong with a source, the build of the wheel reports.
+    """
+    tables = [config.for_module(), *config.module]
+    named = {os.path.relpath(path, root).replace(os.sep, "/") for path in named_sources(config, root)}
+    found = {path for path in {*files, *named} if (root / path).is_file() and is_inside(str(root / path), root)}
+    folders = dict.fromkeys(folder for table in tables for folder in table.include_dirs)
+    for path in [each for each in found if each.endswith(".cu")]:
+        headers = (header.path for header in reachable(root, path, folders).headers)
+        found.update(os.path.relpath(each, root).replace(os.sep, "/") for each in headers if is_inside(each, root))
+    below = files_below(root, [folder for folder in folders if not leads_out(root / folder, root)])
+    return sorted(found.union(path for path in below if is_inside(str(root / path), root)))
 
 
 def _own_headers(module: SourceModule, root: Path, warn: Callable[[str], None]) -> Iterator[str]:

@@ -1,0 +1,26 @@
+"""Build back ends that cuda-wheel knows: those that it has a hook for, and those that `cuda_wheel.backend` wraps."""
+
+from __future__ import annotations
+
+__all__ = ["HOOKED", "WRAPPED", "WRAPPER"]
+
+WRAPPER = "cuda_wheel.backend"
+"""The build back end of cuda-wheel, which wraps another one: the one that the setting `backend` names."""
+
+HOOKED = {
+    "hatchling.build": "hatchling",
+    "setuptools.build_meta": "setuptools",
+    "scikit_build_core.build": "scikit-build-core",
+}
+"""Build back end that cuda-wheel has a hook for, as `build-backend` names it -> distribution that contains it, for
+`build-system.requires`."""
+
+WRAPPED = {
+    "uv_build": "uv_build",
+    "poetry.core.masonry.api": "poetry-core",
+    "mesonpy": "meson-python",
+    "flit_core.buildapi": "flit_core",
+    "pdm.backend": "pdm-backend",
+    "maturin": "maturin",
+}
+"""Build back end that WRAPPER is tested with -> distribution that contains it. It wraps others too."""
