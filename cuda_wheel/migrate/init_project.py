@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.builder.config.back_ends import HOOKED, WRAPPED, WRAPPER
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.config.settings import TABLE
 from cuda_wheel.migrate.project_detection import (
-    BACK_ENDS,
     DetectedProject,
     detect_project,
     extensions_in,
@@ -199,6 +199,8 @@ def init_project(
     if modules is None:
         modules = [] if edit.get(TABLE_PATH) else _unnamed_modules(done)
         shared = {"sources": [f"{project.folder}/**/*.cu"]} if project.inside or not project.sources else {}
+    if project.backend in WRAPPED:
+        shared = {**_wrap(edit, done, files), **(shared or {})}
     if project.backend == "scikit_build_core.build":
         _extend_cmake_lists(edit, done, [*_modules_in_package(project, files, modules), *modules])
     else:
@@ -233,7 +235,7 @@ def _move_setup(edit: PyprojectEdit, done: ProjectChanges, imported: ImportedBui
         return
     requires = ("build-system", "requires")
     if edit.get(requires) is None:
-        backend = BACK_ENDS[project.backend]
+        backend = HOOKED[project.backend]
         edit.add_table(requires[:1], {"requires": [backend], "build-backend": project.backend})
     for requirement in moved.build_requires:
         if requirement_name(requirement) not in map(requirement_name, edit.get(requires)):
@@ -277,7 +279,7 @@ def _require_toolchain(edit: PyprojectEdit, done: ProjectChanges, imported: Impo
         done.reasons.append(f"{toolchain}: {extra.reason}")
     if edit.get(requires[:1]) is None:
         backend = done.project.backend
-        edit.add_table(requires[:1], {"requires": [BACK_ENDS[backend], toolchain], "build-backend": backend})
+        edit.add_table(requires[:1], {"requires": [HOOKED[backend], toolchain], "build-backend": backend})
     elif found := _requirement(edit.get(requires)):
         done.kept.append(f"build-system.requires: {found}")
     else:
@@ -297,6 +299,11 @@ def _require_loader(edit: PyprojectEdit, done: ProjectChanges) -> None:
     elif found := _requirement(edit.get(dependencies)):
         done.kept.append(f"project.dependencies: {found}")
     elif edit.get(dependencies[:1]) is None or "dependencies" in (edit.get(("project", "dynamic")) or ()):
+        poetry = edit.get(("tool", "poetry", "dependencies"))
+        if poetry is not None and "dependencies" not in (edit.get(("project", "dynamic")) or ()):
+            if "cuda-wheel" not in poetry:
+                done.advice.append("add cuda-wheel to [tool.poetry.dependencies]: poetry add cuda-wheel")
+            return
         texts = {name: read_text(done.project.root / name) or "" for name in ("setup.cfg", "setup.py")}
         if not any(re.search(r"cuda[-_.]wheel\b(?!\[)", text) for text in texts.values()):
             listed = (f"in {name}" for name, text in texts.items() if "install_requires" in text)
@@ -345,6 +352,35 @@ def _enable_hook(edit: PyprojectEdit, done: ProjectChanges) -> None:
             done.kept.append(f"[{'.'.join(path)}]")
             return
     edit.add_table((*wheel, "hooks", "cuda"), {})
+
+
+def _wrap(edit: PyprojectEdit, done: ProjectChanges, files: Iterable[str]) -> dict[str, str]:
+    """Let cuda-wheel's back end wrap the one that the project has, and say why.
+
+    `files`: paths of new files. Return the setting for `[tool.cuda-wheel]`; empty if the table exists, and is changed
+    here.
+    """
+    build_backend = ("build-system", "build-backend")
+    backend = edit.get(build_backend)
+    edit.set(build_backend, WRAPPER)
+    done.reasons.append(
+        f'build-backend = "{WRAPPER}": cuda-wheel has no hook for {backend}. {WRAPPER} builds the wheel by it, as '
+        "before, and adds the compiled modules."
+    )
+    if not done.project.sources:
+        done.reasons.append(
+            "A new project needs no wrapper with a back end that cuda-wheel has a hook for, such as hatchling: "
+            "uv init --package --build-backend hatch"
+        )
+    python = [path for path in files if path.endswith(".py")]
+    if backend == "mesonpy" and python:
+        done.advice.append(
+            f"install {', '.join(python)} by py.install_sources in meson.build: the wheel has no other Python files"
+        )
+    if edit.get(TABLE_PATH) is None:
+        return {"backend": backend}
+    edit.set((*TABLE_PATH, "backend"), backend)
+    return {}
 
 
 def _add_tables(

@@ -15,12 +15,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cuda_wheel.builder.config.back_ends import HOOKED, WRAPPED, WRAPPER
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.header_dependencies import sources_included_by_others
 from cuda_wheel.migrate.script_reader import UNKNOWN, ScriptCall, calls_in, known, strings
 
 __all__ = [
-    "BACK_ENDS",
     "BUILD_EXTENSION",
     "DetectedProject",
     "Extension",
@@ -144,13 +144,6 @@ def _is_determined(value: Any) -> bool:
     return value is not UNKNOWN and not (isinstance(value, (list, tuple)) and UNKNOWN in value)
 
 
-BACK_ENDS = {
-    "hatchling.build": "hatchling",
-    "setuptools.build_meta": "setuptools",
-    "scikit_build_core.build": "scikit-build-core",
-}
-"""Build back end, as `build-backend` names it -> distribution that contains it, for `build-system.requires`."""
-
 _GENERATED = frozenset({"build", "dist", "env", "node_modules", "site", "venv"})
 """Names of folders with files that a tool generated or installed."""
 
@@ -177,7 +170,7 @@ class DetectedProject:
 
     root: Path
     backend: str
-    """Build back end: a key of BACK_ENDS."""
+    """Build back end: a key of HOOKED or WRAPPED, or WRAPPER."""
     package: str
     """Dotted name of the import package to which the compiled modules are added."""
     folder: str
@@ -222,7 +215,8 @@ def detect_project(root: Path, content: Mapping[str, Any], package: str = "") ->
     `package` names one of several packages; "" finds it. Raises ConfigError.
     """
     backend = _backend(root, content)
-    package, folder = _package(root, content, backend, package)
+    builder = _table(content, "tool", "cuda-wheel").get("backend", "") if backend == WRAPPER else backend
+    package, folder = _package(root, content, builder, package)
     return DetectedProject(root, backend, package, folder, _sources(root))
 
 
@@ -240,16 +234,18 @@ def _is_installed(distribution: str) -> bool:
 
 
 def _backend(root: Path, content: Mapping[str, Any]) -> str:
-    """Return the project's build back end, a key of BACK_ENDS. `content` is the parsed pyproject.toml.
+    """Return the project's build back end: a key of HOOKED or WRAPPED, or WRAPPER. `content` is the parsed
+    pyproject.toml.
 
     Raises ConfigError for any other back end, and for a project of hatchling with a hatch.toml.
     """
     default = "setuptools.build_meta"  # PEP 517's, for a project that names none
     backend = str(_table(content, "build-system").get("build-backend", default)).partition(":")[0]
-    if backend not in BACK_ENDS:
+    if backend not in (*HOOKED, *WRAPPED, WRAPPER):
         raise ConfigError(
-            f"{root / 'pyproject.toml'} names the build back end {backend!r}; cuda-wheel works with "
-            f"{', '.join(sorted(BACK_ENDS))}. Nothing was written."
+            f"{root / 'pyproject.toml'} names the build back end {backend!r}; init works with "
+            f"{', '.join(sorted((*HOOKED, *WRAPPED)))}. Nothing was written. To try another back end, set "
+            f'build-backend = "{WRAPPER}", and backend = "{backend}" in [tool.cuda-wheel].'
         )
     if backend == "hatchling.build" and (root / "hatch.toml").is_file():
         raise ConfigError(
@@ -328,13 +324,49 @@ def _listed_packages(root: Path, content: Mapping[str, Any], backend: str) -> It
             folder = folders.get(name, f"{parent}/{name.replace('.', '/')}")
             yield name, os.path.normpath(folder).replace(os.sep, "/")
         return
-    if backend == "hatchling.build":
-        keys: tuple[str, ...] = ("tool", "hatch", "build", "targets", "wheel")
-    else:
-        keys = ("tool", "scikit-build", "wheel")
+    if backend not in _PACKAGE_LISTS:
+        yield from _packages_of_wrapped(root, content, backend)
+        return
+    keys = _PACKAGE_LISTS[backend]
     for folder in _strings(_table(content, *keys).get("packages"), ".".join((*keys, "packages"))):
         if (root / folder / "__init__.py").is_file():
             yield folder.rstrip("/").rpartition("/")[2], folder.strip("/")
+
+
+_PACKAGE_LISTS = {
+    "hatchling.build": ("tool", "hatch", "build", "targets", "wheel"),
+    "scikit_build_core.build": ("tool", "scikit-build", "wheel"),
+}
+"""Back end -> table in pyproject.toml whose key "packages" lists folders."""
+
+_PACKAGE_PARENTS = {
+    "uv_build": ("tool", "uv", "build-backend", "module-root"),
+    "maturin": ("tool", "maturin", "python-source"),
+    "pdm.backend": ("tool", "pdm", "build", "package-dir"),
+}
+"""Back end -> key in pyproject.toml with the folder that contains the packages. Sources: the settings' documentation of
+uv, maturin and PDM."""
+
+
+def _packages_of_wrapped(root: Path, content: Mapping[str, Any], backend: str) -> Iterator[tuple[str, str]]:
+    """Yield the packages that the settings of a back end without a hook name: dotted name, and folder relative to
+    `root`. If they only name a folder with packages, the package with the project's name is the first."""
+    if backend in _PACKAGE_PARENTS:
+        *keys, last = _PACKAGE_PARENTS[backend]
+        parent = _table(content, *keys).get(last)
+        if isinstance(parent, str):
+            names = [path.parent.name for path in sorted((root / parent).glob("*/__init__.py"))]
+            own = str(content.get("project", {}).get("name")).replace("-", "_").lower()
+            for name in sorted(names, key=lambda each: each != own):
+                yield name, os.path.normpath(f"{parent}/{name}").replace(os.sep, "/")
+    elif backend == "poetry.core.masonry.api":
+        packages = _table(content, "tool", "poetry").get("packages")
+        for each in packages if isinstance(packages, list) else ():
+            name, parent = (
+                (str(each.get(key, "")) for key in ("include", "from")) if isinstance(each, dict) else ("", "")
+            )
+            if name.isidentifier() and (root / parent / name / "__init__.py").is_file():
+                yield name, os.path.normpath(f"{parent or '.'}/{name}").replace(os.sep, "/")
 
 
 def _table(content: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:

@@ -173,6 +173,18 @@ class PyprojectEdit:
         _table_at(expected, path[:-1])[path[-1]].remove(item)
         self._accept(tomlkit.dumps(document), expected, path, f'without "{item}"')
 
+    def set(self, path: Keys, value: str) -> None:
+        """Set a key of an existing table to a string. Raises ConfigError."""
+        tomlkit = _tomlkit()
+        document = tomlkit.parse(self._text)
+        table: Any = document
+        for key in path[:-1]:
+            table = table[key]
+        table[path[-1]] = value
+        expected = copy.deepcopy(self.content)
+        _table_at(expected, path[:-1])[path[-1]] = value
+        self._accept(tomlkit.dumps(document), expected, path, f"{path[-1]} = {_value(value)}")
+
     def add_table(self, path: Keys, values: Mapping[str, Any]) -> None:
         """Add a table at the end. Raises ConfigError."""
         self._add(path, f"[{_dotted(path)}]", values, lambda owner: owner.setdefault(path[-1], {}).update(values))

@@ -223,7 +223,7 @@ def test_a_module_is_written_as_a_call_of_cmake() -> None:
     ("files", "message"),
     [
         ({"pyproject.toml": "[project\n"}, "cannot be read"),
-        ({"pyproject.toml": head("hatchling").replace("hatchling.build", "poetry.core.masonry.api")}, "works with"),
+        ({"pyproject.toml": head("hatchling").replace("hatchling.build", "own.build")}, "init works with"),
         ({"pyproject.toml": head("hatchling"), "hatch.toml": ""}, "hatch.toml"),
     ],
 )

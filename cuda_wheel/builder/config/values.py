@@ -175,7 +175,9 @@ def _back_end(value: Any, where: str) -> str:
     return name
 
 
-BACK_END = Kind(_back_end, {"type": "string", "pattern": f"^{_BACK_END}$"})
+_REFUSED = "|".join(map(re.escape, (WRAPPER, *HOOKED)))
+
+BACK_END = Kind(_back_end, {"type": "string", "pattern": f"^(?!({_REFUSED})(:|$)){_BACK_END}$"})
 
 
 def _name_expressions(value: Any, where: str) -> tuple[str, ...]:

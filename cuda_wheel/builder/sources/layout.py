@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cuda_wheel.builder.config.back_ends import WRAPPER
 from cuda_wheel.builder.config.pyproject import read_pyproject
 from cuda_wheel.builder.errors import ConfigError
 
@@ -66,8 +67,8 @@ def wheel_layout(root: Path) -> Layout:
                     f"to know what goes into the wheel ({error})."
                 ) from error
             return function(root)
-    known = ", ".join(sorted(entry.name for entry in found))
+    known = ", ".join(sorted(entry.name for entry in found if entry.name != WRAPPER))
     raise ConfigError(
         f"{root / 'pyproject.toml'} names the build back end {backend!r}, whose layout cuda-wheel does not know; "
-        f"it knows {known}."
+        f"it knows {known}. {WRAPPER} wraps any other back end: `cuda-wheel init` writes it."
     )

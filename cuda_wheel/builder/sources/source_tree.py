@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from cuda_wheel.builder.config.pyproject import CMakeCall, is_concerned, read_config, read_pyproject
@@ -37,9 +39,10 @@ def find_source(name: str, folders: Sequence[str]) -> tuple[Path, Config, Source
     return next(_sources([name], folders))
 
 
-def _sources(names: Iterable[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
+def _sources(names: Sequence[str], folders: Sequence[str]) -> Iterator[tuple[Path, Config, SourceModule] | None]:
     """Yield (project's folder, project's settings, module) for each dotted module name in `names`, in order. None for a
     name without a source. `folders` are the folders of the package that contains all these modules."""
+    folders = _existing(folders, names[0].rpartition(".")[0]) if names else folders
     # The settings of each project are read only once.
     project_of, config_of = cache(_project_of), cache(lambda root: read_config(root, _NO_VARIABLES))
     for name in names:
@@ -123,6 +126,7 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModu
     """Yield the modules of the package with the dotted name `package`, sorted by name. Modules without a source in the
     source tree of a project are left out. `folders` are the package's folders."""
     stems: set[str] = set()
+    folders = _existing(folders, package)
     for folder in map(Path, folders):
         root = _project_of(folder)
         if root is None:
@@ -131,9 +135,29 @@ def _modules_beside(package: str, folders: Sequence[str]) -> Iterator[SourceModu
         stems |= {stem for owner, _, stem in tables if owner == package}
         stems |= {path.stem for path in folder.glob("*.cu")}
         stems |= {path.name.removesuffix(_CMAKE_MODULE) for path in folder.glob(f"*{_CMAKE_MODULE}")}
-    for found in _sources((f"{package}.{stem}" for stem in sorted(stems)), folders):
+    for found in _sources([f"{package}.{stem}" for stem in sorted(stems)], folders):
         if found is not None:
             yield found[2]
+
+
+def _existing(folders: Sequence[str], package: str) -> Sequence[str]:
+    """Return the folders of a package that exist; if none does, the folder of its `__init__.py`.
+
+    An editable install of meson-python has an importer of its own, and places that are no folders in `__path__`.
+    """
+    existing = [folder for folder in folders if os.path.isdir(folder)]
+    if existing or not folders:
+        return existing
+    module = sys.modules.get(package)
+    origin = getattr(module, "__file__", None)
+    if module is None:
+        try:
+            spec = find_spec(package)
+        except (ImportError, ValueError):
+            return []
+        origin = spec.origin if spec is not None and spec.has_location else None
+    folder = os.path.dirname(origin or "")
+    return [folder] if os.path.isdir(folder) else []
 
 
 def _project_of(folder: Path) -> Path | None:
