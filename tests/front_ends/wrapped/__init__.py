@@ -1,0 +1,1 @@
+"""Tests of `cuda_wheel.backend`, which wraps other build back ends."""
