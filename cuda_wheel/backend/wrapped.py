@@ -45,6 +45,8 @@ class WrappedBackEnd:
         name, function = self.config.backend, getattr(self._imported, hook, None)
         if function is None:
             raise ConfigError(f'{TABLE}.backend = "{name}": {name} has no hook {hook}, so it is not a build back end.')
+        # Back ends find their own programs by PATH, and the environment of this interpreter may not be the active one.
+        os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")])
         try:
             result = function(*arguments)
         except (Exception, SystemExit) as error:
@@ -73,7 +75,7 @@ class WrappedBackEnd:
             "from cuda_wheel.backend import _back_end, _clean_errors\n"
             "with _clean_errors(): _back_end().run(*sys.argv[1:])\n"
         )
-        # Back ends find their own programs by PATH, and this interpreter's environment may not be the active one.
+        # As above; and the programs must not be those of another environment.
         paths = [sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]
         environ = os.environ | {"PATH": os.pathsep.join(paths)}
         result = subprocess.run(

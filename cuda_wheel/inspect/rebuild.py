@@ -187,6 +187,10 @@ def _run_build(command: Sequence[str], project: Path, folder: Path, output: Path
     return wheels[0]
 
 
+_DISTRIBUTIONS = {"uv": "uv-build", "flit": "flit-core"}
+"""Name of a build back end in the file WHEEL -> its distribution, if that has another name."""
+
+
 def pinned_requirements(wheel: Path) -> list[str]:
     """Return requirements for the packages that a wheel was built with: "nvidia-cuda-nvrtc-cu12==12.9.86".
 
@@ -196,7 +200,8 @@ def pinned_requirements(wheel: Path) -> list[str]:
     versions = _toolchain_packages(modules[0].manifests[0]) if sbom is None else dict(sbom.packages)
     generator = re.search(rb"^Generator: *([\w.-]+) +\(?([\w.+!-]+)\)?\s*$", metadata_file(wheel, "WHEEL") or b"", re.M)
     if generator:  # "hatchling 1.33.0", "setuptools (84.2.1)"
-        versions[generator[1].decode()] = generator[2].decode()
+        name = generator[1].decode()
+        versions[_DISTRIBUTIONS.get(name, name)] = generator[2].decode()
     # These strings of an untrusted wheel become lines of pip's constraints file, where they could be options.
     return [
         f"{name}=={version}"

@@ -428,6 +428,9 @@ def test_a_rebuild_requires_only_what_the_wheel_records(wheel: Path, altered) ->
                 assert "\n" in value
     setuptools = altered({f"{METADATA}/WHEEL": lambda _: b"Generator: setuptools (84.2.1)\n"})
     assert "setuptools==84.2.1" in pinned_requirements(setuptools)
+    for generator, pin in {"uv 0.13.6": "uv-build==0.13.6", "flit 4.2.0": "flit-core==4.2.0"}.items():
+        line = f"Generator: {generator}\n".encode()
+        assert pin in pinned_requirements(altered({f"{METADATA}/WHEEL": lambda _, line=line: line}))
 
 
 def test_a_wheel_without_an_sbom_records_its_compilers(wheel: Path, altered) -> None:

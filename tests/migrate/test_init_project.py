@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cuda_wheel.builder.config.back_ends import WRAPPED
 from cuda_wheel.builder.config.settings import Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.manifest_reader import manifest_of
@@ -282,3 +283,63 @@ def test_a_package_beside_its_own_setup_script_is_that_folder(tmp_path: Path) ->
     assert any(advice in line for line in done.advice)
     write_files(tmp_path, **{"setup.py": script.format(", packages=['rays'], package_dir={'rays': '.'}")})
     assert not any(advice in line for line in init_project(tmp_path).advice)
+
+
+# --- back ends without a hook -----------------------------------------------------------------------
+
+
+def wrapped_head(name: str, rest: str = "") -> str:
+    """Return a pyproject.toml for a back end of WRAPPED."""
+    return (
+        f'[build-system]\nrequires = ["{WRAPPED[name]}"]\nbuild-backend = "{name}"  # theirs\n\n'
+        f'[project]\nname = "demo"\nversion = "1"\n\n{rest}'
+    )
+
+
+@pytest.mark.parametrize("backend", WRAPPED)
+def test_a_back_end_without_a_hook_stays_and_is_wrapped(backend: str, tmp_path: Path) -> None:
+    write_files(tmp_path, **{"pyproject.toml": wrapped_head(backend), "src/demo/__init__.py": ""})
+    done = init_project(tmp_path)
+    reasons = "\n".join(done.reasons)
+    assert f"cuda-wheel has no hook for {backend}" in reasons and "uv init --package --build-backend hatch" in reasons
+    assert any("meson.build" in line for line in done.advice) == (backend == "mesonpy")
+    files = written(tmp_path)
+    content = tomllib.loads(files["pyproject.toml"])
+    required = [WRAPPED[backend], f"cuda-wheel[{toolchain_extra()}]"]
+    assert content["build-system"] == {"requires": required, "build-backend": "cuda_wheel.backend"}
+    assert content["tool"]["cuda-wheel"] == {"backend": backend, "sources": ["src/demo/**/*.cu"]}
+    assert content["project"]["dependencies"] == ["cuda-wheel"] and "# theirs" in files["pyproject.toml"]
+    assert "src/demo/kernels/saxpy.cu" in files
+
+
+def test_a_table_that_exists_gets_the_name_of_the_wrapped_back_end(tmp_path: Path) -> None:
+    table = '[tool.cuda-wheel]\nstd = "c++20"\n'
+    files = {"pyproject.toml": wrapped_head("uv_build", table), "src/demo/__init__.py": "", "src/demo/k.cu": KERNEL}
+    write_files(tmp_path, **files)
+    done = init_project(tmp_path)
+    assert "hatch" not in "\n".join(done.reasons)  # the project is not new
+    content = tomllib.loads(written(tmp_path)["pyproject.toml"])
+    assert content["tool"]["cuda-wheel"] == {"std": "c++20", "backend": "uv_build"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "settings"),
+    [
+        ("uv_build", '[tool.uv.build-backend]\nmodule-root = "lib"\n'),
+        ("maturin", '[tool.maturin]\npython-source = "lib"\n'),
+        ("pdm.backend", '[tool.pdm.build]\npackage-dir = "lib"\n'),
+        ("poetry.core.masonry.api", '[tool.poetry]\npackages = [{ include = "demo", from = "lib" }]\n'),
+    ],
+)
+def test_the_package_is_where_the_wrapped_back_end_has_it(backend: str, settings: str, tmp_path: Path) -> None:
+    files = {"pyproject.toml": wrapped_head(backend, settings), "lib/demo/__init__.py": "", "lib/a/__init__.py": ""}
+    write_files(tmp_path, **files)
+    assert init_project(tmp_path).project.folder == "lib/demo"
+    assert "lib/demo/kernels/saxpy.cu" in written(tmp_path)  # also when the back end is wrapped
+
+
+def test_poetrys_own_list_of_dependencies_is_named(tmp_path: Path) -> None:
+    text = wrapped_head("poetry.core.masonry.api").partition("[project]")[0]
+    text += '[tool.poetry]\nname = "demo"\nversion = "1"\n[tool.poetry.dependencies]\npython = "^3.10"\n'
+    write_files(tmp_path, **{"pyproject.toml": text, "demo/__init__.py": ""})
+    assert "add cuda-wheel to [tool.poetry.dependencies]: poetry add cuda-wheel" in init_project(tmp_path).advice

@@ -40,6 +40,7 @@ LANGUAGES = {"bat", "cmake", "console", "cpp", "cuda", "mermaid", "python", "sh"
 
 KERNELS = {
     "README.md-1": {"saxpy"},
+    "docs/how-to/any-back-end.md-1": {"saxpy"},
     "docs/how-to/back-ends.md-1": {"saxpy"},
     "docs/how-to/back-ends.md-2": {"saxpy"},
     "docs/how-to/back-ends.md-3": {"saxpy"},

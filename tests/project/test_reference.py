@@ -99,7 +99,16 @@ def test_every_environment_variable_is_described() -> None:
     for path in MODULES.values():
         named |= {match[1] or match[2] for match in pattern.finditer(path.read_text(encoding="utf-8"))}
     assert len(named) > 12
-    systems = {"LOCALAPPDATA", "XDG_CACHE_HOME", "SYSTEMROOT", "LD_LIBRARY_PATH", "GLIBC_TUNABLES", "PWD", "TMPDIR"}
+    systems = {
+        "LOCALAPPDATA",
+        "XDG_CACHE_HOME",
+        "SYSTEMROOT",
+        "LD_LIBRARY_PATH",
+        "GLIBC_TUNABLES",
+        "PWD",
+        "TMPDIR",
+        "PATH",
+    }
     missing = {name for name in named - systems if f"`{name}`" not in text}
     assert not missing
 
