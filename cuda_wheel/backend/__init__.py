@@ -8,15 +8,9 @@ A front end imports this package before it asks anything: what only builds need 
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from cuda_wheel.backend.wrapped import WrappedBackEnd
+from typing import Any
 
 __all__ = [
     "build_sdist",
@@ -37,10 +31,11 @@ end has."""
 def build_wheel(wheel_directory: str, config_settings: Options = None, metadata_directory: str | None = None) -> str:
     """Build the wheel of the project in the working directory, and return the name of the file."""
     from cuda_wheel.backend.builds import complete_wheel
+    from cuda_wheel.backend.wrapped import clean_errors, wrapped_here
     from cuda_wheel.builder.scratch import scratch
 
-    with _clean_errors(), scratch() as folder:
-        back_end = _back_end()
+    with clean_errors(), scratch() as folder:
+        back_end = wrapped_here()
         name: str = back_end.run("build_wheel", str(folder), config_settings, metadata_directory)
         complete_wheel(back_end, folder / name, Path(wheel_directory))
         return name
@@ -49,10 +44,11 @@ def build_wheel(wheel_directory: str, config_settings: Options = None, metadata_
 def build_sdist(sdist_directory: str, config_settings: Options = None) -> str:
     """Build the sdist of the project in the working directory, and return the name of the file."""
     from cuda_wheel.backend.builds import complete_sdist
+    from cuda_wheel.backend.wrapped import clean_errors, wrapped_here
     from cuda_wheel.builder.scratch import scratch
 
-    with _clean_errors(), scratch() as folder:
-        back_end = _back_end()
+    with clean_errors(), scratch() as folder:
+        back_end = wrapped_here()
         name: str = back_end.run("build_sdist", str(folder), config_settings)
         complete_sdist(back_end, folder / name, Path(sdist_directory))
         return name
@@ -74,46 +70,28 @@ def get_requires_for_build_editable(config_settings: Options = None) -> list[str
 
 
 def _requirements(hook: str, config_settings: Options) -> list[str]:
-    with _clean_errors():
-        back_end = _back_end()
+    from cuda_wheel.backend.wrapped import clean_errors, wrapped_here
+
+    with clean_errors():
+        back_end = wrapped_here()
         return list(back_end.run(hook, config_settings)) if back_end.has(hook) else []
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name not in _OPTIONAL:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cuda_wheel.backend.wrapped import clean_errors, wrapped_here
     from cuda_wheel.runtime.errors import CudaWheelError
 
     try:
-        has_hook = _back_end().has(name)
+        has_hook = wrapped_here().has(name)
     except CudaWheelError:
         has_hook = True  # the call of the hook reports the error
     if not has_hook:
         raise AttributeError(f"the wrapped back end has no hook {name!r}")
 
     def hook(*arguments: Any) -> Any:
-        with _clean_errors():
-            return _back_end().run(name, *arguments)
+        with clean_errors():
+            return wrapped_here().run(name, *arguments)
 
     return hook
-
-
-def _back_end() -> WrappedBackEnd:
-    """Return the back end that the project in the working directory wraps. Raises ConfigError."""
-    from cuda_wheel.backend.wrapped import WrappedBackEnd
-    from cuda_wheel.builder.config.pyproject import read_config
-
-    root = Path.cwd()
-    return WrappedBackEnd(root, read_config(root, os.environ))
-
-
-@contextmanager
-def _clean_errors() -> Iterator[None]:
-    """Show cuda-wheel's errors as a message without a traceback, and end the process, as front ends expect it."""
-    from cuda_wheel.runtime.errors import CudaWheelError
-
-    try:
-        yield
-    except CudaWheelError as error:
-        print(f"cuda-wheel: {error}", file=sys.stderr)
-        sys.exit(1)

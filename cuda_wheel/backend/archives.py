@@ -86,7 +86,8 @@ def write_wheel(
     archive of files to leave out.
     """
     record = f"{contents.metadata}/RECORD"
-    new = {_beside(contents, place): file for place, file in added.items()}
+    prefixes = _prefixes(contents)
+    new = {_beside(prefixes, place): file for place, file in added.items()}
     new |= {f"{contents.metadata}/sboms/{sbom.name}": sbom} if sbom else {}
     names = sorted((contents.names - {record, *removed}) | new.keys(), key=lambda name: (".dist-info/" in name, name))
     rows = []
@@ -106,19 +107,24 @@ def write_wheel(
         _add(wheel, record, io.BytesIO(content), len(content))
 
 
-def _beside(contents: WheelContents, path: str) -> str:
+def _prefixes(contents: WheelContents) -> dict[str, str]:
+    """Return folder below site-packages -> what precedes its path in the archive: "" or "demo-1.0.data/purelib/". If a
+    folder has files in several places of the archive, it is the least; "" is the least of all."""
+    found: dict[str, str] = {}
+    for place, name in contents.files.items():
+        prefix, folder = name.removesuffix(place), place
+        while folder := folder.rpartition("/")[0]:
+            found[folder] = min(found.get(folder, prefix), prefix)
+    return found
+
+
+def _beside(prefixes: Mapping[str, str], path: str) -> str:
     """Return the name in the archive for a new file that is to be installed at `path`: beside the files of its package,
     or of the package above it, which an installer may put into another folder than the rest."""
     folder = path
-    while folder:
-        folder = folder.rpartition("/")[0]
-        prefixes = {
-            name[: -len(place)]
-            for place, name in contents.files.items()
-            if place.startswith(f"{folder}/") and name.endswith(place)
-        }
-        if folder and prefixes:
-            return min(prefixes) + path  # "" is the least
+    while folder := folder.rpartition("/")[0]:
+        if folder in prefixes:
+            return prefixes[folder] + path
     return path
 
 

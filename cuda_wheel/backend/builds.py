@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
-from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -15,13 +14,13 @@ from cuda_wheel.backend.archives import WheelContents, read_contents, sdist_path
 from cuda_wheel.backend.source_places import PACKED, find_places, project_tree
 from cuda_wheel.backend.wrapped import WrappedBackEnd
 from cuda_wheel.builder.config.pyproject import read_config
-from cuda_wheel.builder.config.settings import Config
+from cuda_wheel.builder.config.settings import TABLE, Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.project import build_files
 from cuda_wheel.builder.report.reporter import ProgressReporter
 from cuda_wheel.builder.scratch import new_folder, scratch
 from cuda_wheel.builder.sources.layout import DEVICE_SOURCES, SBOM, Layout, WheelFile
-from cuda_wheel.builder.sources.modules import is_excluded, named_sources
+from cuda_wheel.builder.sources.modules import excluded_files, named_sources
 from cuda_wheel.builder.wheel.sdist import files_of_sources
 from cuda_wheel.inspect.archive import open_wheel
 from cuda_wheel.runtime.manifest import TABLE_SUFFIX
@@ -61,10 +60,19 @@ def complete_wheel(back_end: WrappedBackEnd, wheel: Path, folder: Path) -> None:
         write_wheel(archive, contents, added, sbom, removed, folder / wheel.name)
 
 
+def _listed_files(root: Path, config: Config) -> tuple[set[Path], set[Path]]:
+    """Return the files that module tables name, with links resolved, and those that `sources` excludes. Raises
+    ConfigError for an invalid pattern."""
+    try:
+        return named_sources(config, root), excluded_files(config, root)
+    except (ValueError, IndexError, NotImplementedError) as error:
+        raise ConfigError(f"{TABLE}: the sources have a pattern that is not valid: {error}.") from error
+
+
 def _removed(root: Path, config: Config, contents: WheelContents, files: list[WheelFile]) -> frozenset[str]:
     """Return the names in the archive of the sources and headers that the wheel must not have: those with the suffixes
     of CUDA C++, and what module tables name."""
-    named = named_sources(config, root) if config.module else set()
+    named = named_sources(config, root)
     sources = {file.destination for file in files if Path(os.path.realpath(file.source)) in named}
     paths = {name: path for path, name in contents.files.items()}
     return frozenset(name for name in contents.names if name.endswith(DEVICE_SOURCES) or paths.get(name, "") in sources)
@@ -76,11 +84,10 @@ def _files(root: Path, config: Config, archive: ZipFile, contents: WheelContents
     Files that are not in the source tree and that a build reads are unpacked to `generated`. Raises ConfigError.
     """
     wheel = {path: _content(archive, name) for path, name in contents.files.items()}
-    named = named_sources(config, root) if config.module else set()
+    named, excluded = _listed_files(root, config)
 
-    @cache
     def needs_no_place(path: str) -> bool:
-        return Path(os.path.realpath(root / path)) in named or is_excluded(config, root, path)
+        return root / path in excluded or Path(os.path.realpath(root / path)) in named
 
     places = find_places(root, wheel, project_tree(root), needs_no_place)
     for folder in places.left_out:
@@ -104,7 +111,9 @@ def _content(archive: ZipFile, name: str) -> tuple[int, int]:
 def _is_read(path: str, config: Config) -> bool:
     """Return whether a build reads a Python file of the wheel, or a table, at this path in the wheel."""
     name = path.rpartition("/")[2]
-    return name.startswith("__init__.py") or name.endswith(TABLE_SUFFIX) or config.loader == "vendor"
+    return name.startswith("__init__.py") or name.endswith(
+        (TABLE_SUFFIX, ".py") if config.loader == "vendor" else TABLE_SUFFIX
+    )
 
 
 def _unpacked(archive: ZipFile, name: str, path: Path) -> Path:
@@ -127,6 +136,10 @@ def wheel_layout(root: Path) -> Layout:
 # --- sdist ------------------------------------------------------------------------------------------
 
 
+_SHOWN = 10
+"""Largest number of files that a message lists."""
+
+
 def complete_sdist(back_end: WrappedBackEnd, sdist: Path, folder: Path) -> None:
     """Write an sdist to `folder`: `sdist`, which the wrapped back end built, with all files that a build reads.
 
@@ -137,9 +150,10 @@ def complete_sdist(back_end: WrappedBackEnd, sdist: Path, folder: Path) -> None:
     needed = files_of_sources(config, root, _packaged(root, config, present))
     missing = [path for path in needed if path not in present]
     if missing:
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
         _tell(
             f"cuda-wheel: added to the sdist, because {config.backend} left them out and builds read them: "
-            f"{', '.join(missing)}"
+            f"{', '.join(missing[:_SHOWN])}{more}"
         )
     write_sdist(sdist, {path: root / path for path in missing}, folder / sdist.name)
 
@@ -151,10 +165,11 @@ def _packaged(root: Path, config: Config, present: Iterable[str]) -> list[str]:
     to know, and one file too many does no harm.
     """
     folders = {path.rpartition("/")[0] for path in present if path.endswith(".py")} - {""}
+    _, excluded = _listed_files(root, config)
     return [
         path
         for path in project_tree(root)
         if path.endswith(PACKED)
         and any(path.startswith(f"{folder}/") for folder in folders)
-        and not is_excluded(config, root, path)
+        and root / path not in excluded
     ]

@@ -1,8 +1,9 @@
 """Find where the files of a wheel lie in the source tree, and which sources of its packages the wheel lacks.
 
 The back end that built the wheel says nothing of this. A file of the wheel is a file of the project with the same name
-and content. A folder of the wheel is the folder of the project that has the most of its files, below it too, at the
-same places; of several such folders, the one whose path ends most like that of the folder in the wheel.
+and content; an empty one only if its folder has the same name too. A folder of the wheel is the folder of the project
+that has the most of its files, below it too, at the same places; of several such folders, the one whose path ends most
+like that of the folder in the wheel.
 """
 
 from __future__ import annotations
@@ -116,14 +117,16 @@ def _identical_files(root: Path, wheel: Mapping[str, Content], tree: Iterable[st
     def checksum(path: str) -> int:
         return zlib.crc32((root / path).read_bytes())
 
-    def is_same(path: str, content: Content) -> bool:
+    def is_same(path: str, place: str, content: Content) -> bool:
+        if not content[0] and not _common_end(_parent(path), _parent(place)):
+            return False
         try:
-            return os.path.getsize(root / path) == content[0] and checksum(path) == content[1]
+            return os.path.getsize(root / place) == content[0] and checksum(place) == content[1]
         except OSError:  # a link to nothing, or a file that nobody may read
             return False
 
     found = {
-        path: [each for each in named[path.rpartition("/")[2]] if is_same(each, content)]
+        path: [each for each in named[path.rpartition("/")[2]] if is_same(path, each, content)]
         for path, content in wheel.items()
     }
     return {path: copies for path, copies in found.items() if copies}

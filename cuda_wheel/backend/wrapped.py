@@ -7,16 +7,20 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from cuda_wheel.builder.config.back_ends import WRAPPED, WRAPPER
+from cuda_wheel.builder.config.pyproject import read_config
 from cuda_wheel.builder.config.settings import TABLE, Config
 from cuda_wheel.builder.errors import ConfigError
 from cuda_wheel.builder.sources.paths import leads_out
+from cuda_wheel.runtime.errors import CudaWheelError
 
-__all__ = ["WrappedBackEnd"]
+__all__ = ["WrappedBackEnd", "clean_errors", "wrapped_here"]
 
 
 class WrappedBackEnd:
@@ -72,8 +76,8 @@ class WrappedBackEnd:
         program = (
             # The project's folder, which Python puts first, may have files with the names of modules.
             "import sys; sys.path[:] = filter(None, sys.path)\n"
-            "from cuda_wheel.backend import _back_end, _clean_errors\n"
-            "with _clean_errors(): _back_end().run(*sys.argv[1:])\n"
+            "from cuda_wheel.backend.wrapped import clean_errors, wrapped_here\n"
+            "with clean_errors(): wrapped_here().run(*sys.argv[1:])\n"
         )
         # As above; and the programs must not be those of another environment.
         paths = [sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]
@@ -124,3 +128,19 @@ class WrappedBackEnd:
             except AttributeError:
                 raise ConfigError(f'{TABLE}.backend = "{name}": {module} has no {path}.') from None
         return found
+
+
+def wrapped_here() -> WrappedBackEnd:
+    """Return the back end that the project in the working directory wraps. Raises ConfigError."""
+    root = Path.cwd()
+    return WrappedBackEnd(root, read_config(root, os.environ))
+
+
+@contextmanager
+def clean_errors() -> Iterator[None]:
+    """Show cuda-wheel's errors as a message without a traceback, and end the process, as front ends expect it."""
+    try:
+        yield
+    except CudaWheelError as error:
+        print(f"cuda-wheel: {error}", file=sys.stderr)
+        sys.exit(1)

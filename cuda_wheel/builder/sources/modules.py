@@ -32,6 +32,7 @@ __all__ = [
     "SourceModule",
     "check_case",
     "check_name",
+    "excluded_files",
     "expanded",
     "is_excluded",
     "is_glob",
@@ -477,6 +478,16 @@ def is_excluded(config: Config, root: Path, source: str) -> bool:
         if positive == source or (is_glob(positive, root) and path in root.glob(positive)):
             return pattern != positive
     return False
+
+
+def excluded_files(config: Config, root: Path) -> set[Path]:
+    """Return the paths of all files that the project's `sources` exclude; see `is_excluded`."""
+    excluded: set[Path] = set()
+    for pattern in config.sources:
+        positive = pattern.removeprefix(EXCLUDED)
+        found = {*root.glob(positive)} if is_glob(positive, root) else {root / positive}
+        excluded = excluded - found if pattern == positive else excluded | found
+    return excluded
 
 
 def needs_nvvm(modules: Iterable[SourceModule]) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -136,3 +138,17 @@ def test_a_macros_kernel_belongs_to_the_only_module_that_may_define_it(root: Pat
     assert module_that_may_make("other", "demo.kernels", folders) is None
     project(root, n=MACRO)
     assert module_that_may_make("made", "demo.kernels", folders) is None
+
+
+def test_a_package_whose_places_are_no_folders_is_where_its_init_is(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [str(tmp_path / "loader.py/demo.kernels")]  # as the importer of meson-python has them
+    assert find_source("demo.kernels.a", places) is None
+    package = ModuleType("demo.kernels")
+    monkeypatch.setitem(sys.modules, "demo.kernels", package)
+    assert find_source("demo.kernels.a", places) is None  # a namespace package
+    package.__file__ = str(root / "src/demo/kernels/__init__.py")
+    result = find_source("demo.kernels.a", places)
+    assert result is not None and result[2].paths == ("src/demo/kernels/a.cu",)
+    assert kernels_beside("demo.kernels", places) == kernels_beside("demo.kernels", [str(root / "src/demo/kernels")])

@@ -67,6 +67,11 @@ def test_a_generated_file_has_no_place_and_its_folder_is_known_by_the_others(tmp
     assert found.generated == ("demo/__init__.py", "demo/_lib.so")
 
 
+def test_an_empty_file_alone_does_not_make_another_folder_a_place(tmp_path: Path) -> None:
+    found = places(tmp_path, {"tests/__init__.py": "", "tests/k.cu": ""}, {"demo/made/__init__.py": ""})
+    assert found.sources == {} and found.generated == ("demo/made/__init__.py",)
+
+
 def test_a_copy_that_has_fewer_of_the_files_is_not_the_place(tmp_path: Path) -> None:
     tree = {**PACKAGE, "old/demo/__init__.py": "a = 1", "old/demo/kernels/k.cu": "// k"}
     assert places(tmp_path, tree, PACKAGE).sources == {path: path for path in PACKAGE}
