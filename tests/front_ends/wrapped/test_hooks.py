@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from cuda_wheel.inspect.archive import open_wheel
+from tests.builder.wheel.test_tuned_tables import SOURCE, table
 from tests.support.processes import run
 from tests.support.projects import KERNEL, write_files
 from tests.support.wheels import contents
@@ -182,6 +183,25 @@ def test_a_wheel_without_a_record_is_refused(make: Make) -> None:
 def test_a_source_that_does_not_compile_is_an_error_of_the_source(make: Make) -> None:
     text = "__global__ void fill() { x; }\n"
     assert "src/demo/fill.cu:1" in refused(make({"demo/__init__.py": "a = 1"}, **{"src/demo/fill.cu": text}))
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_a_table_of_tuned_choices_is_in_the_wheel_once(is_packed: bool, make: Make) -> None:
+    module = (
+        '[[tool.cuda-wheel.module]]\nname = "demo.scale"\ninstantiate = ["scale<float>"]\nvariants = { TILE = [4] }\n'
+    )
+    wheel = {"demo/__init__.py": "a = 1"} | ({"demo/scale.tuned.json": table()} if is_packed else {})
+    tree = {"src/demo/scale.cu": SOURCE, "src/demo/scale.tuned.json": table()}
+    with zipfile.ZipFile(built(make(wheel, SETTINGS + module, **tree))) as archive:
+        assert archive.namelist().count("demo/scale.tuned.json") == 1
+        assert archive.read("demo/scale.tuned.json").decode() == table()
+
+
+def test_an_invalid_pattern_of_sources_is_an_error_in_words(make: Make) -> None:
+    project = make(settings=SETTINGS + 'sources = ["**a/*.cu"]\n' + '[[tool.cuda-wheel.module]]\nname = "demo.b"\n')
+    assert "'**' can only be an entire path component" in refused(project).replace('"**"', "'**'")
+    if sys.version_info < (3, 13):  # from then on, it is the same as "*"
+        assert "have a pattern that is not valid" in refused(project, "build_sdist('dist')")
 
 
 # --- the sdist --------------------------------------------------------------------------------------

@@ -67,6 +67,12 @@ def test_a_generated_file_has_no_place_and_its_folder_is_known_by_the_others(tmp
     assert found.generated == ("demo/__init__.py", "demo/_lib.so")
 
 
+def test_of_folders_with_the_same_files_the_one_with_the_name_in_the_wheel_is_the_place(tmp_path: Path) -> None:
+    tree = {f"src/demo/{name}/__init__.py": "same" for name in ("a", "b", "c")} | {"src/demo/b/k.cu": ""}
+    found = places(tmp_path, tree, {f"demo/{name}/__init__.py": "same" for name in ("a", "b", "c")})
+    assert found.sources["demo/b/k.cu"] == "src/demo/b/k.cu"
+
+
 def test_an_empty_file_alone_does_not_make_another_folder_a_place(tmp_path: Path) -> None:
     found = places(tmp_path, {"tests/__init__.py": "", "tests/k.cu": ""}, {"demo/made/__init__.py": ""})
     assert found.sources == {} and found.generated == ("demo/made/__init__.py",)
