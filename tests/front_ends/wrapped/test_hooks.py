@@ -151,6 +151,13 @@ def test_what_module_tables_name_is_left_out_too(make: Make) -> None:
     }
 
 
+def test_a_named_source_of_any_suffix_is_left_out(make: Make) -> None:
+    table = '[[tool.cuda-wheel.module]]\nname = "demo.empty"\nsources = ["src/demo/empty.ptx"]\n'
+    ptx = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry empty() { ret; }\n"
+    files = contents(built(make({**PACKAGE, "demo/empty.ptx": ptx}, SETTINGS + table, **{"src/demo/empty.ptx": ptx})))
+    assert "demo/empty.fatbin" in files and "demo/empty.ptx" not in files
+
+
 def test_images_are_beside_a_package_that_is_not_at_the_top_of_the_archive(make: Make) -> None:
     wheel = {"demo-1.data/purelib/demo/__init__.py": "a = 1", "other.so": ""}
     files = contents(built(make(wheel)))
