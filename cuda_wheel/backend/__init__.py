@@ -90,8 +90,8 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if not has_hook:
         raise AttributeError(f"the wrapped back end has no hook {name!r}")
 
-    def hook(*arguments: Any) -> Any:
+    def hook(*arguments: Any, **named: Any) -> Any:  # front ends name some of the arguments
         with clean_errors():
-            return wrapped_here().run(name, *arguments)
+            return wrapped_here().run(name, *arguments, **named)
 
     return hook

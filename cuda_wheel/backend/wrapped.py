@@ -40,7 +40,7 @@ class WrappedBackEnd:
         """Return whether the back end has a hook. Raises ConfigError if it cannot be imported."""
         return hasattr(self._imported, hook)
 
-    def run(self, hook: str, *arguments: Any) -> Any:
+    def run(self, hook: str, *arguments: Any, **named: Any) -> Any:
         """Call a hook of the back end in this process, whose working directory must be the project's folder.
 
         Errors of the back end pass through, after a line that says whose they are. Raises ConfigError if the back end
@@ -52,7 +52,7 @@ class WrappedBackEnd:
         # Back ends find their own programs by PATH, and the environment of this interpreter may not be the active one.
         os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), sysconfig.get_path("scripts")])
         try:
-            result = function(*arguments)
+            result = function(*arguments, **named)
         except (Exception, SystemExit) as error:
             if not isinstance(error, SystemExit) or error.code:
                 self._blame(hook)
@@ -79,7 +79,7 @@ class WrappedBackEnd:
             "from cuda_wheel.backend.wrapped import clean_errors, wrapped_here\n"
             "with clean_errors(): wrapped_here().run(*sys.argv[1:])\n"
         )
-        # As above; and the programs must not be those of another environment.
+        # The programs that back ends find by PATH must not be those of another environment.
         paths = [sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]
         environ = os.environ | {"PATH": os.pathsep.join(paths)}
         result = subprocess.run(

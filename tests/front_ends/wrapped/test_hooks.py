@@ -254,6 +254,8 @@ def test_requirements_and_editable_installs_are_the_wrapped_back_ends_own(make: 
     assert "returned ['ninja', 'x']" in call(project, "get_requires_for_build_wheel({'x': '1'})").stdout
     assert "returned []" in call(project, "get_requires_for_build_sdist()").stdout
     assert "returned editable {'a': 'b'} meta" in call(project, "build_editable('dist', {'a': 'b'}, 'meta')").stdout
+    named = "build_editable('dist', metadata_directory='meta', config_settings=None)"
+    assert "returned editable None meta" in call(project, named).stdout
     program = (
         "import cuda_wheel.backend as b; print([hasattr(b, f'prepare_metadata_for_build_{k}') for k in ('wheel',)])"
     )
