@@ -203,7 +203,7 @@ class LinkInput:
     """One input of a link: the code that a source was compiled to, or a file that is linked without compiling it."""
 
     source: str
-    """Project-relative path of the source or linked file. For CUDA's device runtime library, its file name."""
+    """Project-relative path of the source or linked file. For a library of device code, its file name."""
     kind: str
     """Kind of the content: "ltoir", "ptx", "cubin", "fatbin", "object" or "library", as nvJitLink names them."""
     content: bytes
@@ -231,9 +231,9 @@ class LinkJob:
     system_dirs: tuple[str, ...] = ()
     """Absolute paths of the folders in the setting `system-include-dirs`. Line information contains "system/" instead
     of these paths."""
-    device_runtime: str = ""
-    """SHA-256 of CUDA's device runtime library; "" if the library is not installed. The library is linked only if
-    kernels launch kernels."""
+    device_libraries: str = ""
+    """SHA-256 of the installed libraries of device code, CUDA's device runtime library and NVSHMEM's: their content
+    affects the result. They are linked only if kernels use them."""
 
 
 BundleRequest = tuple[str, Sequence[tuple[Content, str]], str]

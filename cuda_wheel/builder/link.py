@@ -2,7 +2,7 @@
 
 A cubin is linked from LTO-IR, relocatable PTX and the other kinds that nvJitLink takes; PTX from LTO-IR alone.
 nvJitLink removes unused code, and a check follows that it removed nothing that is needed. A link whose kernels launch
-kernels gets CUDA's device runtime library.
+kernels gets CUDA's device runtime library; one whose kernels use NVSHMEM gets its device library.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cuda_wheel.builder.images.library_paths import check_library_paths
 from cuda_wheel.builder.images.variables import identity, is_library_variable, without_unused
 from cuda_wheel.builder.jobs import EMPTY, Compiled, LinkInput, LinkJob
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.headers import device_runtime_library
+from cuda_wheel.builder.toolchain.headers import device_library
 from cuda_wheel.builder.toolchain.nvrtc import floating_point_options, line_info_folders, ptxas_options
 from cuda_wheel.runtime.errors import ImageError, LinkError
 from cuda_wheel.runtime.manifest import Parameter, Target
@@ -34,7 +34,7 @@ from cuda_wheel.runtime.parts.linking.linkers import duplicate_message, undefine
 from cuda_wheel.runtime.parts.linking.strategy import check_prototypes, duplicate_definitions
 from cuda_wheel.runtime.rules import doubt, unsupported
 
-__all__ = ["is_of_device_runtime", "is_whole", "keeping", "link_job", "with_device_runtime"]
+__all__ = ["is_of_device_runtime", "is_whole", "keeping", "link_job", "with_device_runtime", "with_nvshmem"]
 
 
 def keeping(symbols: Collection[str]) -> list[str]:
@@ -70,7 +70,7 @@ def with_device_runtime(job: LinkJob, text: str) -> LinkJob:
             f"kernels that launch kernels need machine code, with which PTX for compute_{job.arch} cannot be linked: "
             f'name real targets only, such as architectures = ["{job.arch}-real"]'
         )
-    path = device_runtime_library(job.include_dirs)
+    path = device_library("cudadevrt", job.include_dirs)
     if path is None:
         raise CompileError(
             "kernels that launch kernels need the device runtime library, libcudadevrt.a, which is not installed: "
@@ -78,6 +78,35 @@ def with_device_runtime(job: LinkJob, text: str) -> LinkJob:
         )
     library = LinkInput(Path(path).name, "library", Path(path).read_bytes())
     return replace(job, inputs=(*job.inputs, library))
+
+
+_NVSHMEM = re.compile(r"nvshmemi?_")
+"""Matches in the symbol of a function or variable of NVSHMEM's device library."""
+
+
+def with_nvshmem(job: LinkJob, text: str) -> LinkJob:
+    """Return `job`, with NVSHMEM's device library as a further input if an input needs what is defined there.
+
+    `text` is the PTX of the job's LTO-IR inputs; "" if there are none. Raises CompileError if the library is needed but
+    not installed, or if the job makes PTX, into which the library's machine code cannot be linked.
+    """
+    texts = [text, *(input_.content.decode() for input_ in job.inputs if input_.kind == "ptx")]
+    used = next((symbol for each in texts for symbol in ptx_text.undefined(each) if _NVSHMEM.search(symbol)), None)
+    if used is None or any(input_.kind not in ("ltoir", "ptx") for input_ in job.inputs):  # others may define it
+        return job
+    name = signature(used).name
+    if not job.real:
+        raise CompileError(
+            f"{name} is in NVSHMEM's device library, which is machine code, with which PTX for compute_{job.arch} "
+            f'cannot be linked: name real targets only, such as architectures = ["{job.arch}-real"]'
+        )
+    path = device_library("nvshmem_device", job.include_dirs)
+    if path is None:
+        raise CompileError(
+            f"{name} is in NVSHMEM's device library, libnvshmem_device.a, which is not installed: add "
+            "nvidia-nvshmem-cu12 or, with CUDA 13, nvidia-nvshmem-cu13 to build-system.requires"
+        )
+    return replace(job, inputs=(*job.inputs, LinkInput(Path(path).name, "library", Path(path).read_bytes())))
 
 
 def is_of_device_runtime(symbol: str) -> bool:
@@ -99,6 +128,9 @@ def _linked(job: LinkJob) -> Compiled:
     with phase("linking"):
         text = _lto_text(job) if job.lto else ""
     job = with_device_runtime(job, text)
+    whole = with_nvshmem(job, text)
+    if whole is not job:  # what is undefined is in the library
+        job, lto_only = whole, False
     if lto_only:
         _check_variables(text)
         text = without_unused(

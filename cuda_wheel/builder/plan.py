@@ -18,7 +18,7 @@ from cuda_wheel.builder.jobs import Compiled, Form, Job, LinkInput, LinkJob
 from cuda_wheel.builder.sources.modules import SourceModule
 from cuda_wheel.builder.sources.paths import system_folders
 from cuda_wheel.builder.sources.source_files import COMPILED, Source
-from cuda_wheel.builder.toolchain.headers import device_runtime_build
+from cuda_wheel.builder.toolchain.headers import device_library_builds
 from cuda_wheel.builder.toolchain.nvrtc import FORM_OPTIONS
 from cuda_wheel.builder.toolchain.toolchain import Nvvm, Toolchain
 from cuda_wheel.runtime.manifest import Target, Version
@@ -325,5 +325,5 @@ def make_link_job(plan: Plan, module: ModulePlan, link: Link, results: Mapping[J
         ptx_version=plan.ptx_version,
         include_dirs=plan.toolchain.header_folders,
         system_dirs=module.system_dirs,
-        device_runtime=device_runtime_build(plan.toolchain.include_dirs),
+        device_libraries=device_library_builds(plan.toolchain.include_dirs),
     )

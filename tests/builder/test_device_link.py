@@ -25,6 +25,7 @@ from tests.support.linked_projects import (
     Command,
     table,
 )
+from tests.support.projects import write_files
 
 PARENT = """
 __global__ void child(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }
@@ -72,6 +73,35 @@ def test_code_without_launches_gets_no_device_runtime(
     job = LinkJob("demo.m", "80", True, False, inputs, (), False, "auto", toolchain.header_folders)
     linked = workers.submit(link_job, job).result()
     assert linked == workers.submit(link_job, replace(job, include_dirs=())).result()
+
+
+PUT = (
+    "extern __device__ int nvshmemi_device_state_d;\n__device__ int nvshmemi_transfer_put(int value);\n"
+    "__global__ void put(int* x) { *x = nvshmemi_transfer_put(nvshmemi_device_state_d); }\n"
+)
+NVSHMEM = "__device__ int nvshmemi_device_state_d = 4;\n__device__ int nvshmemi_transfer_put(int value) { return value + 1; }\n"
+
+
+@pytest.mark.parametrize("kind", ["ptx", "ltoir"])
+def test_code_that_needs_nvshmem_is_linked_with_its_device_library(
+    kind: str, workers: Workers, toolchain: Toolchain, part: Callable[..., bytes], tmp_path: Path
+) -> None:
+    package = write_files(tmp_path, **{"include/nvshmem.h": "", "lib/libnvshmem_device.a": ""})
+    job = LinkJob(
+        "demo.m", "80", True, kind == "ltoir", (LinkInput("p.cu", kind, part(kind, text=PUT)),), (), False, "auto", ()
+    )
+    with pytest.raises(
+        CompileError, match=r"^nvshmemi_\w+ is in NVSHMEM's .*not installed: add nvidia-nvshmem-cu12 or"
+    ):
+        workers.submit(link_job, job).result()
+    (package / "lib/libnvshmem_device.a").write_bytes(part("a", text=NVSHMEM))
+    installed = replace(job, include_dirs=(str(package / "include"),))
+    cubin = read_cubin(workers.submit(link_job, installed).result().cubin)
+    assert list(cubin.kernels) == ["_Z3putPi"]
+    assert not cubin.symbols.undefined
+    assert "nvshmemi_device_state_d" in cubin.variables  # the host's library looks it up by name
+    with pytest.raises(CompileError, match=r'cannot be linked: name real targets only, such as .* = \["80-real"\]'):
+        workers.submit(link_job, replace(installed, real=False)).result()
 
 
 @pytest.mark.slow

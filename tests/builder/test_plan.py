@@ -256,12 +256,15 @@ def test_a_link_job_has_the_code_of_its_jobs_and_the_other_sources_as_they_are(
     assert module.system_dirs == (str(root / "other"),)
 
 
-def test_a_link_job_identifies_the_device_runtime_library(root: Path) -> None:
+def test_a_link_job_identifies_the_libraries_of_device_code(root: Path) -> None:
     plan = plan_of(root, "a.cu", link="lto", architectures="80-real")
     (module,) = plan.modules
     results = dict.fromkeys(module.jobs, EMPTY)
-    assert make_link_job(plan, module, module.links[0], results).device_runtime == ""
+    assert make_link_job(plan, module, module.links[0], results).device_libraries == ""
     write_files(root, **{"cuda/include/cuda_device_runtime_api.h": "", "cuda/lib/libcudadevrt.a": "code"})
-    installed = replace(plan, toolchain=replace(TOOLCHAIN, include_dirs=(str(root / "cuda/include"),)))
+    write_files(root, **{"nvshmem/include/nvshmem.h": "", "nvshmem/lib/libnvshmem_device.a": "more"})
+    installed = replace(
+        plan, toolchain=replace(TOOLCHAIN, include_dirs=(str(root / "cuda/include"), str(root / "nvshmem/include")))
+    )
     job = make_link_job(installed, module, module.links[0], results)
-    assert job.device_runtime == sha256(b"code").hexdigest()
+    assert job.device_libraries == f"{sha256(b'code').hexdigest()} {sha256(b'more').hexdigest()}"

@@ -29,7 +29,7 @@ from cuda_wheel.builder.sources.header_dependencies import option_folders
 from cuda_wheel.builder.sources.header_search import finds_the_same, searched_paths
 from cuda_wheel.builder.sources.paths import below
 from cuda_wheel.builder.timing import phase
-from cuda_wheel.builder.toolchain.headers import device_runtime_build
+from cuda_wheel.builder.toolchain.headers import device_library_builds
 from cuda_wheel.builder.toolchain.toolchain import Toolchain
 from cuda_wheel.runtime.errors import CudaWheelError
 from cuda_wheel.runtime.manifest import GlobalInfo, Parameter
@@ -230,7 +230,7 @@ def module_key(plan: Plan, module: ModulePlan, key_of: Callable[[Job], str]) -> 
         repr((plan.compression(module), plan.ptx_version)),
         repr([(each.name, each.release) for each in plan.toolchain.headers]),
         repr((module.module, module.targets, module.options, jobs, links, len(module.relocatable))),
-        device_runtime_build(plan.toolchain.include_dirs) if links else "",
+        device_library_builds(plan.toolchain.include_dirs) if links else "",
         *map(key_of, number),
     )
 

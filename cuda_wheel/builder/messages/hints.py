@@ -87,6 +87,9 @@ def undefined_symbol(match: re.Match[str], diagnostic: Diagnostic, case: Case) -
     name = signature(match[1]).name
     if _DEVICE_RUNTIME.fullmatch(name):
         return KERNEL_LAUNCH
+    if name.startswith("nvshmem"):
+        table = 'set link = "lto" in the module\'s table, and name real targets only'
+        return f"{name} is in NVSHMEM's device library: {table}"
     if name.startswith(("std::", "cuda")):
         return _host_function(name)
     plain = re.sub(r"<.*", "", name).rpartition("::")[2]

@@ -3,8 +3,8 @@
 Headers may be anywhere in the environment: in Python packages and in toolkits. `release_of` reads the release of the
 headers in a folder, `fits` decides whether NVRTC can use them, and `choose_headers` takes the first folder of each
 group that fits. Further functions return the files that a build used as its toolchain: with paths for messages, without
-them for manifests. CUDA's device runtime library (cudadevrt), with which kernels launch kernels, is in the same package
-as the headers of the CUDA runtime, and so has their release.
+them for manifests. Libraries of device code are in the same package as their headers, and so have their release: CUDA's
+device runtime library (cudadevrt), with which kernels launch kernels, and NVSHMEM's device library.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from cuda_wheel.runtime.manifest import Version, dotted
 __all__ = [
     "HeaderRelease",
     "choose_headers",
-    "device_runtime_build",
-    "device_runtime_library",
+    "device_library",
+    "device_library_builds",
     "fits",
     "header_parts",
     "header_versions",
@@ -414,22 +414,27 @@ def is_spread_out(toolchain: Toolchain) -> bool:
     return not any(all(path.startswith(folder + os.sep) for path in paths) for folder in (*cuda_folders(), *toolkit))
 
 
-# --- the device runtime library -------------------------------------------------------------------
+# --- libraries of device code -------------------------------------------------------------------------
 
-_DEVICE_RUNTIME_HEADER = "cuda_device_runtime_api.h"
+_DEVICE_LIBRARIES = {
+    "cudadevrt": (
+        "cuda_device_runtime_api.h",
+        ("lib/libcudadevrt.a", "lib64/libcudadevrt.a", "lib/x64/cudadevrt.lib", "lib/cudadevrt.lib"),
+    ),
+    "nvshmem_device": ("nvshmem.h", ("lib/libnvshmem_device.a",)),
+}
+"""Name of a library of device code -> (header beside which it is installed, possible paths of the library on Linux and
+Windows, relative to the parent of the include folder)."""
 
-_DEVICE_RUNTIME_LIBRARIES = ("lib/libcudadevrt.a", "lib64/libcudadevrt.a", "lib/x64/cudadevrt.lib", "lib/cudadevrt.lib")
-"""Possible paths of CUDA's device runtime library on Linux and Windows, relative to the parent of the include
-folder."""
 
-
-def device_runtime_library(folders: Iterable[str]) -> str | None:
-    """Return the path of the device runtime library that belongs to the CUDA headers in one of the folders; None if
-    there is none."""
+def device_library(name: str, folders: Iterable[str]) -> str | None:
+    """Return the path of the library "cudadevrt" or "nvshmem_device" that belongs to the headers in one of the folders;
+    None if there is none."""
+    header, libraries = _DEVICE_LIBRARIES[name]
     for folder in folders:
-        if os.path.isfile(os.path.join(folder, _DEVICE_RUNTIME_HEADER)):
+        if os.path.isfile(os.path.join(folder, header)):
             root = os.path.dirname(os.path.abspath(folder))
-            paths = (os.path.join(root, *name.split("/")) for name in _DEVICE_RUNTIME_LIBRARIES)
+            paths = (os.path.join(root, *library.split("/")) for library in libraries)
             found = next(filter(os.path.isfile, paths), None)
             if found is not None:
                 return found
@@ -437,11 +442,13 @@ def device_runtime_library(folders: Iterable[str]) -> str | None:
 
 
 @cache
-def device_runtime_build(folders: tuple[str, ...]) -> str:
-    """Return the SHA-256 of the device runtime library that belongs to the CUDA headers in these folders; "" if there
-    is none."""
-    path = device_runtime_library(folders)
-    if path is None:
-        return ""
-    with open(path, "rb") as file:
-        return sha256(file.read()).hexdigest()
+def device_library_builds(folders: tuple[str, ...]) -> str:
+    """Return the SHA-256 of each library of device code that belongs to the headers in these folders, with a space
+    between them."""
+    builds = []
+    for name in _DEVICE_LIBRARIES:
+        path = device_library(name, folders)
+        if path is not None:
+            with open(path, "rb") as file:
+                builds.append(sha256(file.read()).hexdigest())
+    return " ".join(builds)

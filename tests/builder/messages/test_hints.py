@@ -51,7 +51,7 @@ TEMPLATE = "template <typename T, int N> __global__ void gemm(T* x) { *x = N; }\
         ("#include <cublas_v2.h>\n", "<cublas_v2.h> is the header of a host library: call the library from Python"),
         ("#include <cutlass/cutlass.h>\n", 'add "nvidia-cutlass" to build-system.requires'),
         ("#include <cublasdx.hpp>\n", 'add "nvidia-mathdx" to build-system.requires'),
-        ("#include <nvshmem.h>\n", "cuda-wheel does not link its device library"),
+        ("#include <nvshmem.h>\n", "which links NVSHMEM's device library"),
         ("#include <helper_cuda.h>\n", "<helper_cuda.h> is part of NVIDIA's cuda-samples"),
         (
             '#include "nowhere.h"\n',
@@ -253,7 +253,7 @@ def test_the_hint_names_the_package_for_the_toolchain(
     [
         ("curand_kernel.h", "curandState a;", "to build-system.requires"),
         ("cutlass/cutlass.h", "cutlass::half_t a;", 'add "nvidia-cutlass" to build-system.requires'),
-        ("nvshmem.h", "nvshmem_int_p(x, 1, 1);", "cuda-wheel does not link its device library"),
+        ("nvshmem.h", "nvshmem_int_p(x, 1, 1);", "which links NVSHMEM's device library"),
         (
             "tile.h",
             "load_tile(x);",
